@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A module of ours: what it may import is what it depends on, and CI checks that it imports nothing else.
+func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "nacre",
+    products: [
+        .library(name: "CloudKit", targets: ["CloudKit", "CoreLocation"]),
+        .executable(name: "nacre", targets: ["CloudCLI"]),
+    ],
+    targets: [
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        module("Locks"),
+        module("Telemetry", ["Locks"]),
+        module("CoreLocation"),
+        module("CloudWire"),
+        module("Crypto", ["COpenSSL", "CSodium", "Locks"]),
+        module("CloudKit", ["CloudWire", "CoreLocation", "Crypto", "Locks"]),
+        module("CloudContainer", ["CloudWire", "Locks"]),
+        module("CloudStore", ["CloudContainer", "CloudWire", "Crypto", "Telemetry", "Locks", "CSQLite"]),
+        module("HTTPServer", ["Telemetry", "Locks", "CMicroHTTPD", "CZlib"]),
+        module("CloudServer", ["CloudContainer", "CloudStore", "CloudWire", "Crypto", "HTTPServer", "Telemetry", "Locks"]),
+        .executableTarget(
+            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudWire", "Locks"], swiftSettings: settings),
+
+        .target(
+            name: "CloudTestSupport", dependencies: ["CloudContainer", "CloudStore", "CloudWire", "Locks"],
+            path: "Tests/CloudTestSupport", swiftSettings: settings),
+        tests("CryptoTests", ["Crypto"]),
+        tests("CloudWireTests", ["CloudWire"]),
+        tests("CloudContainerTests", ["CloudContainer", "CloudWire", "CloudTestSupport"]),
+        tests("CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite"], resources: [.copy("Fixtures")]),
+        tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
+        tests("CloudServerTests", ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "HTTPServer", "CloudTestSupport"]),
+        tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "CloudTestSupport"]),
+        tests("EndToEndTests", ["CloudKit", "CloudServer", "CloudWire", "CloudTestSupport"]),
+        tests("TidyTests", []),
+    ]
+)

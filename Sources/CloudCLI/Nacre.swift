@@ -1,0 +1,4 @@
+@main
+struct Nacre {
+    static func main() {}
+}
