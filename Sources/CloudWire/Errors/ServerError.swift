@@ -1,0 +1,142 @@
+/// An error as the server says it: to web clients a code of a closed set and a reason, to the framework its own code as well.
+///
+/// `reason` is static text (CloudKit's own where it is known); the values that belong to it are keyed.
+package struct ServerError: Error, Hashable, Sendable {
+    package var code: ServerErrorCode
+    package var reason: String
+    /// Seconds after which trying again makes sense.
+    package var retryAfter: Int?
+    /// Where a user can sign in.
+    package var redirectURL: String?
+    /// `CKError.Code`'s raw value.
+    package var nativeCode: Int
+    /// The finer code that CloudKit's own logs show beside it, such as 2004.
+    package var internalCode: Int?
+    /// The request's key, or the record's field, at fault.
+    package var field: String?
+    /// One line for people: what to do.
+    package var remedy: String?
+    /// What the server has, when a save met another version.
+    package var serverRecord: Box<Record>?
+
+    package init(
+        _ code: ServerErrorCode, _ reason: String, native: NativeErrorCode? = nil, internalCode: Int? = nil, field: String? = nil,
+        remedy: String? = nil, retryAfter: Int? = nil, redirectURL: String? = nil, serverRecord: Record? = nil
+    ) {
+        self.code = code
+        self.reason = reason
+        self.nativeCode = (native ?? code.native).rawValue
+        self.internalCode = internalCode
+        self.field = field
+        self.remedy = remedy
+        self.retryAfter = retryAfter
+        self.redirectURL = redirectURL
+        self.serverRecord = serverRecord.map(Box.init)
+    }
+}
+
+/// Keeps a large value out of line, so that what holds it stays small.
+package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+    package let value: Value
+
+    package init(_ value: Value) {
+        self.value = value
+    }
+
+    package static func == (left: Box, right: Box) -> Bool { left.value == right.value }
+    package func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+/// `serverErrorCode`: the closed set of fourteen that web clients decode. CloudKit: Web Services Reference, "Error Codes".
+package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
+    case accessDenied = "ACCESS_DENIED"
+    case atomicError = "ATOMIC_ERROR"
+    case authenticationFailed = "AUTHENTICATION_FAILED"
+    case authenticationRequired = "AUTHENTICATION_REQUIRED"
+    case badRequest = "BAD_REQUEST"
+    case conflict = "CONFLICT"
+    case exists = "EXISTS"
+    case internalError = "INTERNAL_ERROR"
+    case notFound = "NOT_FOUND"
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    case throttled = "THROTTLED"
+    case tryAgainLater = "TRY_AGAIN_LATER"
+    case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+    case zoneNotFound = "ZONE_NOT_FOUND"
+
+    /// The HTTP status of an answer that is this error as a whole.
+    package var status: Int {
+        switch self {
+        case .badRequest, .atomicError: 400
+        case .authenticationFailed: 401
+        case .accessDenied: 403
+        case .notFound, .zoneNotFound: 404
+        case .conflict, .exists: 409
+        case .validatingReferenceError: 412
+        case .quotaExceeded: 413
+        case .authenticationRequired: 421
+        case .throttled: 429
+        case .internalError: 500
+        case .tryAgainLater: 503
+        }
+    }
+
+    /// The framework's code for it, where the place that raised it says nothing finer.
+    package var native: NativeErrorCode {
+        switch self {
+        case .accessDenied: .permissionFailure
+        case .atomicError: .batchRequestFailed
+        case .authenticationFailed, .authenticationRequired: .notAuthenticated
+        case .badRequest: .invalidArguments
+        case .conflict, .exists: .serverRecordChanged
+        case .internalError: .internalError
+        case .notFound: .unknownItem
+        case .quotaExceeded: .quotaExceeded
+        case .throttled: .requestRateLimited
+        case .tryAgainLater: .serviceUnavailable
+        case .validatingReferenceError: .referenceViolation
+        case .zoneNotFound: .zoneNotFound
+        }
+    }
+}
+
+/// `CKError.Code`, by its raw values. CloudKit: CKError.h.
+package enum NativeErrorCode: Int, Hashable, Sendable, CaseIterable {
+    case internalError = 1
+    case partialFailure = 2
+    case networkUnavailable = 3
+    case networkFailure = 4
+    case badContainer = 5
+    case serviceUnavailable = 6
+    case requestRateLimited = 7
+    case missingEntitlement = 8
+    case notAuthenticated = 9
+    case permissionFailure = 10
+    case unknownItem = 11
+    case invalidArguments = 12
+    case resultsTruncated = 13
+    case serverRecordChanged = 14
+    case serverRejectedRequest = 15
+    case assetFileNotFound = 16
+    case assetFileModified = 17
+    case incompatibleVersion = 18
+    case constraintViolation = 19
+    case operationCancelled = 20
+    case changeTokenExpired = 21
+    case batchRequestFailed = 22
+    case zoneBusy = 23
+    case badDatabase = 24
+    case quotaExceeded = 25
+    case zoneNotFound = 26
+    case limitExceeded = 27
+    case userDeletedZone = 28
+    case tooManyParticipants = 29
+    case alreadyShared = 30
+    case referenceViolation = 31
+    case managedAccountRestricted = 32
+    case participantMayNeedVerification = 33
+    case serverResponseLost = 34
+    case assetNotAvailable = 35
+    case accountTemporarilyUnavailable = 36
+    case participantAlreadyInvited = 37
+}

@@ -1,0 +1,56 @@
+/// A record as the server has it: a state, never a wish. What a client wants changed is a `RecordChange`.
+package struct Record: Hashable, Sendable {
+    /// Who did something to a record, when, and on which device.
+    package struct Stamp: Hashable, Sendable {
+        package var timestamp: Timestamp
+        package var userRecordName: String
+        package var deviceID: String?
+
+        package init(timestamp: Timestamp, userRecordName: String, deviceID: String? = nil) {
+            self.timestamp = timestamp
+            self.userRecordName = userRecordName
+            self.deviceID = deviceID
+        }
+    }
+
+    package var recordName: String
+    package var recordType: String
+    /// Where the record lives; nil where the answer around it says so once.
+    package var zoneID: ZoneID?
+    /// Opaque; another one after each change, and never the same again, not even after delete and recreate.
+    package var recordChangeTag: String
+    package var created: Stamp
+    package var modified: Stamp
+    package var parent: Reference?
+    package var share: Reference?
+    package var fields: RecordFields
+
+    package init(
+        recordName: String, recordType: String, zoneID: ZoneID? = nil, recordChangeTag: String, created: Stamp, modified: Stamp,
+        parent: Reference? = nil, share: Reference? = nil, fields: RecordFields
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.zoneID = zoneID
+        self.recordChangeTag = recordChangeTag
+        self.created = created
+        self.modified = modified
+        self.parent = parent
+        self.share = share
+        self.fields = fields
+    }
+}
+
+/// What remains of a deleted record in a feed.
+package struct Tombstone: Hashable, Sendable {
+    package var recordName: String
+    /// nil from servers that do not say; ours always does.
+    package var recordType: String?
+    package var zoneID: ZoneID?
+
+    package init(recordName: String, recordType: String?, zoneID: ZoneID? = nil) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.zoneID = zoneID
+    }
+}

@@ -1,0 +1,82 @@
+/// What a client wants of one record: which fields to set, which to clear, and on which version it builds.
+package struct RecordChange: Hashable, Sendable {
+    /// What happens to the link to a parent.
+    package enum ParentChange: Hashable, Sendable {
+        case keep
+        case set(Reference)
+        case clear
+    }
+
+    /// nil: the server makes a name (a UUID).
+    package var recordName: String?
+    package var recordType: String?
+    /// The version that the client has seen.
+    package var recordChangeTag: String?
+    package var set: RecordFields
+    package var cleared: [String]
+    package var parent: ParentChange
+
+    package init(
+        recordName: String?, recordType: String? = nil, recordChangeTag: String? = nil, set: RecordFields = RecordFields(),
+        cleared: [String] = [], parent: ParentChange = .keep
+    ) {
+        self.recordName = recordName
+        self.recordType = recordType
+        self.recordChangeTag = recordChangeTag
+        self.set = set
+        self.cleared = cleared
+        self.parent = parent
+    }
+}
+
+/// The seven ways to change a record. Spelled, and case-sensitive, as in CloudKit Web Services.
+package enum OperationType: String, Hashable, Sendable, CaseIterable {
+    /// The record must not exist.
+    case create
+    /// The record must exist with the tag given; unlisted fields stay.
+    case update
+    /// No tag is asked for; unlisted fields stay; creates a missing record.
+    case forceUpdate
+    /// The record must exist with the tag given; unlisted fields are cleared.
+    case replace
+    /// No tag is asked for; unlisted fields are cleared; creates a missing record.
+    case forceReplace
+    /// The record must exist, with the tag if one is given.
+    case delete
+    /// Deletes whatever is there; a missing record is no error.
+    case forceDelete
+
+    package var isDelete: Bool { self == .delete || self == .forceDelete }
+}
+
+/// One entry of `operations` in a `records/modify` request.
+package struct RecordOperation: Hashable, Sendable {
+    package var type: OperationType
+    package var change: RecordChange
+    /// Which fields the answer shows; nil: what the request says for all.
+    package var desiredKeys: [String]?
+
+    package init(_ type: OperationType, _ change: RecordChange, desiredKeys: [String]? = nil) {
+        self.type = type
+        self.change = change
+        self.desiredKeys = desiredKeys
+    }
+}
+
+/// `CKModifyRecordsOperation.RecordSavePolicy`, by the raw values of the framework.
+package enum SavePolicy: Int, Hashable, Sendable, CaseIterable {
+    case ifServerRecordUnchanged = 0
+    case changedKeys = 1
+    case allKeys = 2
+
+    /// The operation by which a policy is said on the wire.
+    ///
+    /// CloudKit: `ifServerRecordUnchanged` asks for the tag, and a record that has none must be new; the other two never ask.
+    /// What they send (changed or all fields) is in the change itself; fields that exist only on the server stay.
+    package func operationType(hasChangeTag: Bool) -> OperationType {
+        switch self {
+        case .ifServerRecordUnchanged: hasChangeTag ? .update : .create
+        case .changedKeys, .allKeys: .forceUpdate
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// Our additions to a request, under the key `nacre`; see `docs/wire.md`. A client that does not send the object gets answers without ours.
+package struct RequestExtension: Hashable, Sendable {
+    /// The answer carries our additions: native codes, server records, exact times. On the wire `details`.
+    package var wantsDetails: Bool
+    /// Names this request over its retries: what it changed is changed once. On the wire `operationID`.
+    package var operationID: String?
+    /// How long `changes/database` may wait for a change before it answers that there is none. On the wire `waitSeconds`.
+    package var waitSeconds: Double?
+    /// `CKModifyRecordsOperation.clientChangeTokenData`; base64 on the wire, `clientChangeToken`.
+    package var clientChangeToken: [UInt8]?
+
+    package init(
+        wantsDetails: Bool = false, operationID: String? = nil, waitSeconds: Double? = nil, clientChangeToken: [UInt8]? = nil
+    ) {
+        self.wantsDetails = wantsDetails
+        self.operationID = operationID
+        self.waitSeconds = waitSeconds
+        self.clientChangeToken = clientChangeToken
+    }
+}

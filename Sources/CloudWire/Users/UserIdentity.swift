@@ -1,0 +1,8 @@
+/// `GET users/caller`: who the server takes the caller for.
+package struct UserIdentity: Hashable, Sendable {
+    package var userRecordName: String
+
+    package init(userRecordName: String) {
+        self.userRecordName = userRecordName
+    }
+}

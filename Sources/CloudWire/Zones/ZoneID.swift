@@ -1,0 +1,57 @@
+/// A zone by name, as clients say it.
+package struct ZoneID: Hashable, Sendable {
+    /// Every database has it; the public one has no other. Source: CloudKit.
+    package static let defaultZoneName = "_defaultZone"
+    /// Names that stand for "the caller" on the wire and in the framework.
+    package static let ownerAliases = ["_defaultOwner", "__defaultOwner__"]
+
+    package var zoneName: String
+    /// The owner's user record name; nil is the caller. Aliases are resolved where a request is decoded.
+    package var ownerRecordName: String?
+
+    package init(zoneName: String, ownerRecordName: String? = nil) {
+        self.zoneName = zoneName
+        self.ownerRecordName = ownerRecordName.flatMap { Self.ownerAliases.contains($0) ? nil : $0 }
+    }
+
+    package static let defaultZone = ZoneID(zoneName: defaultZoneName)
+    package var isDefault: Bool { zoneName == Self.defaultZoneName }
+}
+
+/// A zone as the server answers it.
+package struct Zone: Hashable, Sendable {
+    package var zoneID: ZoneID
+    /// The caught-up token of the zone's feed; nil where it has none.
+    package var syncToken: String?
+    /// Whether batches in it can be all or nothing.
+    package var atomic: Bool
+
+    package init(zoneID: ZoneID, syncToken: String?, atomic: Bool) {
+        self.zoneID = zoneID
+        self.syncToken = syncToken
+        self.atomic = atomic
+    }
+}
+
+package struct ZoneOperation: Hashable, Sendable {
+    package enum OperationType: String, Hashable, Sendable, CaseIterable {
+        case create
+        case delete
+    }
+
+    package var type: OperationType
+    package var zoneID: ZoneID
+
+    package init(_ type: OperationType, _ zoneID: ZoneID) {
+        self.type = type
+        self.zoneID = zoneID
+    }
+}
+
+/// Why a zone is gone.
+package enum ZoneDeletionReason: String, Hashable, Sendable, CaseIterable {
+    case deleted = "DELETED"
+    /// The user removed the app's data from storage settings: wipe, do not upload again.
+    case purged = "PURGED"
+    case encryptedDataReset = "ENCRYPTED_DATA_RESET"
+}
