@@ -39,7 +39,8 @@ struct Base64Tests {
     }
 
     @Test(arguments: [
-        "Zg", "Zg=", "Zg===", "Z===", "====", "=", "==", "Zm9v=", "Zm9v====", "Zm8=Zm8=", "Z=g=", "Zm9v\n", " Zm9v", "Zm 9", "Zm9é", "Zh==", "Zm9=", "Zm9v Zg=",
+        "Zg", "Zg=", "Zg===", "Z===", "====", "=", "==", "Zm9v=", "Zm9v====", "Zm8=Zm8=", "Z=g=", "Zm9v\n", " Zm9v", "Zm 9", "Zm9é", "Zh==", "Zm9=",
+        "Zm9v Zg=",
     ])
     func `padded text that is not strict is refused`(text: String) {
         #expect(throws: CryptoError(.malformedText)) { try Base64.decode(text, alphabet: .standard) }

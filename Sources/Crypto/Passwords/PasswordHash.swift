@@ -61,7 +61,8 @@ package enum PasswordHash {
     }
 
     /// A hash of today's cost, with a salt and a digest of zeros.
-    static let decoy = "$argon2id$v=19$m=\(memoryBytes >> 10),t=\(passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
+    static let decoy =
+        "$argon2id$v=19$m=\(memoryBytes >> 10),t=\(passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
 
     private static func characters(of password: String) throws(CryptoError) -> [CChar] {
         guard password.utf8.count <= passwordBytesMaximum else { throw CryptoError(.passwordTooLong) }
