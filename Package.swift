@@ -48,7 +48,9 @@ let package = Package(
         tests("CryptoTests", ["Crypto"]),
         tests("CloudWireTests", ["CloudWire"]),
         tests("CloudContainerTests", ["CloudContainer", "CloudWire", "CloudTestSupport"]),
-        tests("CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite"], resources: [.copy("Fixtures")]),
+        tests(
+            "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite"],
+            resources: [.copy("Fixtures")]),
         tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
         tests("CloudServerTests", ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "HTTPServer", "CloudTestSupport"]),
         tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "CloudTestSupport"]),

@@ -1,0 +1,2 @@
+import CloudWire
+extension RecordFields { var valueBytes: Int { 0 } }
