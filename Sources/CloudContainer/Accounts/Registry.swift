@@ -1,4 +1,4 @@
-package import CloudWire
+import CloudWire
 
 /// Containers and API tokens: what an administrator makes.
 ///
@@ -73,7 +73,23 @@ extension Cloud {
     ) async throws -> Value {
         let database = try await databaseID(part.key)
         let now = clock()
-        return try await stored { try await self.store.write { try body(database, now, $0) } }
+        return try await stored {
+            try await self.store.write { transaction in
+                try Self.settle(part.key, as: database, transaction)
+                return try body(database, now, transaction)
+            }
+        }
+    }
+
+    /// Writes down whose database this is, at the first write into it.
+    private static func settle(_ key: DatabaseKey, as database: DatabaseID, _ transaction: any WriteTransaction) throws {
+        if let row = try transaction.databases([database]).first {
+            guard row.key == key else { throw ServerError.internalError }
+            return
+        }
+        var plan = WritePlan()
+        plan.databases = [DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)]
+        try transaction.apply(plan)
     }
 
     func lookUp<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in part: RegistryPart) async throws -> Entry? {
