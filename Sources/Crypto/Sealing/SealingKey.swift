@@ -3,7 +3,7 @@ import COpenSSL
 /// A key for sealing values that outsiders carry: change tokens, query cursors, web auth tokens.
 ///
 /// AES-SIV (RFC 5297), which encrypts, authenticates and is deterministic: one value with one associated data always gives one sealed value, and
-/// nothing else leaks.
+/// besides that only its length shows.
 /// There is no nonce that could be used twice. Sealing or opening a hundred bytes takes about a microsecond. Any number of threads may use one key
 /// at once.
 package final class SealingKey: @unchecked Sendable {
