@@ -1,3 +1,4 @@
+import CloudContainer
 import CloudWire
 import HTTPServer
 
