@@ -7,7 +7,7 @@ enum RequestShape {
         let readable = request.operations.compactMap { try? $0.get() }
         let names = readable.compactMap(\.change.recordName)
         guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
-        let bytes = readable.reduce(0) { $0 + $1.change.set.valueBytes }
+        let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
     }
 
