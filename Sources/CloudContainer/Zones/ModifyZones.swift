@@ -41,9 +41,9 @@ extension Cloud {
         let outcomes = try await stored { try await self.store.write(change.run) }
         committed(database)
         return ZonesResponse(
-            zones: outcomes.map { outcome in
+            zones: try outcomes.map { outcome in
                 switch outcome {
-                case .live(let row): .zone(shown(row, in: key))
+                case .live(let row): .zone(try shown(row, in: key))
                 case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)
                 }

@@ -1,2 +1,0 @@
-import CloudWire
-extension RecordFields { var valueBytes: Int { 0 } }
