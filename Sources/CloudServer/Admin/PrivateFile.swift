@@ -10,7 +10,7 @@ package enum PrivateFile {
         let temporary = "\(path).\(getpid()).new"
         let descriptor = try create(temporary)
         defer { close(descriptor) }
-        do {
+        do throws(PrivateFileError) {
             try put(bytes, descriptor, path)
             guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw PrivateFileError(.system(errno), path) }
         } catch {
