@@ -1,4 +1,4 @@
-import CloudContainer
+package import CloudContainer
 import CloudStore
 import CloudWire
 import Crypto
@@ -65,11 +65,12 @@ package final class Server: Sendable {
         let publicServer = HTTPServer(
             httpConfiguration(configuration.listen), router: publicRouter(cloud, sealer, hub, passwords), logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
+        let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
         let adminServer = HTTPServer(
-            httpConfiguration(configuration.adminListen), router: adminRouter(cloud, passwords, adminToken), logger: configuration.logger)
-        let publicURL = try await Self.url(configuration.publicURL, of: publicServer, at: configuration.listen)
+            httpConfiguration(configuration.adminListen), router: adminRouter(cloud, passwords, adminToken, publicURL),
+            logger: configuration.logger)
         do {
-            let adminURL = try await Self.url(nil, of: adminServer, at: configuration.adminListen)
+            let adminURL = try await Self.url(nil, of: adminServer)
             let file = try AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken)
                 .publish(in: configuration.dataFolder)
             running.withLock {
@@ -114,9 +115,9 @@ package final class Server: Sendable {
         return router
     }
 
-    private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String) -> Router {
+    private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String, _ publicURL: String) -> Router {
         var router = Router()
-        AdminAPI(cloud: cloud, passwords: passwords, token: token).addRoutes(to: &router)
+        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL).addRoutes(to: &router)
         return router
     }
 
@@ -139,14 +140,14 @@ package final class Server: Sendable {
 
     /// The host of `scheme://host[:port][/…]`, lower case.
     static func host(of url: String) -> String? {
-        guard let start = url.range(of: "://")?.upperBound else { return nil }
-        let authority = url[start...].prefix { $0 != "/" && $0 != "?" }
+        guard let separator = url.firstRange(of: "://") else { return nil }
+        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end].lowercased() }
         let host = authority.prefix { $0 != ":" }
         return host.isEmpty ? nil : host.lowercased()
     }
 
-    private static func url(_ given: String?, of server: HTTPServer, at address: ListenAddress) async throws -> String {
+    private static func url(_ given: String?, of server: HTTPServer) async throws -> String {
         let (host, port) = try await server.start()
         return given ?? "http://\(ListenAddress(host: host, port: port))"
     }

@@ -13,11 +13,6 @@ struct Health: Sendable {
             _ = try await cloud.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(Version.text)"}"#.utf8)) }
+        router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
-}
-
-/// The version of this build.
-package enum Version {
-    package static let text = "0.1.0"
 }

@@ -8,8 +8,6 @@ import HTTPServer
 struct AccountAPI: Sendable {
     /// A body holds an address, a password and a few names. On this server.
     static let bodyBytesMax = 16 * 1024
-    /// Characters of a new password. Source: NIST SP 800-63B, 5.1.1.2 (8 at least).
-    static let passwordCharactersMin = 8
 
     let cloud: Cloud
     let authenticator: Authenticator
@@ -44,7 +42,7 @@ struct AccountAPI: Sendable {
     static func createAccount(
         email: String, password: String, in cloud: Cloud, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
-        guard password.count >= passwordCharactersMin else { throw ServerError.passwordTooShort }
+        if let fault = PasswordRule.fault(password) { throw fault }
         let hash = try await hashed { try await passwords.hash(password) }
         return try await cloud.createAccount(email: email, passwordHash: hash)
     }
@@ -110,7 +108,7 @@ struct AccountAPI: Sendable {
         } catch let error as CryptoError {
             switch error.code {
             case .busy, .outOfMemory: throw ServerError.signInBusy
-            case .passwordTooLong: throw ServerError.passwordTooLong
+            case .passwordTooLong: throw PasswordRule.tooLong
             default: throw error
             }
         }
@@ -155,11 +153,6 @@ extension ServerError {
         .accessDenied, "sign-up is closed", remedy: "Ask the administrator: nacre user create EMAIL, or nacre serve --open-sign-up.")
     static let wrongPassword = ServerError(
         .authenticationFailed, "wrong e-mail address or password", remedy: "Check both; an administrator makes accounts with nacre user create.")
-    static let passwordTooShort = ServerError(
-        .badRequest, "password is too short", field: "password",
-        remedy: "Take \(AccountAPI.passwordCharactersMin) characters or more.")
-    static let passwordTooLong = ServerError(
-        .badRequest, "password is too long", field: "password", remedy: "Take at most \(PasswordHash.passwordBytesMaximum) bytes.")
     static let signInBusy = ServerError(.tryAgainLater, "too many sign-ins are under way", retryAfter: 2)
 
     /// What is wrong with the JSON of an endpoint of our own.
