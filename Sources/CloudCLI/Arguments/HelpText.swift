@@ -18,7 +18,7 @@ struct HelpText {
             let noun = path.dropFirst().map { "\($0.name) " }.joined()
             parts.append("  See '\(path[0].name) help \(noun)<subcommand>' for detailed help.")
         }
-        return parts.joined(separator: "\n\n") + "\n"
+        return parts.joined(separator: "\n\n")
     }
 
     /// The command with all that it takes, in one line.
