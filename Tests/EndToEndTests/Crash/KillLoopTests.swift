@@ -10,7 +10,7 @@ struct KillLoopTests {
     /// `NACRE_KILL_ROUNDS`: more of them for a longer look.
     private static let rounds = ProcessInfo.processInfo.environment["NACRE_KILL_ROUNDS"].flatMap { Int($0) } ?? 10
     /// Answers between two kills, at most.
-    private static let answersPerRound = 30
+    private static let answersPerRound = 60
 
     @Test func `what was acknowledged survives kill -9, whole and once, and every token leads to it`() async throws {
         var seed = Seed()
@@ -33,27 +33,35 @@ struct KillLoopTests {
     /// Writers and readers at work while the server is killed and started again, round after round.
     private func work(against server: RunningServer, _ client: SurvivingClient, _ log: OutsideLog, _ seed: inout Seed) async throws {
         let goesOn = Locked(true)
-        var seeds = seed
+        let writers = (0..<Self.writers).map { Writer("w\($0)", zones: Self.zones, client: client, log: log, seed: seed.branch()) }
+        let readers = (0..<Self.readers).map { _ in Reader(zones: Self.zones, client: client, log: log, seed: seed.branch()) }
+        async let written: Void = each(writers, endsWith: log) { writer in try await writer.run { goesOn.withLock { $0 } } }
+        async let read: Void = each(readers) { reader in try await reader.run() }
+        for _ in 0..<Self.rounds {
+            // The answer to one writer finds the others anywhere between their first byte and their commit.
+            await log.acknowledged(log.acknowledged + Int.random(in: 1...Self.answersPerRound, using: &seed))
+            await server.kill()
+            try await server.start()
+        }
+        await log.acknowledged(log.acknowledged + Self.writers)
+        goesOn.withLock { $0 = false }
+        _ = try await (written, read)
+    }
+
+    /// Runs all at once. Whoever waits for the log hears when there is no more to come, also after an error.
+    private func each<Worker: Sendable>(
+        _ workers: [Worker], endsWith log: OutsideLog? = nil, _ body: @escaping @Sendable (inout Worker) async throws -> Void
+    ) async throws {
+        defer { log?.close() }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<Self.writers {
-                var writer = Writer("w\(number)", zones: Self.zones, client: client, log: log, seed: seeds.branch())
-                group.addTask { try await writer.run { goesOn.withLock { $0 } } }
+            for worker in workers {
+                group.addTask {
+                    var worker = worker
+                    try await body(&worker)
+                }
             }
-            for _ in 0..<Self.readers {
-                var reader = Reader(zones: Self.zones, client: client, log: log, seed: seeds.branch())
-                group.addTask { try await reader.run { goesOn.withLock { $0 } } }
-            }
-            for _ in 0..<Self.rounds {
-                // The answer to one writer finds the others anywhere between their first byte and their commit.
-                await log.acknowledged(log.acknowledged + Int.random(in: 1...Self.answersPerRound, using: &seeds))
-                await server.kill()
-                try await server.start()
-            }
-            await log.acknowledged(log.acknowledged + Self.writers)
-            goesOn.withLock { $0 = false }
             try await group.waitForAll()
         }
-        seed = seeds
     }
 
     private func report(_ faults: Set<HistoryFault>, of history: History, _ seed: Seed) {

@@ -8,6 +8,7 @@ final class OutsideLog: Sendable {
         /// Batches that were sent, for those who look at them while it is open whether they are there.
         var sent: [(zone: String, batch: History.Batch)] = []
         var acknowledged = 0
+        var isClosed = false
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -44,15 +45,28 @@ final class OutsideLog: Sendable {
 
     var acknowledged: Int { state.withLock { $0.acknowledged } }
 
-    /// Waits until so many batches have their answers.
+    /// Waits until so many batches have their answers, or until there will be no more.
     func acknowledged(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in
-                if state.acknowledged < count { state.waiting.append((count, continuation)) }
-                return state.acknowledged >= count
+                let isDone = state.isClosed || state.acknowledged >= count
+                if !isDone { state.waiting.append((count, continuation)) }
+                return isDone
             }
             if isDone { continuation.resume() }
         }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// All writers are done.
+    func close() {
+        let woken = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
     }
 
     /// One of the latest batches, answered or not.

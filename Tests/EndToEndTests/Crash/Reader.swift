@@ -16,8 +16,8 @@ struct Reader: Sendable {
     }
 
     /// Reads until the writers are done, and then to the end of each feed.
-    mutating func run(while goesOn: @Sendable () -> Bool) async throws {
-        while goesOn() {
+    mutating func run() async throws {
+        while !log.isClosed {
             _ = try await step()
             try await look()
             // The next turn comes with news.

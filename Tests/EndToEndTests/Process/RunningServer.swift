@@ -23,6 +23,8 @@ final class RunningServer: Sendable {
         var isUp = false
         var waiting: [CheckedContinuation<Void, Never>] = []
         var starts = 0
+        /// It could not be started again: nobody needs to wait.
+        var isOver = false
     }
 
     private init(_ arguments: [String]) throws {
@@ -71,28 +73,36 @@ final class RunningServer: Sendable {
         state.withLock { $0.process = process }
         guard await appearance.wait(while: process, seconds: Self.patienceSeconds) else {
             process.signal(SIGKILL)
+            wakeAll { $0.isOver = true }
             throw ServerDidNotStart(status: await process.ended(), errors: process.errorText)
         }
         let admin = try AdminFile.read(folder: data)
         try #require(admin.pid == process.pid)
         try #require(admin.publicURL == url)
-        let waiting = state.withLock { state in
+        wakeAll { state in
             state.admin = admin
             state.isUp = true
+        }
+    }
+
+    private func wakeAll(_ change: (inout State) -> Void) {
+        let waiting = state.withLock { state in
+            change(&state)
             defer { state.waiting = [] }
             return state.waiting
         }
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns at once while the server is up, or else when it is again.
+    /// Returns at once while the server is up, or else when it is again, or when it cannot be started any more.
     func whenUp() async {
         await withCheckedContinuation { continuation in
-            let isUp = state.withLock { state in
-                if !state.isUp { state.waiting.append(continuation) }
-                return state.isUp
+            let isSettled = state.withLock { state in
+                let isSettled = state.isUp || state.isOver
+                if !isSettled { state.waiting.append(continuation) }
+                return isSettled
             }
-            if isUp { continuation.resume() }
+            if isSettled { continuation.resume() }
         }
     }
 
