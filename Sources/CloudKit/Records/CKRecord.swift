@@ -169,4 +169,9 @@ extension CKRecord {
     convenience init(wire record: Record, recordID: CKRecord.ID) {
         self.init(state: RecordState(wire: record, recordID: recordID))
     }
+
+    /// Takes over what a save made of this record; see `RecordState.adopt`.
+    func adopt(_ saved: Record, sent: RecordChange) {
+        state.withLock { $0.adopt(saved, sent: sent) }
+    }
 }
