@@ -117,6 +117,16 @@ extension CKError {
             internalCode: 1020)
     }
 
+    static func tooManyBytes(count: Int, maximum: Int) -> CKError {
+        CKError(
+            .limitExceeded, text: "Your request contains \(count) bytes which is more than the maximum size of a single request (\(maximum))",
+            internalCode: 1020)
+    }
+
+    static var zonesAreForPrivateDatabases: CKError {
+        CKError(.badDatabase, text: "Only private databases can have custom zones")
+    }
+
     /// - Parameter text: "Failed to modify some records", and so on.
     static func partial(_ text: String, _ errors: [AnyHashable: any Error]) -> CKError {
         var userInfo = CKError(.partialFailure, text: text, internalCode: 1011).userInfo
