@@ -18,7 +18,8 @@ struct KillLoopTests {
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)
             try await cloud.addUser("ada@example.com")
-            let client = SurvivingClient(client: cloud.client(try await cloud.device(of: "ada@example.com")), server: server)
+            let token = try await cloud.device(of: "ada@example.com")
+            let client = SurvivingClient(client: cloud.client(token, keepsConnections: false), server: server)
             let made: RawZones = try await client.post("zones/modify", RawZonesModify(operations: Self.zones.map { RawZoneOperation("create", $0) }))
             try #require(made.zones.allSatisfy { $0.serverErrorCode == nil })
             try await work(against: server, client, log, &seed)

@@ -37,8 +37,8 @@ struct NewCloud: Sendable {
         return try await Self.post("\(server.url)/account/1/sign-in", asked, bearer: nil)
     }
 
-    func client(_ token: String, through url: String? = nil) -> RawClient {
-        RawClient(server: url ?? server.url, container: container, token: token)
+    func client(_ token: String, through url: String? = nil, keepsConnections: Bool = true) -> RawClient {
+        RawClient(server: url ?? server.url, container: container, token: token, keepsConnections: keepsConnections)
     }
 
     private static func admin(_ server: RunningServer, _ path: String, _ message: [String: String]) async throws -> [String: String] {

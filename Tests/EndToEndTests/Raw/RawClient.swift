@@ -21,10 +21,15 @@ struct RawClient: Sendable {
     var token: String
     private let session: URLSession
 
-    init(server: String, container: String, token: String) {
+    /// Whether a connection serves more than one request. When such a connection dies under a request with a body, URLSession on Linux does not
+    /// fail: it waits for its timeout. Clients of a server that dies again and again take a new one for each.
+    private let keepsConnections: Bool
+
+    init(server: String, container: String, token: String, keepsConnections: Bool = true) {
         self.server = server
         self.container = container
         self.token = token
+        self.keepsConnections = keepsConnections
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 60
         session = URLSession(configuration: configuration)
@@ -39,6 +44,7 @@ struct RawClient: Sendable {
     func post(_ path: String, _ body: Data) async throws -> Answer {
         var request = URLRequest(url: try Self.url("\(server)/database/1/\(container)/development/private/\(path)"))
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        if !keepsConnections { request.setValue("close", forHTTPHeaderField: "Connection") }
         return try await Self.send(request, body, over: session)
     }
 
