@@ -15,38 +15,47 @@ struct HostileBytesTests {
         ]
     }
 
+    /// Documents of each shape, short ones: cutting costs the square of their length.
     private static func documents(_ seed: inout Seed) -> [[UInt8]] {
         let zone = seed.zoneID()
+        let form = AnswerForm(details: true, zoneID: zone)
         return [
-            RecordsModifyRequest(operations: (0..<3).map { _ in seed.operation() }, extension: seed.requestExtension()).json(),
-            seed.lookupRequest().json(),
-            RecordsResponse(records: (0..<4).map { _ in seed.result(in: zone, tombstonesShowType: true) })
-                .json(AnswerForm(details: true, zoneID: zone)),
-            ChangesZoneRequest(zones: [seed.feedItem()]).json(),
-            ChangesZoneResponse(zones: [seed.page(), seed.page()]).json(AnswerForm(details: true)),
-            ZonesResponse(zones: [seed.zoneResult(), seed.zoneResult()]).json(AnswerForm(details: true)),
-            ErrorResponse(uuid: "u", error: seed.error()).json(AnswerForm(details: true)),
+            short(&seed) { RecordsModifyRequest(operations: [$0.operation()], extension: $0.requestExtension()).json() },
+            short(&seed) { $0.lookupRequest().json() },
+            short(&seed) { RecordsResponse(records: [.record($0.record(in: zone)), $0.result(in: zone, tombstonesShowType: true)]).json(form) },
+            short(&seed) { ChangesZoneRequest(zones: [$0.feedItem()]).json() },
+            short(&seed) { ChangesZoneResponse(zones: [$0.page()]).json(form) },
+            short(&seed) { ZonesResponse(zones: [$0.zoneResult(), $0.zoneResult()]).json(form) },
+            short(&seed) { ErrorResponse(uuid: "u", error: $0.error()).json(form) },
         ]
     }
 
-    @Test(arguments: 0..<4)
-    func `a document cut at any offset is refused by every message`(_: Int) {
+    private static func short(_ seed: inout Seed, _ document: (inout Seed) -> [UInt8]) -> [UInt8] {
+        var shortest = document(&seed)
+        for _ in 0..<20 where shortest.count > 900 {
+            let other = document(&seed)
+            if other.count < shortest.count { shortest = other }
+        }
+        return shortest
+    }
+
+    @Test func `a document cut at any offset is refused by every message`() {
         var seed = Seed()
         for document in Self.documents(&seed) {
             #expect(Self.readers(document).contains(true), "\(seed)")
             for end in 0..<document.count {
                 let cut = Array(document.prefix(end))
-                #expect(throws: JSONError.self, "cut at \(end); \(seed)") { try JSONTree(cut) }
+                #expect((try? JSONTree(cut)) == nil, "cut at \(end); \(seed)")
                 #expect(!Self.readers(cut).contains(true), "cut at \(end); \(seed)")
             }
         }
     }
 
-    @Test(arguments: 0..<20)
+    @Test(arguments: 0..<10)
     func `a document with bytes changed is read or refused, and what is read can be written`(_: Int) throws {
         var seed = Seed()
         for document in Self.documents(&seed) {
-            for _ in 0..<40 {
+            for _ in 0..<30 {
                 var changed = document
                 for _ in 0..<Int.random(in: 1...4, using: &seed) { Self.change(&changed, &seed) }
                 _ = Self.readers(changed)
@@ -68,15 +77,15 @@ struct HostileBytesTests {
     }
 
     @Test func `many fields in the worst order are no more than a sort`() throws {
-        let names = (0..<60_000).reversed().map { #""f\#(String(1_000_000 + $0))":{"value":1},"f\#($0)":null"# }
+        let names = (0..<30_000).reversed().map { #""f\#(String(1_000_000 + $0))":{"value":1},"f\#($0)":null"# }
         let json = #"{"operations":[{"operationType":"create","record":{"fields":{"# + names.joined(separator: ",") + "}}}]}"
         let request = try RecordsModifyRequest(json: Array(json.utf8))
         guard case .success(let operation)? = request.operations.first else {
             Issue.record("the operation is a fault")
             return
         }
-        #expect(operation.change.set.count == 60_000)
-        #expect(operation.change.cleared.count == 60_000)
+        #expect(operation.change.set.count == 30_000)
+        #expect(operation.change.cleared.count == 30_000)
     }
 
     @Test func `too many desired keys are refused`() {
