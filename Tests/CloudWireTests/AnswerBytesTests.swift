@@ -49,7 +49,9 @@ struct AnswerBytesTests {
     }
 
     @Test func `an error of a record`() {
-        let answer = RecordsResponse(records: [.failure(recordName: "13C3", Self.conflict), .failure(recordName: nil, ServerError(.notFound, "Record not found"))])
+        let answer = RecordsResponse(records: [
+            .failure(recordName: "13C3", Self.conflict), .failure(recordName: nil, ServerError(.notFound, "Record not found")),
+        ])
         let first = #"{"recordName":"13C3","serverErrorCode":"CONFLICT","reason":"client oplock error updating record""#
         let second = #"{"serverErrorCode":"NOT_FOUND","reason":"Record not found""#
         #expect(text(answer) == #"{"records":[\#(first)},\#(second)}]}"#)
@@ -86,7 +88,10 @@ struct AnswerBytesTests {
 
     @Test func `changes of a database`() {
         let answer = ChangesDatabaseResponse(
-            zones: [.init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o")), .init(zoneID: ZoneID(zoneName: "Y", ownerRecordName: "_o"), deletion: .purged)],
+            zones: [
+                .init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o")),
+                .init(zoneID: ZoneID(zoneName: "Y", ownerRecordName: "_o"), deletion: .purged),
+            ],
             syncToken: "t", moreComing: false)
         let deleted = #"{"zoneID":{"zoneName":"Y","ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"},"deleted":true"#
         let tail = #"],"syncToken":"t","moreComing":false}"#

@@ -94,7 +94,8 @@ struct FieldValueFragmentTests {
         (#"{"value":null,"isEncrypted":true}"#, nil),
         // Tagged, in any order, with keys of others between.
         (#"{"type":"STRING","value":"s"}"#, .string("s")), (#"{"x":[{}],"value":"s","y":1,"type":"STRING"}"#, .string("s")),
-        (#"{"value":"s","type":null}"#, .string("s")), (#"{"value":1,"value":2}"#, .int64(2)), (#"{"type":"STRING","value":1,"type":"INT64"}"#, .int64(1)),
+        (#"{"value":"s","type":null}"#, .string("s")), (#"{"value":1,"value":2}"#, .int64(2)),
+        (#"{"type":"STRING","value":1,"type":"INT64"}"#, .int64(1)),
         (#"{"value":"s","isEncrypted":false}"#, .string("s")), (#"{"value":"s","isEncrypted":null}"#, .string("s")),
         (#"{"\u0076alue":"\u0073","t\u0079pe":"STRING"}"#, .string("s")),
         (#"{"value":5,"type":"INT64"}"#, .int64(5)), (#"{"value":-9223372036854775808}"#, .int64(.min)),
@@ -104,21 +105,26 @@ struct FieldValueFragmentTests {
         (#"{"value":1000,"type":"TIMESTAMP"}"#, .timestamp(Timestamp(secondsSince2001: -978_307_199))),
         (#"{"value":-62135769600000,"type":"TIMESTAMP"}"#, .timestamp(Timestamp(millisecondsSince1970: -62_135_769_600_000))),
         (#"{"value":1000,"type":"TIMESTAMP","nacre":{"seconds":0.1}}"#, .timestamp(Timestamp(secondsSince2001: 0.1))),
-        (#"{"nacre":{"seconds":[0.1,null]},"value":[1,0],"type":"TIMESTAMP_LIST"}"#,
-            .timestampList([Timestamp(secondsSince2001: 0.1), Timestamp(millisecondsSince1970: 0)])),
+        (
+            #"{"nacre":{"seconds":[0.1,null]},"value":[1,0],"type":"TIMESTAMP_LIST"}"#,
+            .timestampList([Timestamp(secondsSince2001: 0.1), Timestamp(millisecondsSince1970: 0)])
+        ),
         (#"{"value":"AQI=","type":"BYTES"}"#, .bytes([1, 2])), (#"{"value":"","type":"BYTES"}"#, .bytes([])),
         (#"{"value":"\/\/\/\/","type":"BYTES"}"#, .bytes([255, 255, 255])),
         (#"{"value":{"fileChecksum":"c","size":1},"type":"ASSET"}"#, .asset(Asset(fileChecksum: "c", size: 1))),
         (#"{"value":[{"fileChecksum":"c","size":1}],"type":"ASSET_LIST"}"#, .assetList([Asset(fileChecksum: "c", size: 1)])),
         (#"{"value":{"recordName":"x","action":"NONE","zoneID":null}}"#, .reference(Reference(recordName: "x", action: .none))),
-        (#"{"value":{"latitude":1,"longitude":2,"course":null,"timestamp":0},"type":"LOCATION"}"#,
-            .location(Location(latitude: 1, longitude: 2, timestamp: Timestamp(millisecondsSince1970: 0)))),
+        (
+            #"{"value":{"latitude":1,"longitude":2,"course":null,"timestamp":0},"type":"LOCATION"}"#,
+            .location(Location(latitude: 1, longitude: 2, timestamp: Timestamp(millisecondsSince1970: 0)))
+        ),
         (#"{"value":[],"type":"BYTES_LIST"}"#, .bytesList([])), (#"{"value":[],"type":"UNKNOWN_LIST"}"#, .emptyList),
         (#"{"value":["a"],"type":"UNKNOWN_LIST"}"#, .stringList(["a"])),
         (#"{"value":"AQ==","type":"INT64","isEncrypted":true,"nacre":{"keyID":"k"}}"#, .sealed(SealedValue(type: .int64, keyID: "k", bytes: [1]))),
         // Numbers in strings, where they are tagged as numbers.
         (#"{"value":"-5","type":"INT64"}"#, .int64(-5)), (#"{"value":"1e3","type":"DOUBLE"}"#, .double(1000)),
-        (#"{"value":"0","type":"TIMESTAMP"}"#, .timestamp(Timestamp(millisecondsSince1970: 0))), (#"{"value":["1",2],"type":"INT64_LIST"}"#, .int64List([1, 2])),
+        (#"{"value":"0","type":"TIMESTAMP"}"#, .timestamp(Timestamp(millisecondsSince1970: 0))),
+        (#"{"value":["1",2],"type":"INT64_LIST"}"#, .int64List([1, 2])),
         // Untagged.
         (#"{"value":"AQI="}"#, .string("AQI=")), (#"{"value":5}"#, .int64(5)), (#"{"value":5.0}"#, .double(5)), (#"{"value":5e0}"#, .double(5)),
         (#"{"value":{"longitude":2,"latitude":1}}"#, .location(Location(latitude: 1, longitude: 2))),
@@ -126,7 +132,8 @@ struct FieldValueFragmentTests {
         (#"{"value":{"size":1,"fileChecksum":"c"}}"#, .asset(Asset(fileChecksum: "c", size: 1))),
         (#"{"value":{"receipt":"r","size":1,"fileChecksum":"c"}}"#, .asset(Asset(fileChecksum: "c", size: 1, receipt: "r"))),
         (#"{"value":[]}"#, .emptyList), (#"{"value":["a","b"]}"#, .stringList(["a", "b"])), (#"{"value":[1,2]}"#, .int64List([1, 2])),
-        (#"{"value":[1.5,2]}"#, .doubleList([1.5, 2])), (#"{"value":[{"latitude":1,"longitude":2}]}"#, .locationList([Location(latitude: 1, longitude: 2)])),
+        (#"{"value":[1.5,2]}"#, .doubleList([1.5, 2])),
+        (#"{"value":[{"latitude":1,"longitude":2}]}"#, .locationList([Location(latitude: 1, longitude: 2)])),
     ]
 
     @Test(arguments: understood)
@@ -137,7 +144,8 @@ struct FieldValueFragmentTests {
     private static let tagged: [(String, FieldType)] = [
         ("1", .string), ("true", .string), ("[]", .string), (#""x""#, .int64), ("1.5", .int64), ("1.0", .int64), ("1e2", .int64), ("true", .int64),
         ("9223372036854775808", .int64), (#""""#, .int64), (#"" 1""#, .int64), (#""1 ""#, .int64), (#""+1""#, .int64), (#""0x1""#, .int64),
-        (#""1.5""#, .int64), (#""x""#, .double), ("1e999", .double), (#""1e999""#, .double), (#""nan""#, .double), (#""""#, .double), ("1.5", .timestamp),
+        (#""1.5""#, .int64), (#""x""#, .double), ("1e999", .double), (#""1e999""#, .double), (#""nan""#, .double), (#""""#, .double),
+        ("1.5", .timestamp),
         (#""2020-01-01T00:00:00Z""#, .timestamp), ("8640000000000001", .timestamp), ("1", .bytes), (#""A""#, .bytes), (#""_w==""#, .bytes),
         (#""x""#, .location), (#"{"latitude":1}"#, .location), (#"{"latitude":null,"longitude":1}"#, .location), (#""x""#, .reference),
         (#"{"recordName":"x"}"#, .reference), (#"{"recordName":"x","action":null}"#, .reference), (#"{"action":"NONE"}"#, .reference),

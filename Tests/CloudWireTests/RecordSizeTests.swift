@@ -17,7 +17,8 @@ struct RecordSizeTests {
         (.asset(Asset(fileChecksum: "c", size: 50_000_000)), 0), (.stringList([]), 0), (.stringList(["ab", "", "c"]), 4), (.int64List([1, 2]), 16),
         (.doubleList([1]), 8), (.timestampList([Timestamp(secondsSince2001: 0)]), 8), (.bytesList([[1, 2], []]), 3),
         (.locationList([Location(latitude: 1, longitude: 2)]), 16), (.referenceList([Reference(recordName: "ab", action: .none)]), 2),
-        (.assetList([Asset(fileChecksum: "c", size: 1)]), 0), (.emptyList, 0), (.sealed(SealedValue(type: .int64, keyID: "key", bytes: [1, 2, 3, 4, 5])), 5),
+        (.assetList([Asset(fileChecksum: "c", size: 1)]), 0), (.emptyList, 0),
+        (.sealed(SealedValue(type: .int64, keyID: "key", bytes: [1, 2, 3, 4, 5])), 5),
     ]
 
     @Test(arguments: sizes)

@@ -43,20 +43,23 @@ struct RequestFragmentTests {
 
     @Test func `what null means: nothing but in fields`() throws {
         let request = try modify(
-            #"{"zoneID":null,"atomic":null,"desiredKeys":null,"numbersAsStrings":null,"nacre":null,"operations":[{"operationType":"create","desiredKeys":null,"record":{"recordName":null,"recordType":"T","recordChangeTag":null,"fields":null,"parent":null,"zoneID":null,"nacre":null}}]}"#)
+            #"{"zoneID":null,"atomic":null,"desiredKeys":null,"numbersAsStrings":null,"nacre":null,"operations":[{"operationType":"create","desiredKeys":null,"record":{"recordName":null,"recordType":"T","recordChangeTag":null,"fields":null,"parent":null,"zoneID":null,"nacre":null}}]}"#
+        )
         #expect(request == RecordsModifyRequest(operations: [RecordOperation(.create, RecordChange(recordName: nil, recordType: "T"))]))
     }
 
     @Test func `of members with one name the last counts`() throws {
         let request = try modify(
-            #"{"operations":[],"operations":[{"operationType":"create","operationType":"delete","record":{},"record":{"recordName":"a","fields":{"x":{"value":1}},"fields":{"a":{"value":1},"b":null,"c":{"value":1},"a":null,"b":{"value":2},"c":{"value":3}}}}]}"#)
+            #"{"operations":[],"operations":[{"operationType":"create","operationType":"delete","record":{},"record":{"recordName":"a","fields":{"x":{"value":1}},"fields":{"a":{"value":1},"b":null,"c":{"value":1},"a":null,"b":{"value":2},"c":{"value":3}}}}]}"#
+        )
         let change = RecordChange(recordName: "a", set: ["b": .int64(2), "c": .int64(3)], cleared: ["a"])
         #expect(request.operations == [.success(RecordOperation(.delete, change))])
     }
 
     @Test func `a fault keeps its place among the operations`() throws {
         let request = try modify(
-            #"{"operations":[{"operationType":"create","record":{"recordName":"a","recordType":"T"}},{"operationType":"create","record":{"fields":{"d":{"value":1.5,"type":"TIMESTAMP"},"e":{"value":1,"type":"STRING"}},"recordName":"b"}},{"operationType":"delete","record":{"recordName":"c"}}]}"#)
+            #"{"operations":[{"operationType":"create","record":{"recordName":"a","recordType":"T"}},{"operationType":"create","record":{"fields":{"d":{"value":1.5,"type":"TIMESTAMP"},"e":{"value":1,"type":"STRING"}},"recordName":"b"}},{"operationType":"delete","record":{"recordName":"c"}}]}"#
+        )
         #expect(request.operations.count == 3)
         #expect(request.operations[0] == .success(RecordOperation(.create, RecordChange(recordName: "a", recordType: "T"))))
         let error = ServerError(.badRequest, "Invalid value, expected type TIMESTAMP.", field: "d")
@@ -83,20 +86,21 @@ struct RequestFragmentTests {
         #expect((try? request.operations.first?.get())?.change.set.count == 1)
     }
 
-    @Test(arguments: [
-        ("[]", nil), ("{}", "operations"), (#"{"operations":{}}"#, "operations"), (#"{"operations":[1]}"#, "operations[0]"),
-        (#"{"operations":null}"#, "operations"), (#"{"operations":[{"record":{}}]}"#, "operations[0].operationType"),
-        (#"{"operations":[{"operationType":"create"}]}"#, "operations[0].record"),
-        (#"{"operations":[{"operationType":"Create","record":{}}]}"#, "operations[0].operationType"),
-        (#"{"operations":[{"operationType":"create","record":[]}]}"#, "operations[0].record"),
-        (#"{"operations":[{"operationType":"create","record":{"recordName":5}}]}"#, "operations[0].record.recordName"),
-        (#"{"operations":[{"operationType":"create","record":{"fields":[]}}]}"#, "operations[0].record.fields"),
-        (#"{"operations":[{"operationType":"create","record":{"parent":{}}}]}"#, "operations[0].record.parent.recordName"),
-        (#"{"operations":[],"atomic":"true"}"#, "atomic"), (#"{"operations":[],"zoneID":{}}"#, "zoneID.zoneName"),
-        (#"{"operations":[],"zoneID":"Z"}"#, "zoneID"), (#"{"operations":[],"desiredKeys":"a"}"#, "desiredKeys"),
-        (#"{"operations":[],"desiredKeys":["a",1]}"#, "desiredKeys[1]"), (#"{"operations":[],"nacre":{"details":1}}"#, "nacre.details"),
-        (#"{"operations":[],"nacre":{"clientChangeToken":"?"}}"#, "nacre.clientChangeToken"),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            ("[]", nil), ("{}", "operations"), (#"{"operations":{}}"#, "operations"), (#"{"operations":[1]}"#, "operations[0]"),
+            (#"{"operations":null}"#, "operations"), (#"{"operations":[{"record":{}}]}"#, "operations[0].operationType"),
+            (#"{"operations":[{"operationType":"create"}]}"#, "operations[0].record"),
+            (#"{"operations":[{"operationType":"Create","record":{}}]}"#, "operations[0].operationType"),
+            (#"{"operations":[{"operationType":"create","record":[]}]}"#, "operations[0].record"),
+            (#"{"operations":[{"operationType":"create","record":{"recordName":5}}]}"#, "operations[0].record.recordName"),
+            (#"{"operations":[{"operationType":"create","record":{"fields":[]}}]}"#, "operations[0].record.fields"),
+            (#"{"operations":[{"operationType":"create","record":{"parent":{}}}]}"#, "operations[0].record.parent.recordName"),
+            (#"{"operations":[],"atomic":"true"}"#, "atomic"), (#"{"operations":[],"zoneID":{}}"#, "zoneID.zoneName"),
+            (#"{"operations":[],"zoneID":"Z"}"#, "zoneID"), (#"{"operations":[],"desiredKeys":"a"}"#, "desiredKeys"),
+            (#"{"operations":[],"desiredKeys":["a",1]}"#, "desiredKeys[1]"), (#"{"operations":[],"nacre":{"details":1}}"#, "nacre.details"),
+            (#"{"operations":[],"nacre":{"clientChangeToken":"?"}}"#, "nacre.clientChangeToken"),
+        ] as [(String, String?)])
     func `a request that is none says where`(_ json: String, _ path: String?) {
         let error = #expect(throws: ServerError.self) { try modify(json) }
         #expect(error?.code == .badRequest)
@@ -122,7 +126,8 @@ struct RequestFragmentTests {
 
     @Test func `a lookup may hold one record in place of an array`() throws {
         #expect(try lookup(#"{"records":{"recordName":"a"}}"#) == RecordsLookupRequest(records: [RecordsLookupRequest.Item(recordName: "a")]))
-        let both = try lookup(#"{"records":[{"recordName":"a","desiredKeys":[]},{"recordName":"b","zoneID":{"zoneName":"Z"}}],"numberAsStrings":true}"#)
+        let both = try lookup(
+            #"{"records":[{"recordName":"a","desiredKeys":[]},{"recordName":"b","zoneID":{"zoneName":"Z"}}],"numberAsStrings":true}"#)
         #expect(both.records == [.init(recordName: "a", desiredKeys: []), .init(recordName: "b")])
         #expect(both.zoneID == ZoneID(zoneName: "Z"))
         #expect(both.numbersAsStrings)
@@ -143,7 +148,8 @@ struct RequestFragmentTests {
         let request = try ZonesModifyRequest(json: Array(json.utf8))
         #expect(request.operations == [ZoneOperation(.create, ZoneID(zoneName: "A")), ZoneOperation(.delete, ZoneID(zoneName: "B"))])
         for bad in [
-            #"{"operationType":"update","zone":{"zoneID":{"zoneName":"A"}}}"#, #"{"operationType":"create","zone":{"zoneName":"A"}}"#, #"{"operationType":"create"}"#,
+            #"{"operationType":"update","zone":{"zoneID":{"zoneName":"A"}}}"#, #"{"operationType":"create","zone":{"zoneName":"A"}}"#,
+            #"{"operationType":"create"}"#,
         ] {
             #expect(throws: ServerError.self) { try ZonesModifyRequest(json: Array(#"{"operations":[\#(bad)]}"#.utf8)) }
         }
