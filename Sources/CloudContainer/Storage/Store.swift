@@ -1,0 +1,144 @@
+package import CloudWire
+
+/// What an engine must offer, and nothing more: it keeps and finds, it never decides.
+///
+/// Every verb takes a set; none carries a rule of CloudKit in its name, none a column. A database is the unit of everything:
+/// a transaction touches one (the registry of containers, accounts and tokens is made of databases too).
+///
+/// Promises of every engine:
+/// - A `write` that returned is durable: it survives the process, the kernel and the power (honest disks assumed).
+/// - All of a transaction is seen or nothing of it, by every later and every concurrent `read`.
+/// - Transactions are serializable within a database. Change numbers of a zone become visible in their order.
+/// - The body runs off the cooperative thread pool, synchronously, and may run more than once: it has no side effects, and draws
+///   no time and no randomness.
+/// - A body that throws leaves nothing behind; its error is the caller's. Failures of the engine are `StoreError`s.
+package protocol Store: Sendable {
+    /// Runs `body` in a transaction and returns what it returned, once that is durable.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value
+
+    /// Runs `body` on one snapshot.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value
+
+    /// Lets running transactions end, then closes. Idempotent; later calls fail with `StoreError.closed`.
+    func close() async
+}
+
+/// How a write ends, with what it has to say.
+package enum Ending<Value: Sendable>: Sendable {
+    case commit(Value)
+    /// Nothing of the transaction stays; `Value` is returned all the same.
+    case rollback(Value)
+}
+
+/// One snapshot. Valid only during the body it is handed to, and on its thread.
+package protocol ReadTransaction {
+    /// The rows that exist, in no order.
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow]
+
+    /// The live zones of these names, in no order.
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow]
+
+    /// Live zones in the order of their names' bytes, after `name`.
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow]
+
+    /// Zones of any state whose place in the database's feed is after `position`, in the order of (place, name).
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
+
+    /// Records of these names, live ones and tombstones, in no order.
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow]
+
+    /// The next `limit` rows of a view of a zone's feed after `position`, and not after change number `last`, in order, each with its record.
+    /// Rows of departures and tombstones at or before `baseline` are left out.
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry]
+
+    /// Those of `names` that a live record outside `others` names as its parent, each once, in no order.
+    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String]
+
+    /// Entries of these keys, in no order. Expired ones may still be there: the caller looks.
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow]
+
+    /// Entries in the order of their keys' bytes, after `key`.
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
+}
+
+package protocol WriteTransaction: ReadTransaction {
+    /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records.
+    /// It also finds the logged operation of that ID, because every retry asks for it here and a round trip less counts.
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance
+
+    /// Puts everything of a plan, or throws and leaves the transaction to be rolled back.
+    func apply(_ plan: WritePlan) throws
+
+    /// Takes up to `limit` tasks that are due at `now`, of any database, oldest first, and makes them due again at `until`.
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow]
+
+    /// Removes up to `limit` records of a zone with all that hangs on them, live or not. Returns how many it removed.
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
+
+    /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many.
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int
+
+    /// Keeps the newest `count` logged operations of a database, by expiry. Returns how many it removed.
+    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int
+}
+
+/// Everything that a transaction puts, in sets.
+///
+/// An engine applies it in this order: databases, zones, forgotten zones, records and feed rows, operations, entries, tasks,
+/// and last the database's feed, so that locks are always taken in one order.
+package struct WritePlan: Sendable {
+    /// Inserted, or replaced whole.
+    package var databases: [DatabaseRow] = []
+    /// Inserted, or replaced whole. Feed places are the engine's: see `zonesChanged`.
+    package var zones: [ZoneRow] = []
+    /// Zones whose row goes: nothing will ask for them again.
+    package var zonesForgotten: [ZoneAddress] = []
+    /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name.
+    package var records: [RecordPut] = []
+    package var operations: [OperationRow] = []
+    package var entries: [EntryRow] = []
+    package var entriesRemoved: [EntryKey] = []
+    /// Inserted; a task with the key of one that is there replaces it.
+    package var tasks: [TaskRow] = []
+    package var tasksFinished: [TaskKey] = []
+    /// Zones that changed: their database's `lastSeq` is raised by one, and becomes the place of all of them in the database's feed.
+    package var zonesChanged: [ZoneAddress] = []
+
+    package init() {}
+
+    package var isEmpty: Bool {
+        databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && operations.isEmpty && entries.isEmpty
+            && entriesRemoved.isEmpty && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
+    }
+}
+
+/// Why an engine could not do what it was asked. Static text; the values are for logs.
+package struct StoreError: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable {
+        /// No room: writes fail, reads go on, and writes resume by themselves.
+        case full
+        /// The disk or the network failed; the transaction did not happen.
+        case unavailable
+        /// What was read is not what was written.
+        case corrupt
+        case closed
+        /// Another process has the folder.
+        case inUse
+        /// Made by a newer version.
+        case newerVersion
+    }
+
+    package var code: Code
+    package var text: String
+    package var values: [String: String]
+
+    package init(_ code: Code, _ text: String, _ values: [String: String] = [:]) {
+        self.code = code
+        self.text = text
+        self.values = values
+    }
+
+    package static let closed = StoreError(.closed, "The store is closed")
+}
