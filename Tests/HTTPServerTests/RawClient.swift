@@ -12,8 +12,11 @@ struct RawResponse: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-struct RawClientError: Error {
-    let text: String
+enum RawClientError: Error {
+    case refused(Int32)
+    /// The server has closed the connection.
+    case closed
+    case silence
 }
 
 /// A client that says exactly the bytes it is told. Its calls block threads of their own, never those of Swift's pool.
@@ -38,7 +41,7 @@ final class RawClient: Sendable {
             }
             guard connected == 0 else {
                 close(socket)
-                throw RawClientError(text: "connect: \(errno)")
+                throw RawClientError.refused(errno)
             }
             return socket
         }
@@ -53,7 +56,7 @@ final class RawClient: Sendable {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes[sent...].withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                guard count > 0 else { throw RawClientError(text: "send: \(errno)") }
+                guard count > 0 else { throw RawClientError.closed }
                 sent += count
             }
         }
@@ -116,7 +119,7 @@ final class RawClient: Sendable {
 
     private func read(_ count: Int) throws -> [UInt8] {
         while unread.withLock({ $0.count }) < count {
-            guard try fill() else { throw RawClientError(text: "closed") }
+            guard try fill() else { throw RawClientError.closed }
         }
         return unread.withLock { unread in
             defer { unread.removeFirst(count) }
@@ -136,7 +139,7 @@ final class RawClient: Sendable {
     private func fill() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(socket, &buffer, buffer.count, 0)
-        if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { throw RawClientError(text: "nothing came for ten seconds") }
+        if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { throw RawClientError.silence }
         if count > 0 { unread.withLock { $0 += buffer[..<count] } }
         return count > 0
     }
