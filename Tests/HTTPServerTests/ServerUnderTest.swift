@@ -12,6 +12,10 @@ func withServer(
     router.get("/ping") { _, _ in .text("pong") }
     routes(&router)
     var configuration = ServerConfiguration()
+    // Only the tests of a deadline should meet one, however slow the machine is.
+    configuration.headerDeadline = .seconds(600)
+    configuration.bodyDeadline = .seconds(600)
+    configuration.idleTimeout = .seconds(600)
     configure(&configuration)
     let server = HTTPServer(configuration, router: router, telemetry: telemetry)
     let (_, port) = try await server.start()

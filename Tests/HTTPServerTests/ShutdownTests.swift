@@ -83,6 +83,26 @@ import Testing
         }
     }
 
+    @Test func `a handler may stop its own server`() async throws {
+        let stopped = Gate()
+        let server = Locked<HTTPServer?>(nil)
+        try await withServer(routes: { router in
+            router.post("/stop") { _, _ in
+                Task {
+                    await server.withLock { $0 }?.shutdown(grace: .seconds(30))
+                    await stopped.open()
+                }
+                return .text("stopping")
+            }
+        }) { running in
+            server.withLock { $0 = running.server }
+            let response = try await running.exchange("POST /stop HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(response.text == "stopping")
+            await stopped.pass()
+            server.withLock { $0 = nil }
+        }
+    }
+
     @Test func `a server that never started, or stopped, stops at once, and does not start again`() async throws {
         let server = HTTPServer(ServerConfiguration(), router: Router())
         try await server.start()

@@ -113,6 +113,63 @@ import Testing
         }
     }
 
+    /// Tells when it is gone.
+    private final class Token: Sendable {
+        let gone: @Sendable () -> Void
+        init(gone: @escaping @Sendable () -> Void) { self.gone = gone }
+        deinit { gone() }
+        func use() {}
+    }
+
+    @Test func `nothing of a request outlives it`() async throws {
+        let gone = Locked(0)
+        try await withServer(routes: { router in
+            router.post("/held") { request, _ in
+                let token = Token { gone.withLock { $0 += 1 } }
+                for try await _ in request.body {}
+                return HTTPResponse(
+                    .ok,
+                    body: .stream { writer in
+                        try await writer.write([65])
+                        await Task.yield()
+                        try await writer.write([66])
+                        token.use()
+                    })
+            }
+        }) { server in
+            for _ in 0..<3 {
+                let client = try await server.client()
+                try await client.send("POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000))
+                let response = try await client.response()
+                #expect(response.text == "AB")
+            }
+            while gone.withLock({ $0 }) < 3 { try await server.settle() }
+        }
+    }
+
+    @Test func `a handler that answers while its client waits to send more does not read the rest`() async throws {
+        let gate = Gate()
+        try await withServer(routes: { router in
+            router.post("/full", bodyBytesMax: Self.total) { request, _ in
+                var iterator = request.body.makeAsyncIterator()
+                _ = try await iterator.next()
+                await gate.pass()
+                return .text("enough")
+            }
+        }) { server in
+            let client = try await RawClient(port: server.port, sendBuffer: 65_536)
+            try await client.send("POST /full HTTP/1.1\r\nHost: a\r\nContent-Length: \(Self.total)\r\n\r\n")
+            let piece = [UInt8](repeating: 65, count: 65_536)
+            var refusals = 0
+            while refusals < 20 {
+                refusals = client.sendNow(piece) == 0 ? refusals + 1 : 0
+                if refusals > 0 { try await server.settle() }
+            }
+            await gate.open()
+            #expect(try await client.response().text == "enough")
+        }
+    }
+
     @Test func `a handler may answer before the body has come, and leave the rest unread`() async throws {
         try await withServer(routes: { router in
             router.post("/early", bodyBytesMax: 100_000_000) { request, _ in
