@@ -5,6 +5,8 @@ enum ZoneVerdict: Hashable, Sendable {
     case create
     /// It is there, and is answered as it is.
     case keep(ZoneRow)
+    /// It is there whether or not it has a row.
+    case keepDefault
     case delete(ZoneRow)
     case refuse(ServerError)
 
@@ -15,6 +17,7 @@ enum ZoneVerdict: Hashable, Sendable {
             return
         }
         switch (operation.type, existing) {
+        case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
         case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
         case (.delete, let zone?): self = .delete(zone)
         case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
@@ -44,6 +47,7 @@ extension Cloud {
             zones: outcomes.map { outcome in
                 switch outcome {
                 case .live(let row): .zone(shown(row, in: key))
+                case .defaultZone: .zone(defaultZone(in: key))
                 case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)
                 }
@@ -55,6 +59,7 @@ extension Cloud {
 struct ZoneModification: Sendable {
     enum Outcome: Sendable {
         case live(ZoneRow)
+        case defaultZone
         case deleted(ZoneRow)
         case refused(ZoneID, ServerError)
     }
@@ -80,8 +85,8 @@ struct ZoneModification: Sendable {
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
                 outcomes.append(.live(zone))
-            case .create where operation.zoneID.isDefault:
-                outcomes.append(.live(zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)))
+            case .keepDefault:
+                outcomes.append(.defaultZone)
             case .create:
                 let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)
                 plan.zones.append(zone)
