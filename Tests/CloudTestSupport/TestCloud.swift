@@ -1,6 +1,6 @@
 package import CloudContainer
 package import CloudWire
-package import Locks
+import Locks
 
 /// A cloud whose clock, randomness and tokens belong to a test: the same seed gives the same run.
 package final class TestCloud: Sendable {
@@ -9,8 +9,7 @@ package final class TestCloud: Sendable {
     package let cloud: Cloud
     package let store: any Store
     package let clock: TestCloudClock
-    /// What the cloud told of databases whose feed moved, oldest first.
-    package let moved: Locked<[DatabaseID]>
+    private let moved: Locked<[DatabaseID]>
 
     package init(_ store: any Store, seed: UInt64 = 1) {
         let clock = TestCloudClock()
@@ -22,6 +21,14 @@ package final class TestCloud: Sendable {
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
             committed: { database in moved.withLock { $0.append(database) } })
+    }
+
+    /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.
+    package func takeMoved() -> [DatabaseID] {
+        moved.withLock { moved in
+            defer { moved = [] }
+            return moved
+        }
     }
 
     package func user(

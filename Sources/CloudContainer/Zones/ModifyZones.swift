@@ -41,8 +41,8 @@ extension Cloud {
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) })
-        let outcomes = try await stored { try await self.store.write(change.run) }
-        committed(database)
+        let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
+        if movedFeed { committed(database) }
         return ZonesResponse(
             zones: outcomes.map { outcome in
                 switch outcome {
@@ -71,7 +71,7 @@ struct ZoneModification: Sendable {
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<[Outcome]> {
+    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let row = try transaction.databases([database]).first
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -97,10 +97,10 @@ struct ZoneModification: Sendable {
                 outcomes.append(.deleted(zone))
             }
         }
-        guard !plan.isEmpty else { return .rollback(outcomes) }
+        guard !plan.isEmpty else { return .rollback((outcomes, false)) }
         if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
         try transaction.apply(plan)
-        return .commit(outcomes)
+        return .commit((outcomes, true))
     }
 
     /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
