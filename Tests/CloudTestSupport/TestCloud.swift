@@ -23,6 +23,10 @@ package final class TestCloud: Sendable {
             committed: { database in moved.withLock { $0.append(database) } })
     }
 
+    package convenience init(_ engine: Engine, seed: UInt64 = 1) async throws {
+        self.init(try await engine.makeStore(), seed: seed)
+    }
+
     /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.
     package func takeMoved() -> [DatabaseID] {
         moved.withLock { moved in
