@@ -61,7 +61,7 @@ enum RecordBody {
         }
     }
 
-    private static func checksum(
+    static func checksum(
         of body: ArraySlice<UInt8>, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
         var columns = ByteWriter()
