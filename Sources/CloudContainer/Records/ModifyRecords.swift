@@ -17,9 +17,9 @@ extension Cloud {
         let modification = try RecordModification(
             request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             name: uuid)
-        let response = try await stored { try await self.store.write(modification.run) }
-        if modification.hasFeed { committed(database) }
-        return response
+        let outcome = try await stored { try await self.store.write(modification.run) }
+        if outcome.movedFeed { committed(database) }
+        return outcome.response
     }
 
     /// Turns what the store throws into what a client hears.
@@ -34,6 +34,12 @@ extension Cloud {
 
 /// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
 struct RecordModification: Sendable {
+    struct Outcome: Sendable {
+        var response: RecordsResponse
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+    }
+
     private let request: RecordsModifyRequest
     private let database: DatabaseID
     private let key: DatabaseKey
@@ -46,7 +52,7 @@ struct RecordModification: Sendable {
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
 
-    var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
+    private var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
 
     init(
         _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], now: Timestamp,
@@ -69,7 +75,7 @@ struct RecordModification: Sendable {
             switch item {
             case .success(let readable):
                 operation = readable
-                faults[place] = RequestShape.fault(of: operation, in: request.zoneID)
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
                 faults[place] = fault.error
@@ -83,11 +89,10 @@ struct RecordModification: Sendable {
         self.faults = faults
     }
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<RecordsResponse> {
-        let advance = try transaction.advance(
-            zoneNamed: request.zoneID.zoneName, in: database, operation: request.extension.operationID)
+    func run(_ transaction: any WriteTransaction) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: operationID)
         if let operation = advance.operation {
-            return .rollback(try replay(operation, in: advance.zone, transaction))
+            return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
         }
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
@@ -96,9 +101,14 @@ struct RecordModification: Sendable {
             in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller))
         batch.settleParents(parentsOutside: try parentsOutside(batch, in: ground.zone, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
-            return .rollback(response(to: batch, records: [:]))
+            return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
         }
         return try write(batch, over: stored, on: ground, transaction)
+    }
+
+    /// What the request is logged under. Several people write into one database, and an ID that one of them chose says nothing of another's.
+    private var operationID: String? {
+        request.extension.operationID.map { "\(caller.userRecordName ?? "")/\($0)" }
     }
 
     // MARK: Loading
@@ -115,8 +125,8 @@ struct RecordModification: Sendable {
         if let zone = advance.zone { return Ground(zone: zone, newDatabase: nil, isNewZone: false) }
         guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
         let first = ZoneRow(
-            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName, incarnation: 1,
-            lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
+            incarnation: advance.database?.incarnation ?? 1, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0) : nil
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
@@ -157,7 +167,7 @@ struct RecordModification: Sendable {
 
     private func write(
         _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, _ transaction: any WriteTransaction
-    ) throws -> Ending<RecordsResponse> {
+    ) throws -> Ending<Outcome> {
         let rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed)
@@ -169,15 +179,15 @@ struct RecordModification: Sendable {
             case .nothing, .refuse: break
             }
         }
-        let records = Dictionary(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { first, _ in first })
-        guard !changes.isEmpty else { return .rollback(response(to: batch, records: records)) }
+        guard !changes.isEmpty else { return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false)) }
+        let records = stored.merging(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { _, after in after })
         changes.append(contentsOf: batch.touchedParents.map(rows.put(touching:)))
         var plan = WritePlan()
         plan.records = changes.map(\.put)
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         try transaction.apply(plan)
-        return .commit(response(to: batch, records: records))
+        return .commit(Outcome(response: response(to: batch, over: records), movedFeed: hasFeed))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
@@ -192,7 +202,7 @@ struct RecordModification: Sendable {
     private static let commitsPerTrim: Int64 = 1024
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
-        guard let id = request.extension.operationID else { return }
+        guard let id = operationID else { return }
         let failures = batch.items.enumerated().compactMap { place, item -> OperationResult.Failure? in
             guard case .refuse(let error) = item.verdict else { return nil }
             return OperationResult.Failure(place: place, error: error)
@@ -207,7 +217,8 @@ struct RecordModification: Sendable {
 
     // MARK: Answering
 
-    private func response(to batch: ModifyBatch, records: [String: StoredRecord]) -> RecordsResponse {
+    /// - Parameter records: as they are after the batch.
+    private func response(to batch: ModifyBatch, over records: [String: StoredRecord]) -> RecordsResponse {
         RecordsResponse(
             records: batch.items.map { item in
                 switch item.verdict {

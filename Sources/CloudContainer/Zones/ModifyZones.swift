@@ -5,6 +5,8 @@ enum ZoneVerdict: Hashable, Sendable {
     case create
     /// It is there, and is answered as it is.
     case keep(ZoneRow)
+    /// It is there whether or not it has a row.
+    case keepDefault
     case delete(ZoneRow)
     case refuse(ServerError)
 
@@ -15,6 +17,7 @@ enum ZoneVerdict: Hashable, Sendable {
             return
         }
         switch (operation.type, existing) {
+        case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
         case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
         case (.delete, let zone?): self = .delete(zone)
         case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
@@ -38,12 +41,13 @@ extension Cloud {
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) })
-        let outcomes = try await stored { try await self.store.write(change.run) }
-        committed(database)
+        let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
+        if movedFeed { committed(database) }
         return ZonesResponse(
             zones: try outcomes.map { outcome in
                 switch outcome {
                 case .live(let row): .zone(try shown(row, in: key))
+                case .defaultZone: .zone(defaultZone(in: key))
                 case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)
                 }
@@ -55,6 +59,7 @@ extension Cloud {
 struct ZoneModification: Sendable {
     enum Outcome: Sendable {
         case live(ZoneRow)
+        case defaultZone
         case deleted(ZoneRow)
         case refused(ZoneID, ServerError)
     }
@@ -66,7 +71,7 @@ struct ZoneModification: Sendable {
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<[Outcome]> {
+    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let row = try transaction.databases([database]).first
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -80,8 +85,8 @@ struct ZoneModification: Sendable {
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
                 outcomes.append(.live(zone))
-            case .create where operation.zoneID.isDefault:
-                outcomes.append(.live(zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)))
+            case .keepDefault:
+                outcomes.append(.defaultZone)
             case .create:
                 let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)
                 plan.zones.append(zone)
@@ -92,10 +97,10 @@ struct ZoneModification: Sendable {
                 outcomes.append(.deleted(zone))
             }
         }
-        guard !plan.isEmpty else { return .rollback(outcomes) }
+        guard !plan.isEmpty else { return .rollback((outcomes, false)) }
         if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
         try transaction.apply(plan)
-        return .commit(outcomes)
+        return .commit((outcomes, true))
     }
 
     /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
