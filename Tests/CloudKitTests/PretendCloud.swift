@@ -18,6 +18,7 @@ actor PretendCloud: Transport {
         case answerLost
         case answer(status: Int, headers: [String: String], body: [UInt8])
         case hangs
+        case none
     }
 
     private(set) var seen: [Seen] = []
@@ -53,7 +54,7 @@ actor PretendCloud: Transport {
         case .hangs:
             while !Task.isCancelled { await Task.yield() }
             throw .cancelled
-        case .answerLost, nil: break
+        case .answerLost, .some(.none), nil: break
         }
         let answer = answer(to: path, request)
         if case .answerLost = fault { throw .answerLost(cause) }
