@@ -195,13 +195,17 @@ package struct FeedEntry: Hashable, Sendable {
     }
 }
 
-package struct ChildLink: Hashable, Sendable {
-    package var parent: String
-    package var child: String
+/// What a transaction that changes records starts from; nil is what there is not.
+package struct Advance: Hashable, Sendable {
+    package var database: DatabaseRow?
+    /// With `lastSeq` raised.
+    package var zone: ZoneRow?
+    package var operation: OperationRow?
 
-    package init(parent: String, child: String) {
-        self.parent = parent
-        self.child = child
+    package init(database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?) {
+        self.database = database
+        self.zone = zone
+        self.operation = operation
     }
 }
 

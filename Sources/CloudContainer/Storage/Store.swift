@@ -53,11 +53,8 @@ package protocol ReadTransaction {
         of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
     ) throws -> [FeedEntry]
 
-    /// Names of live records whose `parent` is one of `names`, in no order.
-    func children(in zone: ZoneAddress, of names: [String], limit: Int) throws -> [ChildLink]
-
-    /// The logged operations with these IDs, in no order.
-    func operations(in database: DatabaseID, _ ids: [String]) throws -> [OperationRow]
+    /// Those of `names` that a live record outside `others` names as its parent, each once, in no order.
+    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String]
 
     /// Entries of these keys, in no order. Expired ones may still be there: the caller looks.
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow]
@@ -68,8 +65,8 @@ package protocol ReadTransaction {
 
 package protocol WriteTransaction: ReadTransaction {
     /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records.
-    /// Returns the zone with `lastSeq` raised and its database, or what of the two is missing as nil.
-    func advance(zoneNamed name: String, in database: DatabaseID) throws -> (database: DatabaseRow?, zone: ZoneRow?)
+    /// It also finds the logged operation of that ID, because every retry asks for it here and a round trip less counts.
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance
 
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back.
     func apply(_ plan: WritePlan) throws

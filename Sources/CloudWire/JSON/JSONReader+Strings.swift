@@ -71,9 +71,9 @@ extension JSONReader {
             let unit = try codeUnit(at: position + 2)
             if 0xDC00..<0xE000 ~= unit { throw JSONError(.loneSurrogate, at: position) }
             guard 0xD800..<0xDC00 ~= unit else { return position + 6 }
-            guard position + 7 < bytes.count else { throw JSONError(.endOfInput, at: bytes.count) }
-            guard bytes[position + 6] == UInt8(ascii: "\\"), bytes[position + 7] == UInt8(ascii: "u") else {
-                throw JSONError(.loneSurrogate, at: position)
+            for (place, byte) in [(position + 6, UInt8(ascii: "\\")), (position + 7, UInt8(ascii: "u"))] {
+                guard place < bytes.count else { throw JSONError(.endOfInput, at: bytes.count) }
+                guard bytes[place] == byte else { throw JSONError(.loneSurrogate, at: position) }
             }
             guard 0xDC00..<0xE000 ~= (try codeUnit(at: position + 8)) else { throw JSONError(.loneSurrogate, at: position) }
             return position + 12

@@ -1,0 +1,48 @@
+# Nacre's front door. `make` alone says what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# Swift may live beside the PATH; Scripts/setup looks in the same two places.
+export PATH := $(PATH):/opt/swift/usr/bin:/usr/local/swift/usr/bin
+
+# Every build takes its flags from here: `make test BUILD_FLAGS='--sanitize thread'`.
+BUILD_FLAGS ?=
+# `make run`: where to listen (nacre's own default when empty), where the data lives, and whether to stop after the demo.
+LISTEN ?=
+DATA ?= ./nacre-data
+ONCE ?=
+
+SWIFT_PATHS := Sources Tests Package.swift
+
+.PHONY: help setup run test format coverage clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install the Debian packages that are missing; check Swift
+	@Scripts/setup
+
+run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=host:port DATA=dir ONCE=1)
+	@swift build -c release --product nacre $(BUILD_FLAGS)
+	@LISTEN='$(LISTEN)' DATA='$(DATA)' ONCE='$(ONCE)' \
+		exec Scripts/run "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre"
+
+# Suites run in parallel inside one process; that is what `swift test` does unless told otherwise.
+test: setup ## build and run every test
+	@swift build --build-tests $(BUILD_FLAGS)
+	@swift test --skip-build $(BUILD_FLAGS)
+
+format: setup ## format every Swift file in place
+	@swift format -i -r $(SWIFT_PATHS)
+
+coverage: setup ## measure how much of Apple's CloudKit is there; writes docs/coverage.md
+	@mkdir -p .build docs
+	@Scripts/api-coverage --markdown > .build/coverage.md
+	@mv .build/coverage.md docs/coverage.md
+	@tail -n 1 docs/coverage.md
+
+# No setup first: removing files must work on a machine where nothing can be installed.
+clean: ## remove what was built (your data stays)
+	@rm -rf .build

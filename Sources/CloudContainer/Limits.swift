@@ -1,0 +1,34 @@
+/// Every limit of the cloud, each with its source. CloudKit's own numbers are described there as changeable: clients react to errors.
+package enum Limits {
+    /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with "(400)".
+    package static let itemsPerNativeRequest = 400
+    /// Items of one request from a web client. CloudKit: Web Services Reference, "Data Size Limits".
+    package static let itemsPerWebRequest = 200
+    /// Bytes of one request's values from the framework, assets not counted. CloudKit: `CKError.limitExceeded`.
+    package static let nativeRequestBytes = 2_000_000
+    /// Bytes of one record's values, assets not counted. CloudKit: "no more than 1 MB".
+    package static let recordBytes = 1_000_000
+    /// Characters of a record name, zone name or field name; all ASCII. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`.
+    package static let nameCharacters = 255
+    /// Changes or zones on a page, most and default. CloudKit: Web Services Reference, "resultsLimit".
+    package static let resultsPerPage = 200
+    /// How far a page may exceed its limit to finish one commit. On this server: the largest request (400 items, and the parents that
+    /// they touch) is never split; a cascade may be.
+    package static let changesPerUnsplitCommit = 1000
+    /// Zones of one `zones/modify`, `zones/lookup` or `changes/zone`. CloudKit: Web Services Reference, items of a request.
+    package static let zonesPerRequest = 200
+    /// Live zones of a database that `zones/list` answers at once. On this server.
+    package static let zonesPerList = 5000
+    /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
+    package static let clientChangeTokenBytes = 1024
+    /// Characters of an operation ID. On this server: a UUID has 36.
+    package static let operationIDCharacters = 64
+    /// Seconds that an operation's result is kept. On this server: retries of utility and background work run for 7 days.
+    package static let operationSeconds: Double = 8 * 24 * 3600
+    /// Logged operations of a database. On this server.
+    package static let operationsPerDatabase = 100_000
+    /// Records reclaimed in one transaction, so that none is long. On this server.
+    package static let reclaimChunk = 500
+    /// Seconds for which a worker has a task to itself. On this server.
+    package static let taskLeaseSeconds: Double = 60
+}

@@ -1,0 +1,36 @@
+package import CloudWire
+
+extension Cloud {
+    /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store.
+    package func lookupRecords(
+        _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> RecordsResponse {
+        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
+        if let fault = ownerVerdict(request.zoneID, in: key) { throw fault }
+        let database = try await databaseID(key)
+        let zoneID = request.zoneID
+        let names = Array(Set(request.records.map(\.recordName)))
+        let found = try await stored {
+            try await self.store.read { transaction -> [String: StoredRecord] in
+                guard let zone = try transaction.zones(in: database, named: [zoneID.zoneName]).first else {
+                    guard zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
+                    return [:]
+                }
+                var found: [String: StoredRecord] = [:]
+                for row in try transaction.records(in: zone.address, named: names) where !row.isTombstone {
+                    found[row.name] = try StoredRecord(row)
+                }
+                return found
+            }
+        }
+        let shownZone = ZoneID(zoneName: zoneID.zoneName, ownerRecordName: key.scope == .public ? nil : key.owner)
+        return RecordsResponse(
+            records: request.records.map { item in
+                guard var record = found[item.recordName]?.record else { return .failure(recordName: item.recordName, .recordNotFound) }
+                record.fields = record.fields.only(item.desiredKeys ?? request.desiredKeys)
+                record.zoneID = shownZone
+                return .record(record)
+            })
+    }
+}

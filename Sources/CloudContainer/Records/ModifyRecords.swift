@@ -1,0 +1,267 @@
+package import CloudWire
+
+extension Cloud {
+    /// `records/modify`: changes records of one zone, in one transaction.
+    ///
+    /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, children of what goes, and
+    /// one plan. Nothing is written when nothing was changed.
+    ///
+    /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest.
+    /// - Throws: `ServerError` for the request as a whole; what is wrong with one record is its own result.
+    package func modifyRecords(
+        _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]
+    ) async throws -> RecordsResponse {
+        let key = try databaseVerdict(target, for: .write, by: caller).get()
+        if let fault = ownerVerdict(request.zoneID, in: key) { throw fault }
+        let database = try await databaseID(key)
+        let modification = try RecordModification(
+            request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
+            name: uuid)
+        let outcome = try await stored { try await self.store.write(modification.run) }
+        if outcome.movedFeed { committed(database) }
+        return outcome.response
+    }
+
+    /// Turns what the store throws into what a client hears.
+    func stored<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as StoreError {
+            throw ServerError(error)
+        }
+    }
+}
+
+/// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct RecordModification: Sendable {
+    struct Outcome: Sendable {
+        var response: RecordsResponse
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+    }
+
+    private let request: RecordsModifyRequest
+    private let database: DatabaseID
+    private let key: DatabaseKey
+    private let caller: Caller
+    private let digest: [UInt8]
+    private let now: Timestamp
+    /// The key of the default zone, should this be the first save into it.
+    private let newZone: Int64
+    private let operations: [(name: String, operation: RecordOperation)]
+    private let madeNames: [OperationResult.MadeName]
+    private let faults: [Int: ServerError]
+
+    private var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
+
+    init(
+        _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], now: Timestamp,
+        newZone: Int64, name: () -> String
+    ) throws(ServerError) {
+        if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
+        self.request = request
+        self.database = database
+        self.key = key
+        self.caller = caller
+        self.digest = digest
+        self.now = now
+        self.newZone = newZone
+        var operations: [(name: String, operation: RecordOperation)] = []
+        var made: [OperationResult.MadeName] = []
+        var faults: [Int: ServerError] = [:]
+        operations.reserveCapacity(request.operations.count)
+        for (place, item) in request.operations.enumerated() {
+            let operation: RecordOperation
+            switch item {
+            case .success(let readable):
+                operation = readable
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
+            case .failure(let fault):
+                operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
+                faults[place] = fault.error
+            }
+            let given = operation.change.recordName
+            if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
+            operations.append((given ?? made[made.count - 1].name, operation))
+        }
+        self.operations = operations
+        madeNames = made
+        self.faults = faults
+    }
+
+    func run(_ transaction: any WriteTransaction) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: operationID)
+        if let operation = advance.operation {
+            return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
+        }
+        let ground = try ground(of: advance)
+        let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
+        var batch = ModifyBatch(
+            operations, faults: faults, stored: stored,
+            in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller))
+        batch.settleParents(parentsOutside: try parentsOutside(batch, in: ground.zone, transaction))
+        if request.atomic ?? true, hasFeed, batch.settleAtomically() {
+            return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
+        }
+        return try write(batch, over: stored, on: ground, transaction)
+    }
+
+    /// What the request is logged under. Several people write into one database, and an ID that one of them chose says nothing of another's.
+    private var operationID: String? {
+        request.extension.operationID.map { "\(caller.userRecordName ?? "")/\($0)" }
+    }
+
+    // MARK: Loading
+
+    /// What the change stands on: the rows that are there, or new ones for a first save into a default zone.
+    private struct Ground {
+        var zone: ZoneRow
+        var newDatabase: DatabaseRow?
+        var isNewZone: Bool
+    }
+
+    private func ground(of advance: Advance) throws -> Ground {
+        if let row = advance.database, row.key != key { throw ServerError.internalError }
+        if let zone = advance.zone { return Ground(zone: zone, newDatabase: nil, isNewZone: false) }
+        guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
+        let first = ZoneRow(
+            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
+            incarnation: advance.database?.incarnation ?? 1, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+        let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0) : nil
+        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
+    }
+
+    /// The records of the batch and the parents that it gives them; then, where records keep a parent, those.
+    private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
+        guard !isNew else { return [:] }
+        var wanted = operations.map(\.name)
+        for entry in operations {
+            if case .set(let reference) = entry.operation.change.parent { wanted.append(reference.recordName) }
+        }
+        var stored: [String: StoredRecord] = [:]
+        try add(wanted, from: zone, to: &stored, transaction)
+        let kept = operations.compactMap { entry -> String? in
+            guard case .keep = entry.operation.change.parent, !entry.operation.type.isDelete else { return nil }
+            return stored[entry.name]?.row.parent
+        }
+        let missing = kept.filter { stored[$0] == nil }
+        if !missing.isEmpty { try add(missing, from: zone, to: &stored, transaction) }
+        return stored
+    }
+
+    private func add(
+        _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], _ transaction: any ReadTransaction
+    ) throws {
+        for row in try transaction.records(in: zone.address, named: Array(Set(names))) {
+            stored[row.name] = try StoredRecord(row)
+        }
+    }
+
+    private func parentsOutside(_ batch: ModifyBatch, in zone: ZoneRow, _ transaction: any WriteTransaction) throws -> Set<String> {
+        let deleted = batch.deletedNames
+        guard !deleted.isEmpty else { return [] }
+        return Set(try transaction.parents(in: zone.address, among: deleted, ofRecordsOutside: batch.items.map(\.name)))
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, _ transaction: any WriteTransaction
+    ) throws -> Ending<Outcome> {
+        let rows = RecordPlan(
+            zone: ground.zone.address, number: ground.zone.number, now: now,
+            stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed)
+        var changes: [RecordPlan.Change] = []
+        for item in batch.items {
+            switch item.verdict {
+            case .save(let save): changes.append(rows.put(save, named: item.name))
+            case .delete: changes.append(contentsOf: stored[item.name].map { [rows.put(deleting: $0)] } ?? [])
+            case .nothing, .refuse: break
+            }
+        }
+        guard !changes.isEmpty else { return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false)) }
+        let records = stored.merging(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { _, after in after })
+        changes.append(contentsOf: batch.touchedParents.map(rows.put(touching:)))
+        var plan = WritePlan()
+        plan.records = changes.map(\.put)
+        addGround(ground, to: &plan)
+        addOperation(batch, number: ground.zone.number, to: &plan)
+        try transaction.apply(plan)
+        return .commit(Outcome(response: response(to: batch, over: records), movedFeed: hasFeed))
+    }
+
+    private func addGround(_ ground: Ground, to plan: inout WritePlan) {
+        var zone = ground.zone
+        if let token = request.extension.clientChangeToken { zone.clientChangeToken = token }
+        if let row = ground.newDatabase { plan.databases.append(row) }
+        if ground.isNewZone || request.extension.clientChangeToken != nil { plan.zones.append(zone) }
+        if hasFeed { plan.zonesChanged.append(zone.address) }
+    }
+
+    /// How often a zone's commits ask for the operation log to be cut to its cap.
+    private static let commitsPerTrim: Int64 = 1024
+
+    private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
+        guard let id = operationID else { return }
+        let failures = batch.items.enumerated().compactMap { place, item -> OperationResult.Failure? in
+            guard case .refuse(let error) = item.verdict else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
+        plan.operations.append(
+            OperationRow(database: database, id: id, digest: digest, result: result.bytes, expires: now + Limits.operationSeconds))
+        if number.seq % Self.commitsPerTrim == 0 {
+            plan.tasks.append(TaskRow(key: TaskKey(database, .trimOperations, ""), payload: [], due: now))
+        }
+    }
+
+    // MARK: Answering
+
+    /// - Parameter records: as they are after the batch.
+    private func response(to batch: ModifyBatch, over records: [String: StoredRecord]) -> RecordsResponse {
+        RecordsResponse(
+            records: batch.items.map { item in
+                switch item.verdict {
+                case .refuse(let error): return .failure(recordName: item.name, error)
+                case .delete, .nothing:
+                    return .deleted(Tombstone(recordName: item.name, recordType: records[item.name]?.row.type))
+                case .save:
+                    guard let record = records[item.name] else { return .failure(recordName: item.name, .internalError) }
+                    return .record(shown(record.record, for: item.operation))
+                }
+            })
+    }
+
+    private func shown(_ record: Record, for operation: RecordOperation) -> Record {
+        var shown = record
+        shown.fields = record.fields.only(operation.desiredKeys ?? request.desiredKeys)
+        return shown
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
+    ///
+    /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
+    private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> RecordsResponse {
+        guard operation.digest == digest else { throw ServerError.operationReused }
+        guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
+        let result = try OperationResult(operation.result)
+        var names = operations.map(\.name)
+        for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
+        var stored: [String: StoredRecord] = [:]
+        try add(names, from: zone, to: &stored, transaction)
+        let failures = Dictionary(result.failures.map { ($0.place, $0.error) }, uniquingKeysWith: { first, _ in first })
+        return RecordsResponse(
+            records: names.enumerated().map { place, name in
+                let live = stored[name].flatMap { $0.isLive ? $0.record : nil }
+                if var error = failures[place] {
+                    if error.code == .conflict { error.serverRecord = live.map(Box.init) }
+                    return .failure(recordName: name, error)
+                }
+                if operations[place].operation.type.isDelete {
+                    return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
+                }
+                guard let live else { return .failure(recordName: name, .lostSinceSaved) }
+                return .record(shown(live, for: operations[place].operation))
+            })
+    }
+}

@@ -1,0 +1,139 @@
+import CloudWire
+
+/// A record as a transaction found it: its row, and what is in the row.
+struct StoredRecord: Hashable, Sendable {
+    var row: RecordRow
+    var content: RecordContent
+
+    init(row: RecordRow, content: RecordContent) {
+        self.row = row
+        self.content = content
+    }
+
+    /// - Throws: `StoreError` when the row is not what was written.
+    init(_ row: RecordRow) throws(StoreError) {
+        self.init(row: row, content: try RecordBody.decode(row))
+    }
+
+    var isLive: Bool { !row.isTombstone }
+
+    /// As clients see it, all fields.
+    var record: Record {
+        Record(
+            recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.text(row.number), created: content.created,
+            modified: content.modified, parent: row.parent.map { Reference(recordName: $0, action: .none) }, fields: content.fields)
+    }
+}
+
+/// What the rules say of one operation on one record.
+enum RecordVerdict: Hashable, Sendable {
+    /// The record's next state.
+    struct Save: Hashable, Sendable {
+        var type: String
+        var parent: String?
+        var fields: RecordFields
+        /// The state that it replaces; nil makes a record.
+        var over: StoredRecord?
+    }
+
+    case save(Save)
+    case delete
+    /// There is nothing to delete, and that is no error.
+    case nothing
+    case refuse(ServerError)
+}
+
+/// Where and by whom an operation is asked for, as far as the verdict depends on it.
+struct RecordSetting: Hashable, Sendable {
+    var scope: DatabaseKey.Scope
+    var environment: DatabaseKey.Environment
+    var caller: Caller
+}
+
+extension RecordVerdict {
+    /// CloudKit: Web Services Reference, "Modifying Records", the table of operation types; `CKModifyRecordsOperation.RecordSavePolicy`.
+    ///
+    /// - Parameters:
+    ///   - existing: the record of that name, live, a tombstone, or nil.
+    init(_ operation: RecordOperation, over existing: StoredRecord?, in setting: RecordSetting) {
+        let live = existing.flatMap { $0.isLive ? $0 : nil }
+        if let fault = Self.faultOfVersion(operation, live) ?? Self.faultOfRole(live, setting) {
+            self = .refuse(fault)
+            return
+        }
+        if operation.type.isDelete {
+            self = live == nil ? .nothing : .delete
+            return
+        }
+        guard let type = operation.change.recordType ?? live?.row.type else {
+            self = .refuse(.missing("recordType"))
+            return
+        }
+        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+            self = .refuse(fault)
+            return
+        }
+        let save = Self.next(operation, type: type, live: live, tombstone: existing)
+        self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
+    }
+
+    /// Whether the record is there, or is not, in the version that the operation asks for.
+    private static func faultOfVersion(_ operation: RecordOperation, _ live: StoredRecord?) -> ServerError? {
+        let tag = operation.change.recordChangeTag
+        switch (operation.type, live) {
+        case (.create, let live?):
+            return .recordExists(live.record)
+        case (.update, nil), (.replace, nil), (.delete, nil):
+            return .recordNotFound
+        case (.update, let live?), (.replace, let live?):
+            guard let tag else { return .missing("recordChangeTag") }
+            return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+        case (.delete, let live?):
+            return tag == nil || tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+        case (.create, nil), (.forceUpdate, _), (.forceReplace, _), (.forceDelete, _):
+            return nil
+        }
+    }
+
+    /// CloudKit: in the public database the creator of a record may change it, others may read it.
+    private static func faultOfRole(_ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard setting.scope == .public, let live else { return nil }
+        return live.content.created.userRecordName == setting.caller.userRecordName ? nil : .writeNotPermitted
+    }
+
+    private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        if let live { return type == live.row.type ? nil : .typeChanged }
+        if type == "Users" { return .createNotPermitted }
+        if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
+        if let fault = Names.recordTypeFault(type) { return fault }
+        return setting.environment == .production ? .noTypeInProduction(type) : nil
+    }
+
+    private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {
+        for field in change.set.entries {
+            if let fault = Names.fieldNameFault(field.name) { return fault }
+            if setting.scope == .public, case .sealed = field.value { return .noEncryptionInPublic(field.name) }
+        }
+        return change.cleared.lazy.compactMap(Names.fieldNameFault).first
+    }
+
+    private static func next(_ operation: RecordOperation, type: String, live: StoredRecord?, tombstone: StoredRecord?) -> Save {
+        let change = operation.change
+        var fields: RecordFields
+        switch operation.type {
+        case .update, .forceUpdate:
+            fields = live?.content.fields ?? RecordFields()
+            for field in change.set.entries { fields[field.name] = field.value }
+            for name in change.cleared { fields[name] = nil }
+        case .create, .replace, .forceReplace, .delete, .forceDelete:
+            fields = change.set
+        }
+        let parent: String?
+        switch change.parent {
+        case .keep: parent = live?.row.parent
+        case .set(let reference): parent = reference.recordName
+        case .clear: parent = nil
+        }
+        return Save(type: type, parent: parent, fields: fields, over: live ?? tombstone)
+    }
+}

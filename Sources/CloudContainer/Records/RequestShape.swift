@@ -1,0 +1,68 @@
+import CloudWire
+
+/// What is wrong with a request before anything is looked up.
+enum RequestShape {
+    static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
+        if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
+        let readable = request.operations.compactMap { try? $0.get() }
+        let names = readable.compactMap(\.change.recordName)
+        guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
+        let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
+        return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
+    }
+
+    static func fault(count: Int, field: String, by caller: Caller) -> ServerError? {
+        if count == 0 { return .missing(field) }
+        return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
+    }
+
+    static func fault(of request: RequestExtension) -> ServerError? {
+        if let id = request.operationID, id.isEmpty || id.utf8.count > Limits.operationIDCharacters {
+            return .badValue(
+                "nacre.operationID", "invalid operation ID", remedy: "Operation IDs have 1 to \(Limits.operationIDCharacters) characters; a UUID is good.")
+        }
+        if let token = request.clientChangeToken, token.count > Limits.clientChangeTokenBytes {
+            return .badValue(
+                "nacre.clientChangeToken", "client change token is too large", remedy: "It may take \(Limits.clientChangeTokenBytes) bytes.")
+        }
+        return nil
+    }
+
+    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
+        if let name = operation.change.recordName {
+            if let fault = Names.recordNameFault(name, field: "recordName") { return fault }
+        } else if operation.type.isDelete || operation.type == .update || operation.type == .replace {
+            return .missing("recordName")
+        }
+        if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
+        return fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+    }
+
+    /// CloudKit: a reference stays inside its zone, and a parent's action is none.
+    private static func fault(ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
+        func fault(ofZone target: ZoneID?, field: String) -> ServerError? {
+            guard let target, target.zoneName != zoneID.zoneName || ownerVerdict(target, in: database) != nil else { return nil }
+            return .badValue(field, "references across zones are not allowed", remedy: "Refer to records of the same zone.")
+        }
+        if case .set(let parent) = change.parent {
+            if parent.action != .none {
+                return .badValue("parent", "parent reference must have action NONE", remedy: "Make the parent reference with action NONE.")
+            }
+            if let fault = Names.recordNameFault(parent.recordName, field: "parent") ?? fault(ofZone: parent.zoneID, field: "parent") { return fault }
+        }
+        for field in change.set.entries {
+            let references: [Reference]
+            switch field.value {
+            case .reference(let reference): references = [reference]
+            case .referenceList(let list): references = list
+            case .asset, .assetList: return .notSupported(field.name, "saving assets")
+            default: continue
+            }
+            for reference in references {
+                if let fault = fault(ofZone: reference.zoneID, field: field.name) { return fault }
+                if reference.action != .none { return .notSupported(field.name, "a reference with action \(reference.action.rawValue)") }
+            }
+        }
+        return nil
+    }
+}

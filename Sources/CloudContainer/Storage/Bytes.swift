@@ -1,0 +1,121 @@
+/// Writes the binary forms that this server keeps: little-endian, lengths and numbers as LEB128 varints.
+struct ByteWriter {
+    var bytes: [UInt8] = []
+
+    mutating func byte(_ value: UInt8) {
+        bytes.append(value)
+    }
+
+    mutating func number(_ value: UInt64) {
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    /// Zigzag, so that small negative numbers are short too.
+    mutating func signed(_ value: Int64) {
+        number(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    }
+
+    mutating func fixed(_ value: UInt64) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func double(_ value: Double) {
+        fixed(value.bitPattern)
+    }
+
+    mutating func string(_ value: String) {
+        var value = value
+        value.withUTF8 { utf8 in
+            number(UInt64(utf8.count))
+            bytes.append(contentsOf: utf8)
+        }
+    }
+
+    mutating func block(_ value: [UInt8]) {
+        number(UInt64(value.count))
+        bytes.append(contentsOf: value)
+    }
+}
+
+/// What was read is not what a writer of ours wrote.
+struct MalformedBytes: Error {}
+
+/// Reads what `ByteWriter` wrote. Never reads past the end, and never trusts a count before it has seen the bytes.
+struct ByteReader {
+    private let bytes: ArraySlice<UInt8>
+    private var index: Int
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        index = bytes.startIndex
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.init(bytes[...])
+    }
+
+    var isAtEnd: Bool { index == bytes.endIndex }
+
+    mutating func byte() throws(MalformedBytes) -> UInt8 {
+        guard index < bytes.endIndex else { throw MalformedBytes() }
+        defer { index += 1 }
+        return bytes[index]
+    }
+
+    mutating func number() throws(MalformedBytes) -> UInt64 {
+        var value: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64 {
+            let next = try byte()
+            if shift == 63 && next > 1 { throw MalformedBytes() }
+            value |= UInt64(next & 0x7f) << shift
+            if next < 0x80 { return value }
+            shift += 7
+        }
+        throw MalformedBytes()
+    }
+
+    mutating func signed() throws(MalformedBytes) -> Int64 {
+        let value = try number()
+        return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+    }
+
+    mutating func fixed() throws(MalformedBytes) -> UInt64 {
+        let eight = try take(8)
+        var value: UInt64 = 0
+        for byte in eight.reversed() {
+            value = value << 8 | UInt64(byte)
+        }
+        return value
+    }
+
+    mutating func double() throws(MalformedBytes) -> Double {
+        Double(bitPattern: try fixed())
+    }
+
+    mutating func string() throws(MalformedBytes) -> String {
+        String(decoding: try take(try count()), as: UTF8.self)
+    }
+
+    mutating func block() throws(MalformedBytes) -> [UInt8] {
+        Array(try take(try count()))
+    }
+
+    /// A count of things of which each takes at least one byte.
+    mutating func count() throws(MalformedBytes) -> Int {
+        let value = try number()
+        guard value <= UInt64(bytes.endIndex - index) else { throw MalformedBytes() }
+        return Int(value)
+    }
+
+    private mutating func take(_ count: Int) throws(MalformedBytes) -> ArraySlice<UInt8> {
+        guard bytes.endIndex - index >= count else { throw MalformedBytes() }
+        defer { index += count }
+        return bytes[index..<index + count]
+    }
+}

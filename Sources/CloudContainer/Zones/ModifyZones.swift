@@ -1,0 +1,119 @@
+package import CloudWire
+
+/// What the rules say of one operation on one zone.
+enum ZoneVerdict: Hashable, Sendable {
+    case create
+    /// It is there, and is answered as it is.
+    case keep(ZoneRow)
+    /// It is there whether or not it has a row.
+    case keepDefault
+    case delete(ZoneRow)
+    case refuse(ServerError)
+
+    /// CloudKit: custom zones live in private databases; the default zone is always there. Creating a zone that exists succeeds.
+    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey) {
+        if let fault = ownerVerdict(operation.zoneID, in: database) {
+            self = .refuse(fault)
+            return
+        }
+        switch (operation.type, existing) {
+        case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
+        case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
+        case (.delete, let zone?): self = .delete(zone)
+        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
+        case (.create, let zone?): self = .keep(zone)
+        case (.create, nil):
+            self = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName").map(ZoneVerdict.refuse) ?? .create
+        }
+    }
+}
+
+extension Cloud {
+    /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
+    package func modifyZones(
+        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> ZonesResponse {
+        let key = try databaseVerdict(target, for: .zones, by: caller).get()
+        if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
+        let names = request.operations.map(\.zoneID.zoneName)
+        guard Set(names).count == names.count else { throw ServerError.repeatedItem(field: "operations") }
+        let database = try await databaseID(key)
+        let change = ZoneModification(
+            operations: request.operations, database: database, key: key, now: clock(),
+            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) })
+        let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
+        if movedFeed { committed(database) }
+        return ZonesResponse(
+            zones: try outcomes.map { outcome in
+                switch outcome {
+                case .live(let row): .zone(try shown(row, in: key))
+                case .defaultZone: .zone(defaultZone(in: key))
+                case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
+                case .refused(let zoneID, let error): .failure(zoneID, error)
+                }
+            })
+    }
+}
+
+/// One `zones/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct ZoneModification: Sendable {
+    enum Outcome: Sendable {
+        case live(ZoneRow)
+        case defaultZone
+        case deleted(ZoneRow)
+        case refused(ZoneID, ServerError)
+    }
+
+    var operations: [ZoneOperation]
+    var database: DatabaseID
+    var key: DatabaseKey
+    var now: Timestamp
+    /// A key for each operation's zone, should it be made.
+    var newKeys: [Int64]
+
+    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
+        let row = try transaction.databases([database]).first
+        if let row, row.key != key { throw ServerError.internalError }
+        let names = operations.map(\.zoneID.zoneName)
+        let found = Dictionary(
+            try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var plan = WritePlan()
+        var outcomes: [Outcome] = []
+        for (place, operation) in operations.enumerated() {
+            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key) {
+            case .refuse(let error):
+                outcomes.append(.refused(operation.zoneID, error))
+            case .keep(let zone):
+                outcomes.append(.live(zone))
+            case .keepDefault:
+                outcomes.append(.defaultZone)
+            case .create:
+                let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)
+                plan.zones.append(zone)
+                plan.zonesChanged.append(zone.address)
+                outcomes.append(.live(zone))
+            case .delete(let zone):
+                add(deletionOf: zone, to: &plan)
+                outcomes.append(.deleted(zone))
+            }
+        }
+        guard !plan.isEmpty else { return .rollback((outcomes, false)) }
+        if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
+        try transaction.apply(plan)
+        return .commit((outcomes, true))
+    }
+
+    /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
+    private func zone(named name: String, key: Int64, after row: DatabaseRow?) -> ZoneRow {
+        ZoneRow(
+            address: ZoneAddress(database: database, zone: key), name: name, incarnation: row?.incarnation ?? 1, lastSeq: row?.lastSeq ?? 0)
+    }
+
+    private func add(deletionOf zone: ZoneRow, to plan: inout WritePlan) {
+        var gone = zone
+        gone.state = .deleted
+        plan.zones.append(gone)
+        plan.zonesChanged.append(zone.address)
+        plan.tasks.append(ReclaimZone.task(for: zone.address, due: now))
+    }
+}

@@ -1,0 +1,73 @@
+import CloudContainer
+
+/// Everything that the oracle keeps: one value. A write works on a copy and the copy takes the place of the original, or is dropped.
+struct MemoryState: Sendable {
+    var databases: [DatabaseID: DatabaseRow] = [:]
+    var zones = SortedTable<ZoneKey, ZoneRow>()
+    var liveZones = SortedTable<ZoneNameKey, ZoneAddress>()
+    var zoneFeed = SortedTable<ZoneFeedKey, ZoneAddress>()
+    var records = SortedTable<RecordKey, RecordRow>()
+    var children = SortedTable<ChildKey, Void>()
+    var feed = SortedTable<FeedKey, FeedRow>()
+    var operations = SortedTable<OperationKey, OperationRow>()
+    var entries = SortedTable<NamedKey, EntryRow>()
+    var tasks = SortedTable<NamedKey, TaskRow>()
+}
+
+extension MemoryState {
+    func zone(_ address: ZoneAddress) -> ZoneRow? {
+        zones[ZoneKey(address: address)]
+    }
+
+    /// Puts or removes a zone's row, and keeps the tables that find zones by name and by place in step with it.
+    mutating func setZone(_ address: ZoneAddress, to row: ZoneRow?) throws {
+        if let old = zone(address) {
+            if old.state == .live {
+                liveZones[ZoneNameKey(old)] = nil
+            }
+            if old.feedSeq > 0 {
+                zoneFeed[ZoneFeedKey(old)] = nil
+            }
+        }
+        zones[ZoneKey(address: address)] = row
+        guard let row else { return }
+        if row.state == .live {
+            guard liveZones[ZoneNameKey(row)] == nil else { throw StoreError.contradiction("two live zones of one name") }
+            liveZones[ZoneNameKey(row)] = address
+        }
+        if row.feedSeq > 0 {
+            zoneFeed[ZoneFeedKey(row)] = address
+        }
+    }
+
+    /// Puts or removes a record's row, and keeps the table of children in step with it.
+    mutating func setRecord(_ key: RecordKey, to row: RecordRow?) {
+        if let link = records[key].flatMap({ ChildKey(key.zone, $0) }) {
+            children[link] = nil
+        }
+        records[key] = row
+        if let link = row.flatMap({ ChildKey(key.zone, $0) }) {
+            children[link] = ()
+        }
+    }
+}
+
+extension ZoneNameKey {
+    fileprivate init(_ row: ZoneRow) {
+        self.init(database: row.address.database, name: NameBytes(row.name))
+    }
+}
+
+extension ZoneFeedKey {
+    fileprivate init(_ row: ZoneRow) {
+        self.init(database: row.address.database, seq: row.feedSeq, name: NameBytes(row.name), zone: row.address.zone)
+    }
+}
+
+extension ChildKey {
+    /// nil if the row is nobody's living child.
+    fileprivate init?(_ zone: ZoneAddress, _ row: RecordRow) {
+        guard !row.isTombstone, let parent = row.parent else { return nil }
+        self.init(zone: zone, parent: NameBytes(parent), child: NameBytes(row.name))
+    }
+}

@@ -1,0 +1,130 @@
+import CloudContainer
+import CloudWire
+
+/// What a transaction does to the state. A function that throws may leave half of it done: the copy is dropped then.
+extension MemoryState {
+    mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+        var zone = zones(in: database, named: [name]).first
+        if let address = zone?.address {
+            zone?.lastSeq += 1
+            try setZone(address, to: zone)
+        }
+        let operation = id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] }
+        return Advance(database: databases[database], zone: zone, operation: operation)
+    }
+
+    mutating func apply(_ plan: WritePlan) throws {
+        for row in plan.databases {
+            databases[row.id] = row
+        }
+        try apply(zones: plan.zones, forgotten: plan.zonesForgotten)
+        for put in plan.records {
+            try apply(put)
+        }
+        for row in plan.operations {
+            operations[OperationKey(database: row.database, id: NameBytes(row.id))] = row
+        }
+        for key in plan.entriesRemoved {
+            entries[NamedKey(key)] = nil
+        }
+        for row in plan.entries {
+            entries[NamedKey(row.key)] = row
+        }
+        for key in plan.tasksFinished {
+            tasks[NamedKey(key)] = nil
+        }
+        for row in plan.tasks {
+            tasks[NamedKey(row.key)] = row
+        }
+        try place(plan.zonesChanged)
+    }
+
+    /// Zones that are gone come first, so that a plan may bury a zone and make another of its name.
+    private mutating func apply(zones rows: [ZoneRow], forgotten: [ZoneAddress]) throws {
+        for row in rows.filter({ $0.state != .live }) + rows.filter({ $0.state == .live }) {
+            var kept = row
+            kept.feedSeq = zone(row.address)?.feedSeq ?? 0
+            try setZone(row.address, to: kept)
+        }
+        for address in forgotten {
+            try setZone(address, to: nil)
+        }
+    }
+
+    private mutating func apply(_ put: RecordPut) throws {
+        let key = RecordKey(zone: put.zone, name: NameBytes(put.row.name))
+        guard !put.isNew || records[key] == nil else { throw StoreError.contradiction("a record said to be new is there") }
+        setRecord(key, to: put.row)
+        for place in put.leaves {
+            feed[FeedKey(zone: put.zone, view: place.view, number: place.number, name: key.name)] = nil
+        }
+        for row in put.enters {
+            feed[FeedKey(zone: put.zone, view: row.place.view, number: row.place.number, name: key.name)] = row
+        }
+    }
+
+    private mutating func place(_ changed: [ZoneAddress]) throws {
+        for database in Set(changed.map(\.database)) {
+            guard let seq = databases[database]?.lastSeq else { throw StoreError.contradiction("a changed zone of no database") }
+            databases[database]?.lastSeq = seq + 1
+            for address in changed where address.database == database {
+                guard var row = zone(address) else { throw StoreError.contradiction("a place in the feed for no zone") }
+                row.feedSeq = seq + 1
+                try setZone(address, to: row)
+            }
+        }
+    }
+
+    mutating func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) -> [TaskRow] {
+        let due = tasks.rows.filter { $0.value.due <= now }
+        let oldest = due.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+        return oldest.prefix(max(limit, 0)).map { key, row in
+            var leased = row
+            leased.due = until
+            leased.attempts += 1
+            tasks[key] = leased
+            return leased
+        }
+    }
+
+    mutating func reclaim(_ zone: ZoneAddress, limit: Int) -> Int {
+        var names: [NameBytes] = []
+        let first = RecordKey(zone: zone, name: NameBytes(""))
+        records.scan(from: { $0 >= first }) { key, _ in
+            guard key.zone == zone, names.count < limit else { return .stop }
+            names.append(key.name)
+            return .goOn
+        }
+        let reclaimed = Set(names)
+        for name in names {
+            setRecord(RecordKey(zone: zone, name: name), to: nil)
+        }
+        for row in feed.rows where row.key.zone == zone && reclaimed.contains(row.key.name) {
+            feed[row.key] = nil
+        }
+        return names.count
+    }
+
+    mutating func removeExpired(before now: Timestamp, limit: Int) -> Int {
+        let expiredEntries = entries.rows.compactMap { row in row.value.expires.map { (expires: $0, key: row.key) } }
+            .filter { $0.expires < now }.sorted { $0 < $1 }.prefix(max(limit, 0))
+        for (_, key) in expiredEntries {
+            entries[key] = nil
+        }
+        let expiredOperations = operations.rows.map { (expires: $0.value.expires, key: $0.key) }
+            .filter { $0.expires < now }.sorted { $0 < $1 }.prefix(max(limit - expiredEntries.count, 0))
+        for (_, key) in expiredOperations {
+            operations[key] = nil
+        }
+        return expiredEntries.count + expiredOperations.count
+    }
+
+    mutating func trimOperations(in database: DatabaseID, keeping count: Int) -> Int {
+        let oldest = operations.rows.filter { $0.key.database == database }.map { (expires: $0.value.expires, key: $0.key) }
+            .sorted { $0 < $1 }.dropLast(max(count, 0))
+        for (_, key) in oldest {
+            operations[key] = nil
+        }
+        return oldest.count
+    }
+}

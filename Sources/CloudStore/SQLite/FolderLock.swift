@@ -1,0 +1,76 @@
+import CloudContainer
+import Glibc
+
+/// The claim of one process, and of one store in it, on a data folder.
+///
+/// The kernel holds it (`flock` on `nacre.lock`), so it is gone with the process, however that ends; the file's text only says whose it is.
+final class FolderLock: Sendable {
+    private let descriptor: Int32
+
+    /// Makes the folder if need be, readable by its owner alone, and claims it.
+    init(folder: String) throws {
+        try Self.makeFolder(folder)
+        let path = folder + "/nacre.lock"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.systemError("The data folder's lock could not be opened", path) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let code = errno
+            let holder = Self.read(descriptor)
+            Glibc.close(descriptor)
+            guard code == EWOULDBLOCK else { throw Self.systemError("The data folder could not be locked", path, code) }
+            throw StoreError(
+                .inUse, "The data folder is in use by another process: stop that one, or choose another folder",
+                ["folder": folder, "pid": holder.isEmpty ? "unknown" : holder])
+        }
+        self.descriptor = descriptor
+        let text = Array("\(getpid())\n".utf8)
+        // Without the text the lock holds all the same; the next one to come would read "unknown".
+        if ftruncate(descriptor, 0) == 0 {
+            _ = pwrite(descriptor, text, text.count, 0)
+        }
+    }
+
+    /// Gives the folder free for others. Once.
+    func release() {
+        _ = ftruncate(descriptor, 0)
+        Glibc.close(descriptor)
+    }
+
+    private static func read(_ descriptor: Int32) -> String {
+        var bytes = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
+
+    private static func makeFolder(_ folder: String) throws {
+        var path = folder.hasPrefix("/") ? "" : "."
+        for part in folder.split(separator: "/") {
+            let parent = path.isEmpty ? "/" : path
+            path += "/" + part
+            if mkdir(path, 0o700) == 0 {
+                // The name of a new folder is kept by its parent: without this a power cut could take the whole folder.
+                try syncFolder(parent)
+            } else if errno != EEXIST {
+                throw systemError("The data folder could not be made", path)
+            }
+        }
+    }
+
+    /// Makes the names in a folder durable.
+    static func syncFolder(_ folder: String) throws {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // Not ours to read (the folder above ours may be anybody's): nothing can be asked of it.
+            if errno == EACCES { return }
+            throw systemError("A folder could not be opened", folder)
+        }
+        let result = fsync(descriptor)
+        let code = errno
+        Glibc.close(descriptor)
+        guard result == 0 else { throw systemError("A folder could not be made durable", folder, code) }
+    }
+
+    private static func systemError(_ text: String, _ path: String, _ code: Int32 = errno) -> StoreError {
+        StoreError(code == ENOSPC || code == EDQUOT ? .full : .unavailable, text, ["path": path, "errno": String(code)])
+    }
+}

@@ -1,0 +1,34 @@
+/// Every bound of the SQLite engine. All measured on two shared cores (`docs/storage.md`) unless another source stands there.
+enum SQLiteLimits {
+    /// Writes that wait for the writer; beyond, a write is refused. About 100 ms of work at 50,000 single writes a second.
+    static let waitingWrites = 4096
+
+    /// Reads that wait for a reader; beyond, a read is refused.
+    static let waitingReads = 4096
+
+    /// Connections that read. More than cores buys nothing: a read computes, it seldom waits for the disk.
+    static let readers = 4
+
+    /// Rows changed by a group of writes after which it is committed: one huge request must not hold back small ones.
+    static let rowsInGroup: Int64 = 4000
+
+    /// How long a group takes requests in before it is committed.
+    static let groupDuration: Duration = .milliseconds(2)
+
+    /// How long a connection waits for a lock. Only a checkpoint of our own can hold one against us, and only briefly.
+    static let busyTimeoutMilliseconds: Int32 = 10_000
+
+    /// Page caches, filled as they are used. The kernel's cache stands behind them.
+    static let writerCacheKibibytes = 4096
+    static let readerCacheKibibytes = 2048
+    static let checkpointerCacheKibibytes = 64
+
+    /// Pages of the log not yet in the file at which a checkpoint starts beside the writer: 4 MiB, as SQLite's own default (1000 pages).
+    static let pagesBeforeCheckpoint: Int32 = 1000
+
+    /// Pages at which the writer itself makes the log begin anew, waiting for readers: 64 MiB. The log cannot grow much beyond.
+    static let pagesInLog: Int32 = 16_384
+
+    /// Idleness after which the log is cut to nothing.
+    static let idleSecondsBeforeTruncation = 5
+}

@@ -1,0 +1,94 @@
+import CloudContainer
+import CloudWire
+
+// From columns to rows. Each reads the columns in the order in which its statements name them.
+
+extension PreparedStatement {
+    /// All rows from here on.
+    func rows<Row>(_ read: (PreparedStatement) throws -> Row) throws -> [Row] {
+        var rows: [Row] = []
+        while try step() {
+            rows.append(try read(self))
+        }
+        return rows
+    }
+
+    func zone(in database: DatabaseID) throws -> ZoneRow {
+        let address = ZoneAddress(database: database, zone: integer())
+        let name = string()
+        let state = try known(ZoneRow.State.init(rawValue:), integer(), "zone state")
+        let number = number()
+        return ZoneRow(
+            address: address, name: name, state: state, incarnation: number.incarnation, lastSeq: number.seq, feedSeq: integer(),
+            clientChangeToken: optionalBytes())
+    }
+
+    func record(named name: String) -> RecordRow {
+        let type = string()
+        let number = number()
+        let isTombstone = bool()
+        let parent = optionalString()
+        return RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: bytes())
+    }
+
+    func feedEntry(in view: FeedView) -> FeedEntry {
+        let place = FeedPlace(view: view, number: number())
+        let name = string()
+        let entered = number()
+        let row = FeedRow(place: place, entered: entered, isDeparture: bool())
+        return FeedEntry(feed: row, record: record(named: name))
+    }
+
+    func entry(in database: DatabaseID, _ kind: EntryKind) -> EntryRow {
+        let key = EntryKey(database, kind, string())
+        let value = bytes()
+        return EntryRow(key: key, value: value, expires: optionalTimestamp())
+    }
+
+    /// A number or name that this version knows.
+    func known<Stored, Value>(_ make: (Stored) -> Value?, _ stored: Stored, _ what: String) throws -> Value {
+        guard let value = make(stored) else {
+            throw StoreError(.corrupt, "The database file holds a value that this version does not know", ["what": what, "value": "\(stored)"])
+        }
+        return value
+    }
+}
+
+extension Connection {
+    /// What a statement finds for each of a set of names. One prepared statement, stepped for each: in SQLite there is no round trip to save,
+    /// and a lookup costs less than handing a list over.
+    func each<Found>(of names: [String], _ statement: Statement, _ find: (PreparedStatement, String) throws -> Found?) throws -> [Found] {
+        var found: [Found] = []
+        found.reserveCapacity(names.count)
+        for name in names.count > 1 ? names.distinctNames : names {
+            try use(statement) { prepared in
+                if let one = try find(prepared, name) { found.append(one) }
+            }
+        }
+        return found
+    }
+
+    func database(_ id: DatabaseID) throws -> DatabaseRow? {
+        try use(.databaseByID) { statement in
+            statement.bind(id.rawValue)
+            guard try statement.step() else { return nil }
+            let container = statement.string()
+            let environment = try statement.known(DatabaseKey.Environment.init(rawValue:), statement.string(), "environment")
+            let scope = try statement.known(DatabaseKey.Scope.init(rawValue:), statement.string(), "scope")
+            let key = DatabaseKey(container: container, environment: environment, scope: scope, owner: statement.string())
+            let incarnation = statement.integer()
+            return DatabaseRow(id: id, key: key, incarnation: incarnation, lastSeq: statement.integer())
+        }
+    }
+
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try use(.operationByID) { statement in
+            statement.bind(database.rawValue)
+            statement.bind(id)
+            guard try statement.step() else { return nil }
+            let digest = statement.bytes()
+            let result = statement.bytes()
+            return OperationRow(database: database, id: id, digest: digest, result: result, expires: statement.timestamp())
+        }
+    }
+}

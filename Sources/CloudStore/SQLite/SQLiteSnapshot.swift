@@ -1,0 +1,136 @@
+import CloudContainer
+import CloudWire
+
+/// A body's hold on a connection, for reading. The transaction around it is its maker's.
+class SQLiteSnapshot: ReadTransaction {
+    private let connection: Connection
+    /// What failed first. Every later call fails with it, so that a body that swallows an error cannot commit half a plan.
+    private(set) var failure: StoreError?
+    /// The same as SQLite said it, where it was SQLite.
+    private(set) var sqliteFailure: SQLiteFailure?
+    private var isOver = false
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// After this every call fails: the body is over, and the connection serves others.
+    final func end() {
+        isOver = true
+    }
+
+    /// Runs what needs the connection, turning SQLite's failures into the store's.
+    final func ask<Value>(_ question: (Connection) throws -> Value) throws -> Value {
+        if isOver { throw StoreError.closed }
+        if let failure { throw failure }
+        do {
+            return try question(connection)
+        } catch let error {
+            sqliteFailure = error as? SQLiteFailure
+            let failure = StoreError(error)
+            self.failure = failure
+            throw failure
+        }
+    }
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try ask { connection in try Set(ids).compactMap { try connection.database($0) } }
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try ask { connection in
+            try connection.each(of: names, .zoneByName) { statement, name in
+                statement.bind(database.rawValue)
+                statement.bind(name)
+                return try statement.step() ? statement.zone(in: database) : nil
+            }
+        }
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try ask { connection in
+            try connection.use(name == nil ? .zonesFromStart : .zonesAfterName) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(max(limit, 0))
+                if let name { statement.bind(name) }
+                return try statement.rows { try $0.zone(in: database) }
+            }
+        }
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        try ask { connection in
+            try connection.use(position.name == nil ? .zoneFeedAfterSeq : .zoneFeedAfterName) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(max(limit, 0))
+                statement.bind(position.seq)
+                if let name = position.name { statement.bind(name) }
+                return try statement.rows { try $0.zone(in: database) }
+            }
+        }
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.each(of: names, .recordByName) { statement, name in
+                statement.bind(zone)
+                statement.bind(name)
+                return try statement.step() ? statement.record(named: statement.string()) : nil
+            }
+        }
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try ask { connection in
+            try connection.use(position.name == nil ? .feedAfterNumber : .feedAfterName) { statement in
+                statement.bind(zone)
+                statement.bind(view.rawValue)
+                statement.bind(position.number)
+                statement.bind(last ?? ChangeNumber(incarnation: .max, seq: .max))
+                statement.bind(baseline)
+                statement.bind(max(limit, 0))
+                if let name = position.name { statement.bind(name) }
+                return try statement.rows { $0.feedEntry(in: view) }
+            }
+        }
+    }
+
+    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
+        let ignored = Set(others.map(NameBytes.init))
+        return try ask { connection in
+            try connection.each(of: names, .recordsOfParent) { statement, name in
+                statement.bind(zone)
+                statement.bind(name)
+                while try statement.step() {
+                    if !ignored.contains(NameBytes(statement.string())) { return name }
+                }
+                return nil
+            }
+        }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try ask { connection in
+            try connection.each(of: keys, .entryByKey) { statement, key in
+                statement.bind(database.rawValue)
+                statement.bind(kind.rawValue)
+                statement.bind(key)
+                return try statement.step() ? statement.entry(in: database, kind) : nil
+            }
+        }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try ask { connection in
+            try connection.use(key == nil ? .entriesFromStart : .entriesAfterKey) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(kind.rawValue)
+                statement.bind(max(limit, 0))
+                if let key { statement.bind(key) }
+                return try statement.rows { $0.entry(in: database, kind) }
+            }
+        }
+    }
+}

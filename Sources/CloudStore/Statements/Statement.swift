@@ -1,0 +1,23 @@
+/// One text of the catalogue. Texts are never made at run time, so a connection prepares each once and finds it by its address.
+///
+/// Rules that keep them fit for PostgreSQL and Citus too: every one begins its WHERE with `db_id`, except the few that look over all
+/// databases for due work; keys and order are of plain columns; upserts name their conflict; nothing depends on a row's hidden id.
+struct Statement: Sendable {
+    let text: StaticString
+
+    init(_ text: StaticString) {
+        self.text = text
+    }
+}
+
+/// The texts that are about transactions and not about tables.
+extension Statement {
+    /// Takes the write lock at once: a transaction that began by reading could not be sure to get it later.
+    static let beginWrite = Statement("BEGIN IMMEDIATE")
+    static let beginRead = Statement("BEGIN DEFERRED")
+    static let commit = Statement("COMMIT")
+    static let rollback = Statement("ROLLBACK")
+    static let savepoint = Statement("SAVEPOINT request")
+    static let release = Statement("RELEASE request")
+    static let rollbackToSavepoint = Statement("ROLLBACK TO request")
+}

@@ -1,0 +1,32 @@
+/// Hashes and verifies passwords on threads of its own, a few at a time.
+///
+/// A caller suspends until its turn is over and never blocks Swift's pool. When `waitingMaximum` callers already wait, the next one is refused with
+/// `busy` at once.
+/// A caller whose task is cancelled while it waits leaves the queue and gets `CancellationError`. One hasher serves the whole process.
+package final class PasswordHasher: Sendable {
+    /// How many hashes are computed at once: two keep two cores busy and bound the memory at twice `PasswordHash.memoryBytes`.
+    package static let threadsMaximum: Int = 2
+    /// How many callers may wait: at two hashes each 70 ms the last one waits a little over two seconds, far within any client's patience.
+    package static let waitingMaximum: Int = 64
+
+    private let threads: BoundedThreads
+
+    package init(threadsMaximum: Int = PasswordHasher.threadsMaximum, waitingMaximum: Int = PasswordHasher.waitingMaximum) {
+        threads = BoundedThreads(threadsMaximum: threadsMaximum, waitingMaximum: waitingMaximum)
+    }
+
+    /// `PasswordHash.hash`, in its turn.
+    package func hash(_ password: String) async throws -> String {
+        try await threads.run { try PasswordHash.hash(password) }
+    }
+
+    /// `PasswordHash.verify`, in its turn.
+    package func verify(_ password: String, against stored: String) async throws -> Bool {
+        try await threads.run { try PasswordHash.verify(password, against: stored) }
+    }
+
+    /// `PasswordHash.verifyUnknown`, in its turn: waits and costs like `verify`, and answers false.
+    package func verifyUnknown(_ password: String) async throws -> Bool {
+        try await threads.run { try PasswordHash.verifyUnknown(password) }
+    }
+}

@@ -1,0 +1,13 @@
+/// `public` is a promise to app developers; between our own modules the word is `package`.
+enum Access {
+    static let publicTargets: Set = ["CloudKit", "CoreLocation", "CloudKitTesting"]
+
+    static func findings(_ file: SwiftText) -> [Finding] {
+        guard file.isSource, let target = file.target, !publicTargets.contains(target) else { return [] }
+        return file.tokens.indices.compactMap { index in
+            // `.public` is a value and `public:` a label; CloudKit has a database of that name.
+            guard file.text(index) == "public", file.text(index - 1) != ".", file.text(index + 1) != ":" else { return nil }
+            return Finding(path: file.path, line: file.tokens[index].line, message: "public is not for \(target): write package")
+        }
+    }
+}
