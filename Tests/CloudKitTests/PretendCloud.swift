@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
+
+@testable import CloudKit
 
 /// A server in place of the network: reads and writes the wire's bytes, keeps records in a dictionary, and fails on demand.
 actor PretendCloud: Transport {
@@ -18,6 +19,7 @@ actor PretendCloud: Transport {
         case answerLost
         case answer(status: Int, headers: [String: String], body: [UInt8])
         case hangs
+        case none
     }
 
     private(set) var seen: [Seen] = []
@@ -53,7 +55,7 @@ actor PretendCloud: Transport {
         case .hangs:
             while !Task.isCancelled { await Task.yield() }
             throw .cancelled
-        case .answerLost, nil: break
+        case .answerLost, .some(.none), nil: break
         }
         let answer = answer(to: path, request)
         if case .answerLost = fault { throw .answerLost(cause) }
