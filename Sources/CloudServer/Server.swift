@@ -104,7 +104,7 @@ package final class Server: Sendable {
 
     // MARK: Parts
 
-    private func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
+    func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
         var router = Router()
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
