@@ -1,7 +1,9 @@
 import Testing
 
 @Suite struct ScenarioTests {
-    static let all = Scenario.records + Scenario.recordErrors
+    static let all =
+        Scenario.records + Scenario.recordErrors + Scenario.zones + Scenario.changes + Scenario.credentials + Scenario.accounts + Scenario.http
+        + Scenario.isolation
 
     @Test(arguments: all) func `a scenario comes true at the router`(_ scenario: Scenario) async throws {
         var run = try await ScenarioRun(scenario, overSocket: false)

@@ -57,6 +57,7 @@ final class TestServer: Sendable {
         _ = try await cloud.createContainer(otherContainer)
         var names = [
             "api": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
+            "api.second": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
             "api.production": try await cloud.createAPIToken(container: container, environment: .production, name: ""),
             "api.other": try await cloud.createAPIToken(container: otherContainer, environment: .development, name: ""),
         ]
