@@ -44,7 +44,7 @@ struct RecordModification: Sendable {
     private let database: DatabaseID
     private let key: DatabaseKey
     private let caller: Caller
-    private let digest: [UInt8]
+    private let log: OperationLog?
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
     private let newZone: Int64
@@ -63,7 +63,7 @@ struct RecordModification: Sendable {
         self.database = database
         self.key = key
         self.caller = caller
-        self.digest = digest
+        log = OperationLog(request.extension, by: caller, digest: digest)
         self.now = now
         self.newZone = newZone
         var operations: [(name: String, operation: RecordOperation)] = []
@@ -90,7 +90,7 @@ struct RecordModification: Sendable {
     }
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<Outcome> {
-        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: operationID)
+        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id)
         if let operation = advance.operation {
             return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
         }
@@ -104,11 +104,6 @@ struct RecordModification: Sendable {
             return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
         }
         return try write(batch, over: stored, on: ground, transaction)
-    }
-
-    /// What the request is logged under. Several people write into one database, and an ID that one of them chose says nothing of another's.
-    private var operationID: String? {
-        request.extension.operationID.map { "\(caller.userRecordName ?? "")/\($0)" }
     }
 
     // MARK: Loading
@@ -202,14 +197,13 @@ struct RecordModification: Sendable {
     private static let commitsPerTrim: Int64 = 1024
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
-        guard let id = operationID else { return }
+        guard let log else { return }
         let failures = batch.items.enumerated().compactMap { place, item -> OperationResult.Failure? in
             guard case .refuse(let error) = item.verdict else { return nil }
             return OperationResult.Failure(place: place, error: error)
         }
         let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
-        plan.operations.append(
-            OperationRow(database: database, id: id, digest: digest, result: result.bytes, expires: now + Limits.operationSeconds))
+        plan.operations.append(log.row(result, in: database, at: now))
         if number.seq % Self.commitsPerTrim == 0 {
             plan.tasks.append(TaskRow(key: TaskKey(database, .trimOperations, ""), payload: [], due: now))
         }
@@ -242,14 +236,13 @@ struct RecordModification: Sendable {
     ///
     /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
     private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> RecordsResponse {
-        guard operation.digest == digest else { throw ServerError.operationReused }
+        let result = try OperationResult(operation, of: log)
         guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
-        let result = try OperationResult(operation.result)
         var names = operations.map(\.name)
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
         try add(names, from: zone, to: &stored, transaction)
-        let failures = Dictionary(result.failures.map { ($0.place, $0.error) }, uniquingKeysWith: { first, _ in first })
+        let failures = result.errors
         return RecordsResponse(
             records: names.enumerated().map { place, name in
                 let live = stored[name].flatMap { $0.isLive ? $0.record : nil }

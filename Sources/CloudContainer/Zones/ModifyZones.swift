@@ -30,17 +30,20 @@ enum ZoneVerdict: Hashable, Sendable {
 
 extension Cloud {
     /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
+    /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
     package func modifyZones(
-        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller
+        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil
     ) async throws -> ZonesResponse {
         let key = try databaseVerdict(target, for: .zones, by: caller).get()
         if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
         let names = request.operations.map(\.zoneID.zoneName)
         guard Set(names).count == names.count else { throw ServerError.repeatedItem(field: "operations") }
+        if let fault = RequestShape.fault(of: request.extension) { throw fault }
         let database = try await databaseID(key)
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, now: clock(),
-            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) })
+            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0) })
         let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
@@ -48,7 +51,7 @@ extension Cloud {
                 switch outcome {
                 case .live(let row): .zone(try shown(row, in: key))
                 case .defaultZone: .zone(defaultZone(in: key))
-                case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
+                case .deleted(let name): .deleted(ZoneID(zoneName: name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)
                 }
             })
@@ -60,7 +63,7 @@ struct ZoneModification: Sendable {
     enum Outcome: Sendable {
         case live(ZoneRow)
         case defaultZone
-        case deleted(ZoneRow)
+        case deleted(String)
         case refused(ZoneID, ServerError)
     }
 
@@ -70,13 +73,17 @@ struct ZoneModification: Sendable {
     var now: Timestamp
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
+    var log: OperationLog?
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
-        let row = try transaction.databases([database]).first
+        // No zone has an empty name: this takes no change number.
+        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id)
+        let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
         let found = Dictionary(
             try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        if let operation = advance.operation { return .rollback((try replay(operation, over: found), false)) }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
         for (place, operation) in operations.enumerated() {
@@ -94,13 +101,34 @@ struct ZoneModification: Sendable {
                 outcomes.append(.live(zone))
             case .delete(let zone):
                 add(deletionOf: zone, to: &plan)
-                outcomes.append(.deleted(zone))
+                outcomes.append(.deleted(zone.name))
             }
         }
         guard !plan.isEmpty else { return .rollback((outcomes, false)) }
+        if let log { plan.operations.append(log.row(result(outcomes), in: database, at: now)) }
         if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
         try transaction.apply(plan)
         return .commit((outcomes, true))
+    }
+
+    private func result(_ outcomes: [Outcome]) -> OperationResult {
+        let failures = outcomes.enumerated().compactMap { place, outcome -> OperationResult.Failure? in
+            guard case .refused(_, let error) = outcome else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        return OperationResult(number: .zero, madeNames: [], failures: failures)
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the zones as they are now.
+    private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
+        let failures = try OperationResult(operation, of: log).errors
+        return operations.enumerated().map { place, operation in
+            let zoneID = operation.zoneID
+            if let error = failures[place] { return .refused(zoneID, error) }
+            if zoneID.isDefault { return .defaultZone }
+            if operation.type == .delete { return .deleted(zoneID.zoneName) }
+            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID))
+        }
     }
 
     /// A zone starts above every change number that its database has used, so that no change tag ever comes back.

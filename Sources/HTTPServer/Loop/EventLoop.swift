@@ -64,7 +64,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     var isDraining: Bool { drainDeadline != nil }
 
     /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
-    init(_ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger, onStopped: @escaping @Sendable () -> Void) throws {
+    init(
+        _ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
+        onStopped: @escaping @Sendable () -> Void
+    ) throws {
         self.router = router
         self.logger = logger
         self.metrics = metrics
