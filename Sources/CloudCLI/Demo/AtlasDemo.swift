@@ -26,6 +26,7 @@ struct AtlasDemo {
     /// - Throws: `DemoFailure` where anything is other than it should be, or what the framework throws.
     mutating func run() async throws {
         try await openZone()
+        try await forget()
         try await fill()
         try await compare(entries)
         try await edit()
@@ -52,6 +53,16 @@ struct AtlasDemo {
             let seconds = Timeline.text(timeline.seconds(since: start), digits: 2)
             try timeline.say("both fetched \(news.changes) records of earlier runs in \(seconds) s: this is run \(report.run)")
         }
+    }
+
+    /// A deletes what the input had in an earlier run and has no longer.
+    private func forget() async throws {
+        let names = Set(await a.copy.keys).subtracting(entries.map(\.recordName)).sorted()
+        guard !names.isEmpty else { return }
+        for start in stride(from: 0, to: names.count, by: Self.batchRecordsMax) {
+            try await a.delete(Array(names[start..<min(start + Self.batchRecordsMax, names.count)]))
+        }
+        try timeline.say("A deleted \(names.count) records that the input has no longer")
     }
 
     /// A saves everything in atomic batches, while B follows the feed: told of each batch, as push would tell it.
@@ -120,7 +131,8 @@ struct AtlasDemo {
     /// Both edit one record; B is late, gets the server's record with the error, merges and saves.
     private mutating func edit() async throws {
         guard let contestedName = entries.first?.recordName else { throw DemoFailure("the input is empty") }
-        let note = "edited by A in run \(report.run)", seen = Date()
+        let note = "edited by A in run \(report.run)"
+        let seen = Date()
         let (ofA, ofB) = (try await a.record(contestedName), try await b.record(contestedName))
         ofA["noteOfA"] = note
         _ = try await a.database.save(ofA)
@@ -161,7 +173,8 @@ struct AtlasDemo {
         _ = try await a.follow()
         let news = try await b.follow()
         guard news.deletions == [entry.recordName] else {
-            throw DemoFailure("A deleted \(entry.recordName), and B heard of \(news.deletions.isEmpty ? "nothing" : news.deletions.joined(separator: ", "))")
+            throw DemoFailure(
+                "A deleted \(entry.recordName), and B heard of \(news.deletions.isEmpty ? "nothing" : news.deletions.joined(separator: ", "))")
         }
         report.deletionsFollowed = news.deletions.count
         try timeline.say("A deleted \(entry.recordName), and B heard of it")

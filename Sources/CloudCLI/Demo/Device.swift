@@ -84,6 +84,13 @@ actor Device {
         }
         for result in results.saveResults.values { _ = try result.get() }
     }
+
+    /// Deletes records of the zone, whether they are there or not.
+    func delete(_ names: [String]) async throws {
+        let ids = names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
+        let results = try await database.modifyRecords(saving: [], deleting: ids)
+        for result in results.deleteResults.values { try result.get() }
+    }
 }
 
 /// What the demo found to be other than it should.
