@@ -56,7 +56,9 @@ let package = Package(
             "CloudServerTests",
             ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "Crypto", "HTTPServer", "Locks", "Telemetry", "CloudTestSupport"]),
         tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
-        tests("EndToEndTests", ["CloudCLI", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
+        tests(
+            "EndToEndTests",
+            ["CloudCLI", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
         tests("TidyTests", []),
     ]
 )

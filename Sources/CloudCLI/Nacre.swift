@@ -15,14 +15,18 @@ struct Nacre {
         ])
 
     static func main() async {
-        WebClient.keepProxiesFromLoopback()
-        let code = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(code.rawValue)
+        do {
+            let request = try Parser(root: root).parse(Array(CommandLine.arguments.dropFirst()))
+            WebClient.keepProxiesFromLoopback()
+            exit(await answer(request).rawValue)
+        } catch {
+            exit(report(error).rawValue)
+        }
     }
 
-    static func run(_ words: [String]) async -> ExitCode {
+    private static func answer(_ request: Request) async -> ExitCode {
         do {
-            switch try Parser(root: root).parse(words) {
+            switch request {
             case .help(let path): try Output.data(HelpText(path: path).text)
             case .version: try ShowVersion.show()
             case .run(let command, let call): try await command.action?(call)

@@ -20,7 +20,7 @@ struct ItemExtension {
     init() {}
 
     init(from reader: inout JSONReader) throws(JSONError) {
-        guard try !reader.takeNull() else { return }
+        if try reader.takeNull() { return }
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {

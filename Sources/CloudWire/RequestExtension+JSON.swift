@@ -1,7 +1,7 @@
 extension RequestExtension {
     package init(from reader: inout JSONReader) throws(JSONError) {
         self.init()
-        guard try !reader.takeNull() else { return }
+        if try reader.takeNull() { return }
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {

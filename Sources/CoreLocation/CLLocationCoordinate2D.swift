@@ -1,3 +1,6 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 /// Degrees of latitude or longitude.
 public typealias CLLocationDegrees = Double
 /// Metres.

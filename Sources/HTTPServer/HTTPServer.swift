@@ -36,20 +36,28 @@ package final class HTTPServer: Sendable {
         signal(SIGPIPE, SIG_IGN)
         let count = max(configuration.loopCount, 1)
         let (sockets, port) = try ListenSockets.open(host: configuration.host, port: configuration.port, count: count)
-        var loops: [EventLoop] = []
-        do {
-            let metrics = ServerMetrics(telemetry)
-            for socket in sockets {
-                loops.append(
-                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger) { [weak self] in self?.loopStopped() })
-            }
-            try begin(loops)
-        } catch {
-            for socket in sockets { close(socket) }
-            throw error
-        }
+        try begin(try makeLoops(sockets))
         logger.log(.info, "listening", [.host: .string(configuration.host), .port: .int(port)])
         return (configuration.host, port)
+    }
+
+    /// A loop for each socket, which belongs to it from then on.
+    private func makeLoops(_ sockets: [Int32]) throws -> [EventLoop] {
+        let metrics = ServerMetrics(telemetry)
+        var loops: [EventLoop] = []
+        do {
+            for socket in sockets {
+                loops.append(
+                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger) { [weak self] in
+                        self?.loopStopped()
+                    })
+            }
+            return loops
+        } catch {
+            // The loop that failed has closed its own.
+            for socket in sockets.dropFirst(loops.count + 1) { close(socket) }
+            throw error
+        }
     }
 
     private func begin(_ loops: [EventLoop]) throws {
@@ -59,7 +67,13 @@ package final class HTTPServer: Sendable {
             return true
         }
         guard isNew else { throw ServerStartError(.alreadyStarted, code: EALREADY) }
-        for loop in loops { try loop.start() }
+        do {
+            for loop in loops { try loop.start() }
+        } catch {
+            state.withLock { $0 = .stopped }
+            for loop in loops { loop.drain(until: MonotonicTime.now) }
+            throw error
+        }
     }
 
     /// Accepts nothing more, lets the requests under way finish for at most `grace`, cancels the rest, closes all and returns. Idle connections close

@@ -1,8 +1,9 @@
-@testable import CloudKit
 import CloudWire
 import CoreLocation
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// What goes through an archive comes back, also when secure coding is required.
 @Suite struct ArchiveTests {
@@ -28,6 +29,16 @@ import Testing
         let zone = CKRecordZone(zoneID: CKRecordZone.ID(zoneName: "Notes"), capabilities: [.atomic, .fetchChanges], encryptionScope: .perZone)
         let back = try #require(try roundTrip(zone))
         #expect(back.zoneID == zone.zoneID && back.capabilities == zone.capabilities && back.encryptionScope == .perZone)
+    }
+
+    @Test func `what to fetch of a zone comes back`() throws {
+        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
+            previousServerChangeToken: CKServerChangeToken(wire: "t"), resultsLimit: 5, desiredKeys: ["a", "b"])
+        let back = try #require(try roundTrip(configuration))
+        #expect(back.previousServerChangeToken == configuration.previousServerChangeToken)
+        #expect(back.resultsLimit == 5 && back.desiredKeys == ["a", "b"])
+        let nothing = try #require(try roundTrip(CKFetchRecordZoneChangesOperation.ZoneOptions()))
+        #expect(nothing.previousServerChangeToken == nil && nothing.resultsLimit == 0 && nothing.desiredKeys == nil)
     }
 
     private func filled() -> CKRecord {

@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// Change feeds: pages become one stream, tokens are told where they are safe.
 @Suite struct ChangesTests {
@@ -26,7 +27,8 @@ import Testing
 
     private func operation(_ diary: Diary, since token: CKServerChangeToken? = nil) -> CKFetchRecordZoneChangesOperation {
         let operation = CKFetchRecordZoneChangesOperation(
-            recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token, resultsLimit: 9, desiredKeys: ["n"])])
+            recordZoneIDs: [zoneID],
+            configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token, resultsLimit: 9, desiredKeys: ["n"])])
         operation.recordWasChangedBlock = { id, result in diary.note("\(id.recordName) \(result.word)") }
         operation.recordWithIDWasDeletedBlock = { id, type in diary.note("-\(id.recordName) \(type)") }
         operation.recordZoneChangeTokensUpdatedBlock = { _, token, data in diary.note("token \(token?.wire ?? "") \(data?.count ?? 0)") }

@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// Errors: one row a code, and what a developer reads.
 @Suite struct ErrorTests {
@@ -81,11 +82,12 @@ import Testing
                 CKRecord.ID(recordName: "a"): CKError(ServerError(.conflict, "client oplock error updating record", internalCode: 2004)),
             ])
         let lines = error.description.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let item = { (name: String) in "<CKRecordID: \(name):(_defaultZone:__defaultOwner__)>: <CKError: " }
         #expect(
             lines == [
                 "<CKError: \"Partial Failure\" (2/1011); \"Failed to modify some records\"> {",
-                "<CKRecordID: a:(_defaultZone:__defaultOwner__)>: <CKError: \"Server Record Changed\" (14/2004); \"client oplock error updating record\">",
-                "<CKRecordID: b:(_defaultZone:__defaultOwner__)>: <CKError: \"Batch Request Failed\" (22/2024); \"Another item of the atomic batch failed\">",
+                item("a") + "\"Server Record Changed\" (14/2004); \"client oplock error updating record\">",
+                item("b") + "\"Batch Request Failed\" (22/2024); \"Another item of the atomic batch failed\">",
                 "}",
             ])
         #expect(error.partialErrorsByItemID?.count == 2)

@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// A bad network under real operations: what is sent again, and what the app is told.
 @Suite struct LostAnswerTests {

@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// Saving and deleting: what is sent, what comes back, in which order it is told.
 @Suite struct ModifyRecordsTests {

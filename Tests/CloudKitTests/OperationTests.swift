@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// The engine under all operations: it runs once, ends once, and can be cancelled at any time.
 @Suite struct OperationTests {
@@ -44,6 +45,27 @@ import Testing
         task.cancel()
         let error = await thrown { try await task.value }
         #expect(error?.code == .operationCancelled)
+    }
+
+    @Test func `every operation ends exactly once, whenever it is cancelled`() async throws {
+        let ends = Diary()
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<200 {
+                let operation = CKModifyRecordsOperation(
+                    recordsToSave: [CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r\(number)"))])
+                operation.modifyRecordsResultBlock = { ends.note("\(number) \($0.word)") }
+                group.addTask { await setting.run(operation) }
+                guard number % 2 == 1 else { continue }
+                group.addTask {
+                    for _ in 0..<(number % 20) { await Task.yield() }
+                    operation.cancel()
+                }
+            }
+        }
+        #expect(Set(ends.entries.map { $0.prefix { $0 != " " } }).count == 200)
+        #expect(ends.entries.count == 200)
+        #expect(ends.entries.allSatisfy { $0.hasSuffix(" ok") || $0.hasSuffix(" operationCancelled") })
+        for number in stride(from: 0, to: 200, by: 2) { #expect(await setting.cloud.stored("r\(number)") != nil) }
     }
 
     @Test func `an operation is used once`() async throws {

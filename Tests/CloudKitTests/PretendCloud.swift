@@ -1,6 +1,7 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
+
+@testable import CloudKit
 
 /// A server in place of the network: reads and writes the wire's bytes, keeps records in a dictionary, and fails on demand.
 actor PretendCloud: Transport {

@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// What a record knows of its own changes, and what a save of it asks for.
 @Suite struct RecordChangeTests {

@@ -1,8 +1,9 @@
-@testable import CloudKit
 import CloudWire
 import CoreLocation
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// What a record takes, what it gives out, and what it remembers as a fault.
 @Suite struct RecordValueTests {

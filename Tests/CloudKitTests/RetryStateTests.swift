@@ -1,6 +1,7 @@
-@testable import CloudKit
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// The truth table of trying again: a value is asked, and answers.
 @Suite struct RetryStateTests {
@@ -20,7 +21,9 @@ import Testing
         // Nothing was sent: who waits in front of the screen hears it at once, who works in the background does not.
         Row(kind: .read, patience: prompt, endings: [.notSent], decisions: [.fail]),
         Row(kind: .change, patience: prompt, endings: [.notSent], decisions: [.fail]),
-        Row(kind: .read, patience: patient, endings: [.notSent, .notSent, .notSent], decisions: [.retry(after: 1), .retry(after: 2), .retry(after: 4)]),
+        Row(
+            kind: .read, patience: patient, endings: [.notSent, .notSent, .notSent],
+            decisions: [.retry(after: 1), .retry(after: 2), .retry(after: 4)]),
         Row(kind: .change, patience: patient, endings: [.notSent], decisions: [.retry(after: 1)]),
         // An answer got lost: reading again is for the patient, asking for a change again is for all.
         Row(kind: .read, patience: prompt, endings: [.answerLost], decisions: [.fail]),

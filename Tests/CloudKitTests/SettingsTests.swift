@@ -1,7 +1,8 @@
-@testable import CloudKit
 import CloudWire
 import Foundation
 import Testing
+
+@testable import CloudKit
 
 /// Where a container's settings come from, and where tokens never go.
 @Suite struct SettingsTests {

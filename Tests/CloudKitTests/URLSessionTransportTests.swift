@@ -1,7 +1,8 @@
-@testable import CloudKit
 import Foundation
 import Glibc
 import Testing
+
+@testable import CloudKit
 
 /// HTTP as it goes over a real socket.
 @Suite struct URLSessionTransportTests {

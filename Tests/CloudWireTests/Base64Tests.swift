@@ -14,7 +14,8 @@ struct Base64Tests {
     }
 
     @Test(arguments: [
-        "A", "AA", "AAA", "AAAAA", "=", "==", "===", "====", "A===", "AA=A", "AA==AA==", "A=AA", "AA AA===", "AAAA\n", " AAAA", "AA-_", "AAé=", "AAA\u{0}",
+        "A", "AA", "AAA", "AAAAA", "=", "==", "===", "====", "A===", "AA=A", "AA==AA==", "A=AA", "AA AA===", "AAAA\n", " AAAA", "AA-_", "AAé=",
+        "AAA\u{0}",
         "QR==", "QUF=", "AAA=AAAA",
     ])
     func `what is not standard base64 is refused`(_ text: String) {

@@ -31,7 +31,7 @@ struct JSONFoundationTests {
         case .boolean(let value): object as? Bool == value
         case .integer(let value): (object as? NSNumber)?.int64Value == value
         // Foundation takes some numbers by way of Decimal, which rounds; exactness has its own tests below.
-        case .double(let value): (object as? NSNumber).map { abs($0.doubleValue - value) <= abs(value) * 1e-15 } ?? false
+        case .double(let value): (object as? NSNumber).map { abs($0.doubleValue - value) <= abs(value) * 1e-14 } ?? false
         case .string(let value): object as? String == value
         case .array(let values):
             (object as? [Any]).map { $0.count == values.count && zip($0, values).allSatisfy { isSame($0, $1) } } ?? false

@@ -35,7 +35,8 @@ struct Seed: RandomNumberGenerator, CustomStringConvertible {
     /// Text with everything that JSON finds special.
     mutating func text(upTo count: Int = 24) -> String {
         let pieces: [Character] = [
-            "a", "Z", "0", " ", "/", "\"", "\\", "\n", "\t", "\u{0}", "\u{1F}", "\u{7F}", "\u{8}", "\u{C}", "\r", "é", "ß", "\u{2028}", "語", "\u{FFFF}",
+            "a", "Z", "0", " ", "/", "\"", "\\", "\n", "\t", "\u{0}", "\u{1F}", "\u{7F}", "\u{8}", "\u{C}", "\r", "é", "ß", "\u{2028}", "語",
+            "\u{FFFF}",
             "😀", "\u{10FFFF}", "👩‍👩‍👧", "e\u{301}",
         ]
         var text = ""
@@ -60,8 +61,10 @@ struct Seed: RandomNumberGenerator, CustomStringConvertible {
     /// Any finite double, of any magnitude.
     mutating func double() -> Double {
         if chance(4) {
-            return [0, -0.0, 1, 0.1, 1e15, 1e16, 1e21, 1e22, 1e23, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -.leastNormalMagnitude, 123456.789]
-                .randomElement(using: &self) ?? 0
+            return [
+                0, -0.0, 1, 0.1, 1e15, 1e16, 1e21, 1e22, 1e23, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -.leastNormalMagnitude, 123456.789,
+            ]
+            .randomElement(using: &self) ?? 0
         }
         let value = Double(bitPattern: next())
         return value.isFinite ? value : Double(integer())

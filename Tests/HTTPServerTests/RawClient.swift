@@ -12,20 +12,24 @@ struct RawResponse: Sendable {
     var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-struct RawClientError: Error {
-    let text: String
+enum RawClientError: Error {
+    case refused(Int32)
+    /// The server has closed the connection.
+    case closed
+    case silence
 }
 
 /// A client that says exactly the bytes it is told. Its calls block threads of their own, never those of Swift's pool.
 final class RawClient: Sendable {
     private let socket: Int32
+    private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
-    /// Connects to a port of this machine. Reading gives up after ten seconds, so that a fault is a failure and not a hang.
+    /// Connects to a port of this machine. Reading gives up after fifty seconds, so that a fault is a failure and not a hang.
     init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread {
             let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var limit = timeval(tv_sec: 10, tv_usec: 0)
+            var limit = timeval(tv_sec: 50, tv_usec: 0)
             setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
             if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
@@ -38,13 +42,13 @@ final class RawClient: Sendable {
             }
             guard connected == 0 else {
                 close(socket)
-                throw RawClientError(text: "connect: \(errno)")
+                throw RawClientError.refused(errno)
             }
             return socket
         }
     }
 
-    deinit { close(socket) }
+    deinit { hangUp() }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
@@ -53,7 +57,7 @@ final class RawClient: Sendable {
             var sent = 0
             while sent < bytes.count {
                 let count = bytes[sent...].withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                guard count > 0 else { throw RawClientError(text: "send: \(errno)") }
+                guard count > 0 else { throw RawClientError.closed }
                 sent += count
             }
         }
@@ -64,8 +68,14 @@ final class RawClient: Sendable {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
     }
 
-    /// Closes the whole connection; the object stays usable for nothing.
-    func hangUp() { shutdown(socket, Int32(SHUT_RDWR)) }
+    /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.
+    func hangUp() {
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { close(socket) }
+    }
 
     /// The next response. `toHead` expects no body, whatever the headers say.
     func response(toHead: Bool = false) async throws -> RawResponse {
@@ -116,7 +126,7 @@ final class RawClient: Sendable {
 
     private func read(_ count: Int) throws -> [UInt8] {
         while unread.withLock({ $0.count }) < count {
-            guard try fill() else { throw RawClientError(text: "closed") }
+            guard try fill() else { throw RawClientError.closed }
         }
         return unread.withLock { unread in
             defer { unread.removeFirst(count) }
@@ -136,7 +146,7 @@ final class RawClient: Sendable {
     private func fill() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(socket, &buffer, buffer.count, 0)
-        if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { throw RawClientError(text: "nothing came for ten seconds") }
+        if count < 0, errno == EAGAIN || errno == EWOULDBLOCK { throw RawClientError.silence }
         if count > 0 { unread.withLock { $0 += buffer[..<count] } }
         return count > 0
     }

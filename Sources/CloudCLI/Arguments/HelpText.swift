@@ -90,13 +90,13 @@ struct HelpText {
         return lines.joined(separator: "\n")
     }
 
-    /// Words, but what stands in brackets is not torn apart: `[--data <dir>]`.
+    /// Words, but an option is not torn from its value: `[--data <dir>]`, `--container <name>`.
     private static func pieces(_ text: Substring) -> [String] {
         var pieces: [String] = []
         var open = 0
         for word in text.split(separator: " ") {
-            if open > 0, let last = pieces.popLast() {
-                pieces.append("\(last) \(word)")
+            if let last = pieces.last, open > 0 || (word.hasPrefix("<") && last.hasPrefix("--")) {
+                pieces[pieces.count - 1] = "\(last) \(word)"
             } else {
                 pieces.append(String(word))
             }

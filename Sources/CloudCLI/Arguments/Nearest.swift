@@ -11,7 +11,8 @@ enum Nearest {
 
     /// Slips between two words: letters left out, put in, changed, or swapped with their neighbour (optimal string alignment).
     static func distance(_ one: String, _ other: String) -> Int {
-        let one = Array(one), other = Array(other)
+        let one = Array(one)
+        let other = Array(other)
         var beforeLast = [Int](repeating: 0, count: other.count + 1)
         var last = Array(0...other.count)
         for (row, letter) in one.enumerated() {

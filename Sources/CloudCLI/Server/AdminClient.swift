@@ -6,14 +6,9 @@ struct AdminClient {
     private let web: WebClient
     private let token: String
 
-    private init(web: WebClient, token: String) {
-        self.web = web
-        self.token = token
-    }
-
     /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
     static func connect(_ call: Call) async throws -> AdminClient {
-        let server = try AdminServer(call)
+        let server = try AdminServer.named(by: call)
         let web = WebClient(url: server.url)
         let nonce = try AdminProof.newNonce()
         let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)")

@@ -12,31 +12,29 @@ struct AdminServer {
     let token: String
 
     /// The server of the data folder, or the one that the options name.
-    init(_ call: Call) throws {
-        for option in [Self.server, Self.tokenFile] where call.isGiven(option) && call.isGiven(SharedOptions.data) {
+    static func named(by call: Call) throws -> AdminServer {
+        for option in [server, tokenFile] where call.isGiven(option) && call.isGiven(SharedOptions.data) {
             throw UsageError(.exclusive("--\(option.name)", "--data"), path: call.path)
         }
-        if let path = call.value(Self.tokenFile) {
-            let bytes = try PrivateFile.read(path)
-            let file = AdminFile(json: bytes)
-            guard let url = try call.value(Self.server).map({ try Self.checked($0, of: Self.server, call) }) ?? file?.url else {
-                throw UsageError(.missingOption(Self.server.spelling), path: call.path)
-            }
-            self.url = url
-            token = file?.token ?? String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        } else if call.isGiven(Self.server) {
-            throw UsageError(.missingOption(Self.tokenFile.spelling), path: call.path)
-        } else {
-            let file = try Self.file(in: try call.require(SharedOptions.data))
-            url = file.url
-            token = file.token
-        }
+        if let path = call.value(tokenFile) { return try elsewhere(tokenFile: path, call) }
+        if call.isGiven(server) { throw UsageError(.missingOption(tokenFile.spelling), path: call.path) }
+        let file = try file(in: try call.require(SharedOptions.data))
+        return AdminServer(url: file.url, token: file.token)
+    }
+
+    private static func elsewhere(tokenFile path: String, _ call: Call) throws -> AdminServer {
+        let bytes = try PrivateFile.read(path)
+        let file = AdminFile(json: bytes)
+        guard let url = call.value(server) ?? file?.url else { throw UsageError(.missingOption(server.spelling), path: call.path) }
+        let token = file?.token ?? String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return AdminServer(url: try checked(url, of: server, call), token: token)
     }
 
     private static func file(in folder: String) throws -> AdminFile {
         do {
             return try AdminFile.read(folder: folder)
-        } catch let error where error.code == .missing {
+        } catch {
+            guard error.code == .missing else { throw error }
             throw CommandFailure(
                 .unreachable, "no server runs on the data folder \(folder)",
                 remedy: "Start it with nacre serve --data \(folder), or name another folder with --data.")

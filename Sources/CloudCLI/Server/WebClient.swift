@@ -24,16 +24,19 @@ struct WebClient {
             request.httpBody = try JSONEncoder().encode(body)
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
-        let (data, response): (Data, URLResponse)
+        let (data, response) = try await exchange(request)
+        guard let status = (response as? HTTPURLResponse)?.statusCode else { throw CommandFailure(.unreachable, "\(url) does not speak HTTP") }
+        return Answer(status: status, body: data)
+    }
+
+    private func exchange(_ request: URLRequest) async throws -> (Data, URLResponse) {
         do {
-            (data, response) = try await session.data(for: request)
+            return try await session.data(for: request)
         } catch {
             throw CommandFailure(
                 .unreachable, "no server answers at \(url): \((error as NSError).localizedDescription)",
                 remedy: "Start it with nacre serve, or say where it is: --data DIR, or --server URL.")
         }
-        guard let status = (response as? HTTPURLResponse)?.statusCode else { throw CommandFailure(.unreachable, "\(url) does not speak HTTP") }
-        return Answer(status: status, body: data)
     }
 
     private var session: URLSession {

@@ -22,7 +22,8 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     /// Called between batches: up to here everything was told.
     open var changeTokenUpdatedBlock: ((CKServerChangeToken) -> Void)?
     /// Called last.
-    open var fetchDatabaseChangesResultBlock: ((_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
+    open var fetchDatabaseChangesResultBlock:
+        ((_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
     /// The old form; not called where `fetchDatabaseChangesResultBlock` is set. Apple: deprecated in iOS 15.
     open var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
 

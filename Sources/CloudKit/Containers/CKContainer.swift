@@ -20,10 +20,10 @@ open class CKContainer: NSObject, @unchecked Sendable {
         super.init()
     }
 
-    private static let defaultContainer = CKContainer(line: .default)
+    private static let shared = CKContainer(line: .default)
 
     /// The container that `CloudKitServer.setDefaultContainer`, `CLOUDKIT_CONTAINER` or the configuration file names.
-    open class func `default`() -> CKContainer { defaultContainer }
+    open class func `default`() -> CKContainer { shared }
 
     public convenience init(identifier containerIdentifier: String) {
         self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient))

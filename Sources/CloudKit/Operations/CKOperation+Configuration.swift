@@ -106,6 +106,6 @@ extension Patience {
         let resource = values.timeoutIntervalForResource ?? CKOperationConfiguration.defaultResourceTimeout(for: quality)
         self.init(
             requestTimeout: request > 0 ? request : CKOperationConfiguration.defaultRequestTimeout,
-            resourceTimeout: resource.flatMap { $0 >= 0 ? $0 : nil }, retriesNetworkErrors: quality == .utility || quality == .background)
+            resourceTimeout: resource.flatMap { $0 > 0 ? $0 : nil }, retriesNetworkErrors: quality == .utility || quality == .background)
     }
 }

@@ -3,7 +3,7 @@ import Foundation
 
 /// Fetches records by name, in any number of zones of one database.
 ///
-/// An ID that is given twice is fetched once. A missing record is `unknownItem`. On this server any number of IDs may be given; each 400
+/// An ID that is given twice is fetched once. A missing record is `unknownItem`. On this server any number of IDs may be given; each 200
 /// of a zone are a request. Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
@@ -38,6 +38,9 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.recordIDs = recordIDs
     }
 
+    /// Records of one request. Source: CloudKit Web Services, 200 records a response, which holds for every credential.
+    private static let maximumRecordsPerRequest = 200
+
     private struct Batch {
         var zoneID: CKRecordZone.ID
         var recordIDs: [CKRecord.ID]
@@ -48,7 +51,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var batches: [Batch] = []
         var open: [CKRecordZone.ID: Int] = [:]
         for recordID in recordIDs {
-            if let place = open[recordID.zoneID], batches[place].recordIDs.count < ModifyPlan.maximumItems {
+            if let place = open[recordID.zoneID], batches[place].recordIDs.count < Self.maximumRecordsPerRequest {
                 batches[place].recordIDs.append(recordID)
             } else {
                 open[recordID.zoneID] = batches.count
@@ -73,9 +76,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             guard response.records.count == batch.recordIDs.count else { throw .unexpectedAnswer }
             for (recordID, answer) in zip(batch.recordIDs, response.records) {
                 switch answer {
-                case .record(let record): tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
+                case .record(let record) where record.recordName == recordID.recordName:
+                    tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
                 case .failure(_, let error): tell(recordID, .failure(CKError(error)))
-                case .deleted: tell(recordID, .failure(.unexpectedAnswer))
+                case .record, .deleted: tell(recordID, .failure(.unexpectedAnswer))
                 }
             }
         } failed: { batch, error in

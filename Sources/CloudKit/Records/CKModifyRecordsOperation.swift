@@ -90,11 +90,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {
         switch answer {
-        case .record(let saved):
+        case .record(let saved) where saved.recordName == save.record.recordID.recordName:
             save.record.adopt(saved, sent: save.change)
             tell(save.record, .success(CKRecord(wire: saved, recordID: save.record.recordID)))
         case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record)))
-        case .deleted: tell(save.record, .failure(.unexpectedAnswer))
+        case .record, .deleted: tell(save.record, .failure(.unexpectedAnswer))
         }
     }
 

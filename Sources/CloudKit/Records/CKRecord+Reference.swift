@@ -14,6 +14,9 @@ extension CKRecord {
     }
 }
 
+/// Apple: deprecated.
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
 /// A link from one record's field to another record of the same zone. Compares by value; immutable.
 ///
 /// Written `CKRecord.Reference`. Apple: iOS 8.

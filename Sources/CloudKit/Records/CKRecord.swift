@@ -1,6 +1,6 @@
 import CloudWire
-import Locks
 public import Foundation
+import Locks
 
 /// Fields under keys, with a type and a name; what databases store.
 ///

@@ -59,6 +59,9 @@ struct Conversation: Sendable {
 
     // MARK: One request
 
+    /// Seconds that an attempt gets even at the end of its time; 0 would mean "no limit" to URLSession.
+    private static let shortestTimeout = 0.1
+
     private func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind
     ) async throws(CKError) -> Answer {
@@ -83,7 +86,7 @@ struct Conversation: Sendable {
         let start = line.timekeeper.now()
         while true {
             let remaining = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), 0) } ?? .infinity
-            request.timeout = min(patience.requestTimeout, remaining)
+            request.timeout = max(min(patience.requestTimeout, remaining), Self.shortestTimeout)
             let (ending, error): (RetryState.Ending?, CKError)
             switch await attempt(request, over: address) {
             case .success(let bytes): return bytes
@@ -94,12 +97,12 @@ struct Conversation: Sendable {
             switch retries.decide(after: ending, elapsed: elapsed, spread: line.timekeeper.spread()) {
             case .fail: throw error
             case .failAsLost(let retryAfter): throw .lostResponse(retryAfter: retryAfter)
-            case .retry(let pause): try await wait(pause, mayBeMade: retries.mayBeMade)
+            case .retry(let pause): try await wait(pause)
             }
         }
     }
 
-    private func wait(_ seconds: Double, mayBeMade: Bool) async throws(CKError) {
+    private func wait(_ seconds: Double) async throws(CKError) {
         do {
             try await line.timekeeper.pause(seconds)
         } catch {

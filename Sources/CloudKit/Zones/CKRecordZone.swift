@@ -1,6 +1,6 @@
 import CloudWire
-import Locks
 public import Foundation
+import Locks
 
 /// A part of a database that keeps records together: batches in it can be all or nothing, and its changes can be fetched.
 ///

@@ -33,7 +33,7 @@ private struct FeedDraft {
             case "zoneID": zoneID = try reader.optionalZoneID()
             case "syncToken": syncToken = try reader.optionalSyncToken()
             default:
-                guard try !options.take(key, from: &reader) else { continue }
+                if try options.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }
@@ -59,7 +59,7 @@ extension ChangesZoneRequest: RequestMessage {
             case "zones": drafts = try reader.array { reader throws(JSONError) in try FeedDraft(from: &reader) }
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default:
-                guard try !all.take(key, from: &reader) else { continue }
+                if try all.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }

@@ -62,7 +62,7 @@ extension JSONReader {
 
     /// `desiredKeys`, `desiredRecordTypes`: nil (all) where it is null; duplicates stay.
     package mutating func optionalNames() throws(JSONError) -> [String]? {
-        guard try !takeNull() else { return nil }
+        if try takeNull() { return nil }
         var names: [String] = []
         try beginArray()
         while try nextElement() {

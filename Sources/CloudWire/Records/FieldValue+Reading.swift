@@ -3,7 +3,7 @@ extension FieldValue {
     ///
     /// A value that does not fit its type throws `JSONError.Problem.value`: that is the record's fault, not the request's.
     static func read(from reader: inout JSONReader) throws(JSONError) -> FieldValue? {
-        guard try !reader.takeNull() else { return nil }
+        if try reader.takeNull() { return nil }
         var wrapper = Wrapper()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -37,7 +37,7 @@ extension FieldValue {
         var seconds: JSONReader.Checkpoint?
 
         mutating func readExtension(from reader: inout JSONReader) throws(JSONError) {
-            guard try !reader.takeNull() else { return }
+            if try reader.takeNull() { return }
             try reader.beginObject()
             while let key = try reader.nextKey() {
                 switch key {
@@ -69,7 +69,7 @@ extension JSONReader {
     }
 
     fileprivate mutating func fieldType() throws(JSONError) -> FieldType? {
-        guard try !takeNull() else { return nil }
+        if try takeNull() { return nil }
         try expect(.string)
         let start = offset
         guard let type = FieldType(try text()) else { throw JSONError(.unknownName, at: start) }

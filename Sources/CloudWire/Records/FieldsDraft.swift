@@ -11,7 +11,7 @@ struct FieldsDraft {
 
     /// Reads the fields of a record that a server answers. A field that is null is absent.
     init(readingState reader: inout JSONReader) throws(JSONError) {
-        guard try !reader.takeNull() else { return }
+        if try reader.takeNull() { return }
         try reader.beginObject()
         while let key = try reader.nextKey() {
             let name = key.string
@@ -21,7 +21,7 @@ struct FieldsDraft {
 
     /// Reads the fields that a client wants changed. What is wrong with a name or a value becomes the record's fault, and reading goes on.
     init(readingChange reader: inout JSONReader) throws(JSONError) {
-        guard try !reader.takeNull() else { return }
+        if try reader.takeNull() { return }
         try reader.beginObject()
         while let key = try reader.nextKey() {
             let name = key.string

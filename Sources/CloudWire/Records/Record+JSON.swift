@@ -58,7 +58,7 @@ struct RecordDraft {
             case "share": share = try reader.optionalLink()
             case "nacre": details = try ItemExtension(from: &reader)
             default:
-                guard try !error.take(key, from: &reader) else { continue }
+                if try error.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }

@@ -4,7 +4,7 @@ extension ZoneID {
         var draft = Draft()
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
-            guard try !draft.take(key, from: &reader) else { continue }
+            if try draft.take(key, from: &reader) { continue }
             try reader.skip()
         }
         self = try draft.zoneID(from: reader, at: start)

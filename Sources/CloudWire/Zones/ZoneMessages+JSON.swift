@@ -22,7 +22,7 @@ extension ZonesLookupRequest: RequestMessage {
             switch key {
             case "zoneID": wrapped = try reader.optionalZoneID()
             default:
-                guard try !draft.take(key, from: &reader) else { continue }
+                if try draft.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }
@@ -129,7 +129,7 @@ struct ZoneDraft {
             case "moreComing": moreComing = try reader.optionalBoolean() ?? false
             case "nacre": details = try ItemExtension(from: &reader)
             default:
-                guard try !errorDraft.take(key, from: &reader) else { continue }
+                if try errorDraft.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }

@@ -20,7 +20,7 @@ enum EarlyAnswer {
             guard ResponseHeader.isSafe(name, value) else { return nil }
             text += "\(name): \(value)\r\n"
         }
-        let bytes = Array((text + "\r\n").utf8) + (isHead ? [] : body)
+        let bytes = Array((text + "\r\n").utf8) + (isHead || !response.status.mayHaveBody ? [] : body)
         return bytes.count <= bytesMax ? bytes : nil
     }
 

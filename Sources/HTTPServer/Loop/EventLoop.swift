@@ -63,8 +63,11 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     var mustServe = false
     var isDraining: Bool { drainDeadline != nil }
 
-    /// Takes the listening socket, which is closed when the loop drains. Throws `ServerStartError`.
-    init(_ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger, onStopped: @escaping @Sendable () -> Void) throws {
+    /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
+    init(
+        _ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
+        onStopped: @escaping @Sendable () -> Void
+    ) throws {
         self.router = router
         self.logger = logger
         self.metrics = metrics
@@ -75,12 +78,18 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         headerBytesMax = configuration.headerBytesMax
         wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         pollDescriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard wakeDescriptor >= 0, pollDescriptor >= 0 else { throw ServerStartError(.loop, code: errno) }
+        guard wakeDescriptor >= 0, pollDescriptor >= 0 else {
+            close(socket)
+            throw ServerStartError(.loop, code: errno)
+        }
         let stall = max(configuration.stallTimeout, configuration.idleTimeout, configuration.headerDeadline, configuration.bodyDeadline)
         daemon = LoopCallbacks.startDaemon(
             for: self, socket: socket, connectionsMax: max(configuration.connectionsMax / configuration.loopCount, 1),
             memoryBytes: max(ServerLimits.connectionMemoryBytes, configuration.headerBytesMax * 3 / 2), stall: stall)
-        guard let daemon else { throw ServerStartError(.loop, code: errno) }
+        guard let daemon else {
+            close(socket)
+            throw ServerStartError(.loop, code: errno)
+        }
         watch(wakeDescriptor, EPOLLIN.rawValue, Source.wake)
         watch(nacre_mhd_epoll(daemon), EPOLLIN.rawValue, Source.daemon)
     }
@@ -141,7 +150,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Accepts nothing more, lets what is under way finish until the deadline, then ends the loop.
     func drain(until deadline: UInt64) {
-        perform { self.beginDraining(until: deadline) }
+        // Never at once: a handler may ask for it, inside a call of libmicrohttpd, which must not be run in there.
+        _ = send(.call { self.beginDraining(until: deadline) })
     }
 
     // MARK: - The thread
@@ -255,6 +265,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     func closed(_ connection: Connection) {
         connections[connection.id] = nil
+        // At the limit of connections libmicrohttpd stops listening, and begins again only in a run after the one that closed.
+        mustServe = true
         metrics.connections.add(-1)
     }
 
@@ -314,6 +326,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if let daemon { MHD_stop_daemon(daemon) }
         daemon = nil
         unwatched = []
+        // What outlives the loop is not counted any more.
+        metrics.inFlight.add(-inFlight)
         let messages = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.messages = [] }

@@ -24,13 +24,14 @@ struct PreparedResponse: Sendable {
         }
         prepared.answerConditions(of: request)
         if response.mayCompress { await prepared.compress(for: request) }
-        if !prepared.status.mayHaveBody { prepared.body = .none }
+        prepared.dropForbiddenBody()
         return prepared
     }
 
     private mutating func attach(_ file: HTTPFile) {
         guard let opened = OpenFile(path: file.path), file.offset <= opened.size else {
-            self = PreparedResponse(status: .notFound, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array("Not found.\n".utf8)))
+            self = PreparedResponse(
+                status: .notFound, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array("Not found.\n".utf8)))
             return
         }
         let available = opened.size - file.offset
@@ -44,7 +45,6 @@ struct PreparedResponse: Sendable {
         let tag = headers["ETag"]
         if let tag, EntityTag.anyMatches(request.headerValues("If-None-Match"), tag) {
             status = .notModified
-            body = .none
             return
         }
         guard case .file(let file, let offset, let length) = body else { return }
@@ -63,9 +63,21 @@ struct PreparedResponse: Sendable {
         body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
     }
 
+    /// A 304 keeps its body up to here: libmicrohttpd sends none of it, but tells its length, which is to be that of the 200 (RFC 9110 §8.6).
+    private mutating func dropForbiddenBody() {
+        guard !status.mayHaveBody else { return }
+        if status == .notModified {
+            switch body {
+            case .bytes, .file: return
+            case .none, .stream: break
+            }
+        }
+        body = .none
+    }
+
     /// gzip, where the client takes it and it pays. The entity tag becomes weak: the bytes are others, the meaning is the same (RFC 9110 §8.8.1).
     private mutating func compress(for request: HTTPRequest) async {
-        guard case .bytes(let bytes) = body, bytes.count >= ServerLimits.compressionBytesMin, status.mayHaveBody, headers["Content-Encoding"] == nil,
+        guard case .bytes(let bytes) = body, bytes.count >= ServerLimits.compressionBytesMin, headers["Content-Encoding"] == nil,
             let type = headers["Content-Type"], Compression.pays(for: type)
         else { return }
         headers.addItem("Vary", "Accept-Encoding")

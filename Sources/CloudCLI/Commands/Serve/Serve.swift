@@ -4,7 +4,8 @@ import Foundation
 /// `nacre serve`
 enum Serve {
     private static let data = Option.value("data", "dir", fallback: "./nacre-data", "Where the data is kept; made if it is missing.")
-    private static let listen = Option.value("listen", "host:port", fallback: "127.0.0.1:8787", "Where apps reach the server; port 0 for any free one.")
+    private static let listen = Option.value(
+        "listen", "host:port", fallback: "127.0.0.1:8787", "Where apps reach the server; port 0 for any free one.")
     private static let memory = Option.flag("memory", "Keep the data in memory, until the server ends.")
     private static let adminListen = Option.value(
         "admin-listen", "host:port", fallback: "127.0.0.1:0", "Where administrators reach it; they find it by the data folder.")

@@ -1,34 +1,36 @@
-import Foundation
+import Dispatch
 import Glibc
+import Locks
 
 /// SIGINT, SIGTERM and SIGHUP as something to wait for. The second one ends the process at once.
 ///
-/// Made before the process has other threads: they inherit the mask, so that the signals come to the one thread that waits for them.
-final class StopSignals: Sendable {
-    private let signals: AsyncStream<Int32>
+/// Dispatch sources and not a thread in `sigwait`: once `main` suspends, Dispatch parks the first thread with no signal blocked at all, and the
+/// signal would end the process there.
+final class StopSignals: @unchecked Sendable {
+    // Sendable: both properties are `let`; the sources are kept alive here, and nobody touches them again.
+
+    private let signals: AsyncStream<Void>
+    private let sources: [any DispatchSourceSignal]
 
     init() {
-        var mask = sigset_t()
-        sigemptyset(&mask)
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&mask, signal) }
-        pthread_sigmask(SIG_BLOCK, &mask, nil)
-        let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
-        let waited = mask
-        let thread = Thread {
-            var isStopping = false
-            while true {
-                var mask = waited
-                var signal: Int32 = 0
-                guard sigwait(&mask, &signal) == 0 else { continue }
+        let isStopping = Locked(false)
+        let queue = DispatchQueue(label: "nacre.signals")
+        sources = [SIGINT, SIGTERM, SIGHUP].map { signal in
+            let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
+            source.setEventHandler {
+                let wasStopping = isStopping.withLock { isStopping in
+                    defer { isStopping = true }
+                    return isStopping
+                }
                 // 128 and the signal's number, as shells count.
-                if isStopping { _exit(128 + signal) }
-                isStopping = true
-                continuation.yield(signal)
+                if wasStopping { _exit(128 + signal) }
+                continuation.yield()
             }
+            source.activate()
+            return source
         }
-        thread.name = "signals"
-        thread.start()
     }
 
     /// Returns at the first signal.

@@ -1,3 +1,4 @@
+import CloudServer
 import Glibc
 
 /// `nacre user sign-in`

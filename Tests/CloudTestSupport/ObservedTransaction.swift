@@ -1,0 +1,106 @@
+import CloudContainer
+import CloudWire
+
+/// The verbs of a store's transactions, by their Swift names.
+package enum StoreVerb: String, Sendable, CaseIterable {
+    case databases, zones, zoneFeed, records, feed, parents, entries
+    case advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
+}
+
+/// Passes every verb on, after telling `before`, which may throw instead.
+class ObservedReads: ReadTransaction {
+    private let reads: any ReadTransaction
+    fileprivate let before: (StoreVerb) throws -> Void
+
+    init(_ reads: any ReadTransaction, before: @escaping (StoreVerb) throws -> Void) {
+        self.reads = reads
+        self.before = before
+    }
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try before(.databases)
+        return try reads.databases(ids)
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try before(.zones)
+        return try reads.zones(in: database, named: names)
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try before(.zones)
+        return try reads.zones(in: database, after: name, limit: limit)
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        try before(.zoneFeed)
+        return try reads.zoneFeed(in: database, after: position, limit: limit)
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try before(.records)
+        return try reads.records(in: zone, named: names)
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try before(.feed)
+        return try reads.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+    }
+
+    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
+        try before(.parents)
+        return try reads.parents(in: zone, among: names, ofRecordsOutside: others)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try before(.entries)
+        return try reads.entries(in: database, kind, keys: keys)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try before(.entries)
+        return try reads.entries(in: database, kind, after: key, limit: limit)
+    }
+}
+
+/// The same for a transaction that writes.
+final class ObservedTransaction: ObservedReads, WriteTransaction {
+    private let writes: any WriteTransaction
+
+    init(_ writes: any WriteTransaction, before: @escaping (StoreVerb) throws -> Void) {
+        self.writes = writes
+        super.init(writes, before: before)
+    }
+
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+        try before(.advance)
+        return try writes.advance(zoneNamed: name, in: database, operation: id)
+    }
+
+    func apply(_ plan: WritePlan) throws {
+        try before(.apply)
+        try writes.apply(plan)
+    }
+
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+        try before(.leaseTasks)
+        return try writes.leaseTasks(dueAt: now, until: until, limit: limit)
+    }
+
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
+        try before(.reclaim)
+        return try writes.reclaim(zone, limit: limit)
+    }
+
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int {
+        try before(.removeExpired)
+        return try writes.removeExpired(before: now, limit: limit)
+    }
+
+    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int {
+        try before(.trimOperations)
+        return try writes.trimOperations(in: database, keeping: count)
+    }
+}

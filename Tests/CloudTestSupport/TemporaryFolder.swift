@@ -1,0 +1,19 @@
+import FoundationEssentials
+import Glibc
+
+/// A folder of one test's own, gone with the last reference to it.
+package final class TemporaryFolder: Sendable {
+    package let path: String
+
+    /// Throws if the system gives none.
+    package init() throws {
+        var template = Array((FileManager.default.temporaryDirectory.path + "/nacre-test-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else { throw POSIXError(POSIXError.Code(rawValue: errno) ?? .EIO) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        // A leftover in the system's temporary folder harms no test.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+}
