@@ -88,7 +88,7 @@ struct LostAnswerTests {
 
     @Test func `the framework asks again with the same bytes, and its save succeeds once`() async throws {
         try await with { $0 % 2 == 0 } _: { setting in
-            let database = Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
+            let database = try Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
             let recordID = CKRecord.ID(recordName: "counter", zoneID: CKRecordZone.ID(zoneName: Self.zone))
             let record = CKRecord(recordType: "Counter", recordID: recordID)
             record["number"] = 1
@@ -114,7 +114,7 @@ struct LostAnswerTests {
 
     @Test func `the framework says that the answer is lost, and never that there is a conflict, when none comes at all`() async throws {
         try await with { _ in true } _: { setting in
-            let database = Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
+            let database = try Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
             let recordID = CKRecord.ID(recordName: "counter", zoneID: CKRecordZone.ID(zoneName: Self.zone))
             let record = CKRecord(recordType: "Counter", recordID: recordID)
             record["number"] = 1
