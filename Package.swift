@@ -47,14 +47,18 @@ let package = Package(
             path: "Tests/CloudTestSupport", swiftSettings: settings),
         tests("CryptoTests", ["Crypto"]),
         tests("CloudWireTests", ["CloudWire"]),
-        tests("CloudContainerTests", ["CloudContainer", "CloudWire", "CloudTestSupport"]),
+        tests("CloudContainerTests", ["CloudContainer", "CloudStore", "CloudWire", "Locks", "CloudTestSupport"]),
         tests(
             "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite"],
             resources: [.copy("Fixtures")]),
         tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
-        tests("CloudServerTests", ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "HTTPServer", "CloudTestSupport"]),
-        tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "CloudTestSupport"]),
-        tests("EndToEndTests", ["CloudKit", "CloudServer", "CloudWire", "CloudTestSupport"]),
+        tests(
+            "CloudServerTests",
+            ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "Crypto", "HTTPServer", "Locks", "Telemetry", "CloudTestSupport"]),
+        tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
+        tests(
+            "EndToEndTests",
+            ["CloudCLI", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
         tests("TidyTests", []),
     ]
 )

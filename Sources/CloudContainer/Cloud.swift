@@ -52,8 +52,8 @@ package final class Cloud: Sendable {
 
 /// Makes change tokens opaque and proves that they are ours. Values inside, text outside.
 package protocol TokenSealing: Sendable {
-    /// The same bytes give the same text while the key is the same.
-    func seal(_ bytes: [UInt8]) -> String
+    /// The same bytes give the same text while the key is the same. Throws where the machine cannot seal.
+    func seal(_ bytes: [UInt8]) throws -> String
     /// nil for anything that `seal` did not make.
     func open(_ text: String) -> [UInt8]?
 }

@@ -1,6 +1,7 @@
 import COpenSSL
 
-/// Why a cryptographic operation gave no answer. The text is static and nothing here comes from a key, a password or a plaintext, so it may be logged.
+/// Why a cryptographic operation gave no answer. The text is static and nothing here comes from a key, a password or a plaintext, so it may be
+/// logged.
 package struct CryptoError: Error, Equatable, Sendable {
     package enum Code: String, Sendable, CaseIterable {
         /// OpenSSL or libsodium refused an operation that cannot fail on valid input: no memory, or a broken installation.
@@ -35,7 +36,8 @@ package struct CryptoError: Error, Equatable, Sendable {
         self.libraryError = libraryError
     }
 
-    /// The error for an OpenSSL call that just failed on this thread. Empties the thread's error queue, so that a later failure is not blamed on this one.
+    /// The error for an OpenSSL call that just failed on this thread. Empties the thread's error queue, so that a later failure is not blamed on
+    /// this one.
     static func fromOpenSSL(_ code: Code) -> CryptoError {
         let number = ERR_peek_last_error()
         ERR_clear_error()

@@ -18,7 +18,8 @@ package enum SecureRandom {
         return value
     }
 
-    /// Bytes that stay secret. They come from a second generator, so that what `bytes` shows to the world tells nothing of keys even if a generator's state leaked.
+    /// Bytes that stay secret. They come from a second generator, so that what `bytes` shows to the world tells nothing of keys even if a
+    /// generator's state leaked.
     package static func keyBytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         try draw(count, from: RAND_priv_bytes)
     }

@@ -2,7 +2,8 @@ import CSodium
 
 /// libsodium's one-time start.
 enum Sodium {
-    /// `sodium_init` chooses the fastest code for the processor and opens its source of randomness; a `static let` runs it once, whichever thread asks first.
+    /// `sodium_init` chooses the fastest code for the processor and opens its source of randomness; a `static let` runs it once, whichever thread
+    /// asks first.
     /// It answers 0, 1 when somebody else in the process was first, or -1 on failure.
     private static let started: Bool = sodium_init() >= 0
 

@@ -24,14 +24,17 @@ struct P256Tests {
         #expect(try publicKey.isValid(signature, for: Self.message))
     }
 
+    /// The key of RFC 6979 A.2.5: its secret and its point.
+    static let secret = bytes("c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721")
+    static let point = bytes(
+        """
+        60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6
+        7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299
+        """)
+
     /// RFC 6979 A.2.5: the signature of "sample" with SHA-256.
     @Test func `a published signature is valid`() throws {
-        let point = bytes(
-            """
-            60fed4ba255a9d31c961eb74c6356d68c049b8923b61fa6ce669622e60f29fb6
-            7903fe1008b8bc99a41ae9e95628bc64f2f1b20c2d7e9f5177a3c294d4462299
-            """)
-        let key = try P256.PublicKey(pem: Self.pem(point: point))
+        let key = try P256.PublicKey(pem: Self.pem(point: Self.point))
         let r = bytes("efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716")
         let s = bytes("f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8")
         let signature: [UInt8] = [0x30, 0x46, 2, 0x21, 0] + r + [2, 0x21, 0] + s
@@ -43,6 +46,23 @@ struct P256Tests {
         let point = [UInt8](repeating: 7, count: 64)
         let error = #expect(throws: CryptoError.self) { try P256.PublicKey(pem: Self.pem(point: point)) }
         #expect(error?.code == .malformedKey)
+    }
+
+    @Test func `the point at infinity is no key`() {
+        let der = bytes("3019301306072a8648ce3d020106082a8648ce3d030107030200") + [0]
+        let error = #expect(throws: CryptoError.self) { try P256.PublicKey(pem: Self.pem("PUBLIC KEY", der)) }
+        #expect(error?.code == .malformedKey)
+    }
+
+    @Test func `a private key whose halves do not belong together is no key`() throws {
+        let key = try P256.PrivateKey(pem: Self.pem(secret: Self.secret))
+        #expect(try key.publicKey().pem() == P256.PublicKey(pem: Self.pem(point: Self.point)).pem())
+        for place in [0, 31] {
+            var other = Self.secret
+            other[place] ^= 1
+            let error = #expect(throws: CryptoError.self) { try P256.PrivateKey(pem: Self.pem(secret: other)) }
+            #expect(error?.code == .malformedKey)
+        }
     }
 
     @Test func `keys come back from their text`() throws {
@@ -92,7 +112,17 @@ struct P256Tests {
 
     /// A SubjectPublicKeyInfo on P-256 around the two coordinates of a point.
     static func pem(point: [UInt8]) -> String {
-        let der = bytes("3059301306072a8648ce3d020106082a8648ce3d03010703420004") + point
-        return "-----BEGIN PUBLIC KEY-----\n\(Base64.encode(der, alphabet: .standard))\n-----END PUBLIC KEY-----\n"
+        pem("PUBLIC KEY", bytes("3059301306072a8648ce3d020106082a8648ce3d03010703420004") + point)
+    }
+
+    /// An ECPrivateKey (SEC 1) on P-256 with this secret and the published point.
+    static func pem(secret: [UInt8]) -> String {
+        pem("EC PRIVATE KEY", bytes("30770201010420") + secret + bytes("a00a06082a8648ce3d030107a14403420004") + point)
+    }
+
+    static func pem(_ label: String, _ der: [UInt8]) -> String {
+        let text = Base64.encode(der, alphabet: .standard)
+        let lines = stride(from: 0, to: text.count, by: 64).map { text.dropFirst($0).prefix(64) }
+        return "-----BEGIN \(label)-----\n\(lines.joined(separator: "\n"))\n-----END \(label)-----\n"
     }
 }

@@ -23,7 +23,7 @@ extension Cloud {
             zones: page.zones.map { zone in
                 .init(zoneID: ZoneID(zoneName: zone.name, ownerRecordName: key.owner), deletion: zone.state.deletion)
             },
-            syncToken: tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
+            syncToken: try tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
     }
 
     private func databaseToken(_ text: String) throws(ServerError) -> ChangeToken.OfDatabase {

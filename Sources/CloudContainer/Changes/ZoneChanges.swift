@@ -46,7 +46,7 @@ extension Cloud {
         return ChangesZoneResponse.Page(
             zoneID: ZoneID(zoneName: item.zoneID.zoneName, ownerRecordName: key.owner),
             records: feed.results(types: item.desiredRecordTypes, keys: item.desiredKeys),
-            syncToken: tokens.seal(ChangeToken.zone(feed.token).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
+            syncToken: try tokens.seal(ChangeToken.zone(feed.token).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
             clientChangeToken: feed.clientChangeToken)
     }
 

@@ -70,11 +70,19 @@ struct RecordModification: Sendable {
         var made: [OperationResult.MadeName] = []
         var faults: [Int: ServerError] = [:]
         operations.reserveCapacity(request.operations.count)
-        for (place, operation) in request.operations.enumerated() {
+        for (place, item) in request.operations.enumerated() {
+            let operation: RecordOperation
+            switch item {
+            case .success(let readable):
+                operation = readable
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
+            case .failure(let fault):
+                operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
+                faults[place] = fault.error
+            }
             let given = operation.change.recordName
             if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
             operations.append((given ?? made[made.count - 1].name, operation))
-            faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
         }
         self.operations = operations
         madeNames = made

@@ -74,7 +74,7 @@ extension RecordVerdict {
             return
         }
         let save = Self.next(operation, type: type, live: live, tombstone: existing)
-        self = save.fields.valueBytes > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
+        self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
     }
 
     /// Whether the record is there, or is not, in the version that the operation asks for.

@@ -4,9 +4,10 @@ import CloudWire
 enum RequestShape {
     static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
         if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
-        let names = request.operations.compactMap(\.change.recordName)
+        let readable = request.operations.compactMap { try? $0.get() }
+        let names = readable.compactMap(\.change.recordName)
         guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
-        let bytes = request.operations.reduce(0) { $0 + $1.change.set.valueBytes }
+        let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
     }
 

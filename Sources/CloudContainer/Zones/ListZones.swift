@@ -8,7 +8,7 @@ extension Cloud {
         let rows = try await stored {
             try await self.store.read { try $0.zones(in: database, after: nil, limit: Limits.zonesPerList) }
         }
-        let custom = rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(shown($0, in: key)) }
+        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown($0, in: key)) }
         guard key.scope != .shared else { return ZonesResponse(zones: custom) }
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
     }
@@ -22,19 +22,19 @@ extension Cloud {
         let rows = try await stored { try await self.store.read { try $0.zones(in: database, named: names) } }
         let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(
-            zones: request.zones.map { zoneID in
+            zones: try request.zones.map { zoneID in
                 if let fault = ownerVerdict(zoneID, in: key) { return .failure(zoneID, fault) }
                 if zoneID.isDefault, key.scope != .shared { return .zone(defaultZone(in: key)) }
                 guard let row = found[zoneID.zoneName] else { return .failure(zoneID, .zoneNotFound(zoneID)) }
-                return .zone(shown(row, in: key))
+                return .zone(try shown(row, in: key))
             })
     }
 
     /// A zone as clients see it: custom zones are atomic and have a feed.
-    func shown(_ zone: ZoneRow, in key: DatabaseKey) -> Zone {
+    func shown(_ zone: ZoneRow, in key: DatabaseKey) throws -> Zone {
         Zone(
             zoneID: ZoneID(zoneName: zone.name, ownerRecordName: key.owner),
-            syncToken: tokens.seal(ChangeToken.zone(.caughtUp(with: zone, view: .owner)).bytes), atomic: true)
+            syncToken: try tokens.seal(ChangeToken.zone(.caughtUp(with: zone, view: .owner)).bytes), atomic: true)
     }
 
     /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.

@@ -47,9 +47,9 @@ extension Cloud {
         let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
-            zones: outcomes.map { outcome in
+            zones: try outcomes.map { outcome in
                 switch outcome {
-                case .live(let row): .zone(shown(row, in: key))
+                case .live(let row): .zone(try shown(row, in: key))
                 case .defaultZone: .zone(defaultZone(in: key))
                 case .deleted(let name): .deleted(ZoneID(zoneName: name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)

@@ -18,12 +18,18 @@ package struct RecordFields: Hashable, Sendable {
         entries = []
     }
 
+    /// Costs a sort unless the fields come in order.
+    ///
     /// - Parameter fields: in any order; the last of several with one name stays.
     package init(_ fields: some Sequence<Field>) {
-        entries = []
-        entries.reserveCapacity(fields.underestimatedCount)
-        for field in fields {
-            self[field.name] = field.value
+        entries = Array(fields)
+        let isAscending = zip(entries, entries.dropFirst()).allSatisfy { $0.name < $1.name }
+        guard !isAscending else { return }
+        let sorted = entries.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
+        entries.removeAll(keepingCapacity: true)
+        for (_, field) in sorted {
+            if entries.last?.name == field.name { entries.removeLast() }
+            entries.append(field)
         }
     }
 

@@ -1,6 +1,20 @@
+/// Why one operation of a request cannot even be read: a value that does not fit its type, a name that no field may have.
+///
+/// It fails its record, as an error of the container's rules would, and not the request.
+package struct OperationFault: Error, Hashable, Sendable {
+    package var recordName: String?
+    package var error: ServerError
+
+    package init(recordName: String?, error: ServerError) {
+        self.recordName = recordName
+        self.error = error
+    }
+}
+
 /// `POST records/modify`.
 package struct RecordsModifyRequest: Hashable, Sendable {
-    package var operations: [RecordOperation]
+    /// In the order sent. Those that could not be read keep their place, so that the answer has one result for each.
+    package var operations: [Result<RecordOperation, OperationFault>]
     package var zoneID: ZoneID
     /// nil: true, where the zone can.
     package var atomic: Bool?
@@ -12,7 +26,7 @@ package struct RecordsModifyRequest: Hashable, Sendable {
         operations: [RecordOperation], zoneID: ZoneID = .defaultZone, atomic: Bool? = nil, desiredKeys: [String]? = nil,
         numbersAsStrings: Bool = false, extension: RequestExtension = RequestExtension()
     ) {
-        self.operations = operations
+        self.operations = operations.map { .success($0) }
         self.zoneID = zoneID
         self.atomic = atomic
         self.desiredKeys = desiredKeys
@@ -62,8 +76,11 @@ package enum RecordResult: Hashable, Sendable {
 /// The answer to `records/modify` and `records/lookup`: one result for each thing asked, in the order asked.
 package struct RecordsResponse: Hashable, Sendable {
     package var records: [RecordResult]
+    /// The caught-up token of the zone's feed, where the URL's query asked for it (`getCurrentSyncToken=true`).
+    package var syncToken: String?
 
-    package init(records: [RecordResult]) {
+    package init(records: [RecordResult], syncToken: String? = nil) {
         self.records = records
+        self.syncToken = syncToken
     }
 }

@@ -34,7 +34,8 @@ final class BoundedThreads: Sendable {
 
     /// Runs the body on one of the threads and answers what it answers.
     ///
-    /// - Throws: what the body throws; `CryptoError.busy` if too many wait; `CancellationError` if the task was cancelled before a thread took the job.
+    /// - Throws: what the body throws; `CryptoError.busy` if too many wait; `CancellationError` if the task was cancelled before a thread took the
+    /// job.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let id = newID()
         return try await withTaskCancellationHandler {
@@ -59,7 +60,8 @@ final class BoundedThreads: Sendable {
 
     /// Starts the job, queues it, or abandons it at once.
     func submit(_ job: Job) {
-        // A cancellation sets the task's flag before it calls `cancel`. So either `cancel` finds the job in the queue, or it came first and the flag is seen here.
+        // A cancellation sets the task's flag before it calls `cancel`. So either `cancel` finds the job in the queue, or it came first and the flag
+        // is seen here.
         let admission: Admission? = state.withLock { state in
             if Task.isCancelled { return nil }
             if state.running < threadsMaximum {

@@ -13,7 +13,8 @@ package enum PasswordHash {
     /// The longest password, in bytes of UTF-8. Argon2id would take 4 GiB, and reading that much would be a free way to keep the server busy.
     package static let passwordBytesMaximum: Int = 1_024
 
-    /// The dearest hash that `verify` will compute, in KiB and in passes: a few times what we write, so the limits above can be raised and lowered again,
+    /// The dearest hash that `verify` will compute, in KiB and in passes: a few times what we write, so the limits above can be raised and lowered
+    /// again,
     /// while a hash that comes in with an archive cannot claim all of the machine.
     static let verifiedMemoryKiBMaximum = 256 << 10
     static let verifiedPassesMaximum = 8

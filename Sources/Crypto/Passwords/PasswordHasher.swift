@@ -1,6 +1,7 @@
 /// Hashes and verifies passwords on threads of its own, a few at a time.
 ///
-/// A caller suspends until its turn is over and never blocks Swift's pool. When `waitingMaximum` callers already wait, the next one is refused with `busy` at once.
+/// A caller suspends until its turn is over and never blocks Swift's pool. When `waitingMaximum` callers already wait, the next one is refused with
+/// `busy` at once.
 /// A caller whose task is cancelled while it waits leaves the queue and gets `CancellationError`. One hasher serves the whole process.
 package final class PasswordHasher: Sendable {
     /// How many hashes are computed at once: two keep two cores busy and bound the memory at twice `PasswordHash.memoryBytes`.

@@ -1,6 +1,7 @@
 import CSodium
 
-/// A key for encrypting values that are stored, each time to other bytes: XChaCha20-Poly1305, whose random nonce of 24 bytes never repeats in practice.
+/// A key for encrypting values that are stored, each time to other bytes: XChaCha20-Poly1305, whose random nonce of 24 bytes never repeats in
+/// practice.
 ///
 /// For a value whose sealed form must repeat, use `SealingKey`. Any number of threads may use one key at once.
 package struct AEADKey: Sendable {

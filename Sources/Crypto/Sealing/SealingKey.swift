@@ -2,10 +2,13 @@ import COpenSSL
 
 /// A key for sealing values that outsiders carry: change tokens, query cursors, web auth tokens.
 ///
-/// AES-SIV (RFC 5297), which encrypts, authenticates and is deterministic: one value with one associated data always gives one sealed value, and nothing else leaks.
-/// There is no nonce that could be used twice. Sealing or opening a hundred bytes takes about a microsecond. Any number of threads may use one key at once.
+/// AES-SIV (RFC 5297), which encrypts, authenticates and is deterministic: one value with one associated data always gives one sealed value, and
+/// besides that only its length shows.
+/// There is no nonce that could be used twice. Sealing or opening a hundred bytes takes about a microsecond. Any number of threads may use one key
+/// at once.
 package final class SealingKey: @unchecked Sendable {
-    // Sendable: both contexts are keyed in `init` and from then on only read, as the source of copies; OpenSSL counts references to what copies share atomically.
+    // Sendable: both contexts are keyed in `init` and from then on only read, as the source of copies; OpenSSL counts references to what copies
+    // share atomically.
 
     /// The key of AES-256-SIV, in bytes: 32 to authenticate and 32 to encrypt.
     package static let keyLength: Int = 64
@@ -104,7 +107,8 @@ package final class SealingKey: @unchecked Sendable {
         return plaintext
     }
 
-    /// A context for one message, which is all that an AES-SIV context serves. A copy takes a third of the time that giving the key to a new context does.
+    /// A context for one message, which is all that an AES-SIV context serves. A copy takes a third of the time that giving the key to a new context
+    /// does.
     private func message(from keyed: OpaquePointer) throws(CryptoError) -> OpaquePointer {
         guard let context = EVP_CIPHER_CTX_new() else { throw .fromOpenSSL(.libraryFailure) }
         guard EVP_CIPHER_CTX_copy(context, keyed) == 1 else {

@@ -1,0 +1,15 @@
+import CloudContainer
+import CloudWire
+import HTTPServer
+
+extension API {
+    /// `POST records/lookup`
+    func recordsLookup(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: RecordsLookupRequest.self) { request in
+            AnswerForm(
+                details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
+        } ask: { request in
+            try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+        }
+    }
+}

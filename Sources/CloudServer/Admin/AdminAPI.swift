@@ -1,0 +1,118 @@
+package import CloudContainer
+import CloudWire
+package import Crypto
+import FoundationEssentials
+package import HTTPServer
+
+/// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
+///
+/// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token.
+package struct AdminAPI: Sendable {
+    /// The longest body that a request may have: an e-mail address, a password and their JSON, several times over.
+    private static let bodyBytesMax = 16 * 1024
+    /// Characters of a token's name. On this server: a line in a list.
+    private static let tokenNameCharacters = 200
+
+    private let cloud: Cloud
+    private let passwords: PasswordHasher
+    private let token: String
+    private let publicURL: String
+
+    /// - Parameter token: the one in the admin file.
+    /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
+    package init(cloud: Cloud, passwords: PasswordHasher, token: String, publicURL: String) {
+        self.cloud = cloud
+        self.passwords = passwords
+        self.token = token
+        self.publicURL = publicURL
+    }
+
+    /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
+    package func addRoutes(to router: inout Router) {
+        router.onError = { AdminProblem.response(to: $0, of: $1) }
+        router.use(authenticate)
+        router.get("/admin/1/proof", proof)
+        router.get("/admin/1/server", server)
+        router.post("/admin/1/containers", bodyBytesMax: Self.bodyBytesMax, createContainer)
+        router.post("/admin/1/tokens", bodyBytesMax: Self.bodyBytesMax, createToken)
+        router.post("/admin/1/users", bodyBytesMax: Self.bodyBytesMax, createUser)
+    }
+
+    // MARK: Who may ask
+
+    private static let openRoutes: Set = ["/admin/1/proof"]
+
+    /// A path that leads nowhere is refused like any other: who has no token learns nothing of what there is.
+    @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
+        guard request.route.map(Self.openRoutes.contains) == true || holdsToken(request) else { throw AdminProblem.unauthorized }
+        var response = await next(request)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Request-Id"] = request.id
+        // Answers hold tokens beside what was sent.
+        response.mayCompress = false
+        return response
+    }
+
+    private func holdsToken(_ request: HTTPRequest) -> Bool {
+        guard let header = request.header("Authorization"), let space = header.firstIndex(of: " "), header[..<space].lowercased() == "bearer"
+        else { return false }
+        return constantTimeEquals(Array(header[space...].dropFirst().utf8), Array(token.utf8))
+    }
+
+    // MARK: Routes
+
+    @Sendable private func proof(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        guard let nonce = request.query("nonce"), let proof = AdminProof.make(nonce: nonce, token: token) else {
+            throw ServerError(.badRequest, "invalid nonce", field: "nonce", remedy: "Send 16 to 64 random bytes as hexadecimal digits.")
+        }
+        return try answer(AdminMessages.Proof(proof: proof))
+    }
+
+    @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL))
+    }
+
+    @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewContainer.self, of: request)
+        let made = try await cloud.createContainer(asked.name)
+        return try answer(AdminMessages.Container(name: made.container.name, isNew: made.isNew), made.isNew ? .created : .ok)
+    }
+
+    @Sendable private func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewToken.self, of: request)
+        guard asked.kind == "api" else {
+            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "This version makes tokens of kind api.")
+        }
+        guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else {
+            throw ServerError(.badRequest, "unknown environment", field: "environment", remedy: "Take development or production.")
+        }
+        let name = asked.name ?? ""
+        guard name.count <= Self.tokenNameCharacters else {
+            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Self.tokenNameCharacters) characters.")
+        }
+        let token = try await cloud.createAPIToken(container: asked.container, environment: environment, name: name)
+        return try answer(AdminMessages.Token(token: token), .created)
+    }
+
+    @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUser.self, of: request)
+        if let fault = PasswordRule.fault(asked.password) { throw fault }
+        let account = try await cloud.createAccount(email: asked.email, passwordHash: try await passwords.hash(asked.password))
+        return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
+    }
+
+    // MARK: JSON
+
+    private func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
+        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch {
+            throw AdminProblem.malformed(error)
+        }
+    }
+
+    private func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {
+        .json([UInt8](try AdminProblem.encoder.encode(message)), status: status)
+    }
+}

@@ -1,0 +1,85 @@
+/// What the admin API takes and gives: JSON objects with these keys. Server and command line share them.
+package enum AdminMessages {
+    package struct Proof: Codable, Hashable, Sendable {
+        package var proof: String
+    }
+
+    /// `GET /admin/1/server`
+    package struct Server: Codable, Hashable, Sendable {
+        package var version: String
+        /// Where apps reach the server.
+        package var publicURL: String
+    }
+
+    /// `POST /admin/1/containers`
+    package struct NewContainer: Codable, Hashable, Sendable {
+        package var name: String
+
+        package init(name: String) {
+            self.name = name
+        }
+    }
+
+    package struct Container: Codable, Hashable, Sendable {
+        package var name: String
+        /// false where it was there before.
+        package var isNew: Bool
+    }
+
+    /// `POST /admin/1/tokens`
+    package struct NewToken: Codable, Hashable, Sendable {
+        package var container: String
+        /// `development` or `production`.
+        package var environment: String
+        /// `api` is the only kind in this version.
+        package var kind: String
+        /// What the token is for, to tell it from others.
+        package var name: String?
+
+        package init(container: String, environment: String, kind: String, name: String?) {
+            self.container = container
+            self.environment = environment
+            self.kind = kind
+            self.name = name
+        }
+    }
+
+    package struct Token: Codable, Hashable, Sendable {
+        package var token: String
+    }
+
+    /// `POST /admin/1/users`
+    package struct NewUser: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+
+        package init(email: String, password: String) {
+            self.email = email
+            self.password = password
+        }
+    }
+
+    package struct User: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+    }
+
+    /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.
+    package struct Problem: Codable, Hashable, Sendable {
+        package var type = "about:blank"
+        package var title: String
+        package var status: Int
+        package var detail: String
+        /// One of CloudKit's codes, such as `EXISTS`.
+        package var code: String
+        /// The request's key at fault.
+        package var field: String?
+        /// One line for people: what to do.
+        package var remedy: String?
+        /// The server's log knows the request by it.
+        package var requestID: String
+
+        /// RFC 9457, 3.
+        package static let contentType = "application/problem+json"
+    }
+}

@@ -1,0 +1,19 @@
+package import CloudWire
+import Crypto
+
+/// What a password must be, wherever an account is made.
+package enum PasswordRule {
+    /// NIST SP 800-63B, 5.1.1.1: "at least 8 characters in length". It asks for no other rule of composition, and so do we.
+    package static let charactersMin = 8
+
+    package static func fault(_ password: String) -> ServerError? {
+        guard password.unicodeScalars.count >= charactersMin else {
+            return ServerError(.badRequest, "password is too short", field: "password", remedy: "Take at least \(charactersMin) characters.")
+        }
+        guard password.utf8.count <= PasswordHash.passwordBytesMaximum else { return tooLong }
+        return nil
+    }
+
+    static let tooLong = ServerError(
+        .badRequest, "password is too long", field: "password", remedy: "Take at most \(PasswordHash.passwordBytesMaximum) bytes of UTF-8.")
+}

@@ -1,0 +1,184 @@
+package import CloudContainer
+import CloudStore
+import CloudWire
+import Crypto
+import Glibc
+import HTTPServer
+import Locks
+import Telemetry
+
+/// The whole server: a store, the cloud over it, and two listeners. The one place that knows every part.
+///
+/// One life: `start`, then `shutdown`. Both may be called from anywhere.
+package final class Server: Sendable {
+    /// Where a started server is reached.
+    package struct Addresses: Hashable, Sendable {
+        package var publicURL: String
+        package var adminURL: String
+    }
+
+    /// How long requests under way may take to end. decisions: SIGTERM finishes within 10 s.
+    package static let shutdownGrace: Duration = .seconds(10)
+
+    private let configuration: ServerConfiguration
+    private let life = Locked(Life.new)
+
+    private enum Life: Sendable {
+        case new
+        case running(Running)
+        /// Whoever asks for the end, and asks again, waits for this.
+        case ended(Task<Void, Never>)
+    }
+
+    /// What a started server consists of.
+    private struct Running: Sendable {
+        var store: any Store
+        var hub: ChangeHub
+        var tasks: TaskRunner
+        var publicServer: HTTPServer
+        var adminServer: HTTPServer
+        var adminFile: PublishedAdminFile
+    }
+
+    package init(_ configuration: ServerConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Opens the store and listens.
+    /// - Throws: `StoreError` (the folder is in use, or newer), `ServerStartError` (the port is taken), or what the system says. Nothing
+    ///   stays open then.
+    package func start() async throws -> Addresses {
+        let store: any Store = configuration.isMemory ? MemoryStore() : try await SQLiteStore.open(folder: configuration.dataFolder)
+        do {
+            return try await start(over: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
+    package func start(over store: any Store) async throws -> Addresses {
+        let clock = configuration.clock
+        let hub = ChangeHub(sleep: clock.sleep)
+        let random: @Sendable () -> UInt64 = { Self.random() }
+        let keys = try await Cloud(store: store, clock: clock.now, random: random, tokens: NoTokens())
+            .sealingKeys { try SealingKey.newKeyBytes() }
+        let sealer = try TokenSealer(keys: keys)
+        let cloud = Cloud(store: store, clock: clock.now, random: random, tokens: sealer, committed: hub.signal)
+        let passwords = PasswordHasher()
+        let tasks = TaskRunner(cloud: cloud, clock: clock, logger: configuration.logger)
+
+        let publicServer = HTTPServer(
+            httpConfiguration(configuration.listen), router: publicRouter(cloud, sealer, hub, passwords), logger: configuration.logger)
+        let adminToken = try AdminFile.newToken()
+        let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
+        let adminServer = HTTPServer(
+            httpConfiguration(configuration.adminListen), router: adminRouter(cloud, passwords, adminToken, publicURL),
+            logger: configuration.logger)
+        do {
+            let adminURL = try await Self.url(nil, of: adminServer)
+            let file = try AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken)
+                .publish(in: configuration.dataFolder)
+            life.withLock {
+                $0 = .running(
+                    Running(store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file))
+            }
+            tasks.start()
+            return Addresses(publicURL: publicURL, adminURL: adminURL)
+        } catch {
+            await publicServer.shutdown(grace: .zero)
+            await adminServer.shutdown(grace: .zero)
+            throw error
+        }
+    }
+
+    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk. Idempotent: every call
+    /// returns when that is done, and the first one's grace counts.
+    package func shutdown(grace: Duration = Server.shutdownGrace) async {
+        let end = life.withLock { life -> Task<Void, Never>? in
+            switch life {
+            case .new: return nil
+            case .ended(let end): return end
+            case .running(let parts):
+                let end = Task { await Self.end(parts, grace: grace) }
+                life = .ended(end)
+                return end
+            }
+        }
+        await end?.value
+    }
+
+    private static func end(_ parts: Running, grace: Duration) async {
+        parts.adminFile.withdraw()
+        parts.hub.close()
+        async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
+        async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
+        _ = await (publicEnd, adminEnd)
+        await parts.tasks.stop()
+        await parts.store.close()
+    }
+
+    // MARK: Parts
+
+    /// The public listener's router: everything that a client can reach.
+    func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
+        var router = Router()
+        Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
+        let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
+        API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
+           .addRoutes(to: &router)
+        AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
+            .addRoutes(to: &router)
+        Health(cloud: cloud).addRoutes(to: &router)
+        return router
+    }
+
+    private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String, _ publicURL: String) -> Router {
+        var router = Router()
+        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL).addRoutes(to: &router)
+        return router
+    }
+
+    private func httpConfiguration(_ address: ListenAddress) -> HTTPServerConfiguration {
+        var http = HTTPServerConfiguration()
+        http.host = address.host
+        http.port = address.port
+        http.loopCount = configuration.loopCount
+        return http
+    }
+
+    /// Names under which the server answers: loopback's, the one it listens on, and the public one.
+    private var hosts: Set<String> {
+        var hosts: Set = ["localhost", "127.0.0.1", "[::1]"]
+        let listen = configuration.listen.host.lowercased()
+        hosts.insert(listen.contains(":") ? "[\(listen)]" : listen)
+        if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
+        return hosts
+    }
+
+    /// The host of `scheme://host[:port][/…]`, lower case.
+    static func host(of url: String) -> String? {
+        guard let separator = url.firstRange(of: "://") else { return nil }
+        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end].lowercased() }
+        let host = authority.prefix { $0 != ":" }
+        return host.isEmpty ? nil : host.lowercased()
+    }
+
+    private static func url(_ given: String?, of server: HTTPServer) async throws -> String {
+        let (host, port) = try await server.start()
+        return given ?? "http://\(ListenAddress(host: host, port: port))"
+    }
+
+    /// 64 random bits for names and keys. The system's generator serves when OpenSSL's does not: both are the kernel's.
+    private static func random() -> UInt64 {
+        (try? SecureRandom.uint64()) ?? UInt64.random(in: .min ... .max)
+    }
+}
+
+/// Seals nothing: for the one question that is asked before there are keys.
+private struct NoTokens: TokenSealing {
+    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
+    func open(_ text: String) -> [UInt8]? { nil }
+}

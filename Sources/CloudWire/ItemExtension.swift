@@ -1,0 +1,42 @@
+/// Our additions to one item of an answer, or to a record of a request: the object `nacre` inside it; see `docs/wire.md`.
+///
+/// One type for all kinds of items: their keys do not collide, and an item's kind is known only when all of it has been read.
+struct ItemExtension {
+    // Errors.
+    var code: Int?
+    var internalCode: Int?
+    var field: String?
+    var remedy: String?
+    var serverRecord: Box<Record>?
+    // Records.
+    var created: Double?
+    var modified: Double?
+    var clearsParent = false
+    // Zones and pages.
+    var deletionReason: ZoneDeletionReason?
+    var isMidCommit = false
+    var clientChangeToken: [UInt8]?
+
+    init() {}
+
+    init(from reader: inout JSONReader) throws(JSONError) {
+        if try reader.takeNull() { return }
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "code": code = try reader.optionalInteger()
+            case "internalCode": internalCode = try reader.optionalInteger()
+            case "field": field = try reader.optionalString()
+            case "remedy": remedy = try reader.optionalString()
+            case "serverRecord": serverRecord = try reader.takeNull() ? nil : Box(try Record(from: &reader))
+            case "created": created = try reader.optionalDouble()
+            case "modified": modified = try reader.optionalDouble()
+            case "clearsParent": clearsParent = try reader.optionalBoolean() ?? false
+            case "reason": deletionReason = try reader.takeNull() ? nil : try reader.name(of: ZoneDeletionReason.self)
+            case "midCommit": isMidCommit = try reader.optionalBoolean() ?? false
+            case "clientChangeToken": clientChangeToken = try reader.optionalBase64()
+            default: try reader.skip()
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// Why bytes are not the JSON that was asked for, and where.
+///
+/// Cheap to throw: line, column and path are found by `JSONPlace` only when somebody wants to tell them.
+package struct JSONError: Error, Hashable, Sendable {
+    package enum Problem: Hashable, Sendable {
+        case endOfInput
+        case unexpectedByte
+        case trailingBytes
+        case tooDeep
+        case controlCharacter
+        case invalidEscape
+        case loneSurrogate
+        case invalidUTF8
+        case invalidNumber
+        case numberTooLong
+        case numberOutOfRange
+        case integerOutOfRange
+        case expected(JSONKind)
+        case expectedInteger
+        case unknownName
+        case missingKey
+        case tooManyKeys
+        case zonesDiffer
+        case invalidBase64
+        case invalidNumberOfSeconds
+        /// A value that is good JSON and not good for its field: it fails its record, not the request.
+        case value(ValueProblem)
+    }
+
+    package enum ValueProblem: Hashable, Sendable {
+        case expected(FieldType)
+        case untyped
+        case sealedWithoutKey
+        case sealedWithoutType
+    }
+
+    /// Bytes before the place; at most the count of the document's bytes.
+    package var offset: Int
+    package var problem: Problem
+    /// The key that is missing in the object at `offset`.
+    package var missingKey: String?
+
+    package init(_ problem: Problem, at offset: Int, missingKey: String? = nil) {
+        self.problem = problem
+        self.offset = offset
+        self.missingKey = missingKey
+    }
+}
+
+extension JSONError.Problem {
+    /// One line for people.
+    package var text: String {
+        switch self {
+        case .endOfInput: "the document ends too early"
+        case .unexpectedByte: "this byte cannot stand here"
+        case .trailingBytes: "there is more after the document's value"
+        case .tooDeep: "arrays and objects are nested too deeply"
+        case .controlCharacter: "control characters must be escaped in a string"
+        case .invalidEscape: "a backslash is followed by no known escape"
+        case .loneSurrogate: "half of a surrogate pair stands alone"
+        case .invalidUTF8: "a string is not valid UTF-8"
+        case .invalidNumber: "this is not a JSON number"
+        case .numberTooLong: "a number has too many digits"
+        case .numberOutOfRange: "a number is beyond what a double can hold"
+        case .integerOutOfRange: "an integer is beyond 64 bits"
+        case .expected(let kind): kind.expectation
+        case .expectedInteger: "an integer is expected here"
+        case .unknownName: "this name is not one of those known here"
+        case .missingKey: "a required key is missing"
+        case .tooManyKeys: "desiredKeys has too many entries"
+        case .zonesDiffer: "one request asks of one zone"
+        case .invalidBase64: "standard base64 with padding is expected here"
+        case .invalidNumberOfSeconds: "seconds must be finite, one for each moment of the value"
+        case .value(let problem): problem.reason
+        }
+    }
+}
+
+extension JSONError.ValueProblem {
+    /// What the record's error says; the first is CloudKit's own sentence.
+    package var reason: String {
+        switch self {
+        case .expected(let type): "Invalid value, expected type \(type.rawValue)."
+        case .untyped: "Invalid value, its type is neither given nor plain."
+        case .sealedWithoutKey: "encrypted fields need a key: this server keeps sealed values only"
+        case .sealedWithoutType: "encrypted fields need a type"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// A key whose value is null is a key that is not there, everywhere but in `fields`. CloudKit: Web Services Reference.
+
+extension JSONReader {
+    package mutating func optionalString() throws(JSONError) -> String? {
+        try takeNull() ? nil : try string()
+    }
+
+    package mutating func optionalBoolean() throws(JSONError) -> Bool? {
+        try takeNull() ? nil : try boolean()
+    }
+
+    package mutating func optionalDouble() throws(JSONError) -> Double? {
+        try takeNull() ? nil : try double()
+    }
+
+    package mutating func optionalInteger() throws(JSONError) -> Int? {
+        try takeNull() ? nil : Int(try int64())
+    }
+
+    package mutating func optionalBase64() throws(JSONError) -> [UInt8]? {
+        try takeNull() ? nil : try base64()
+    }
+
+    package mutating func base64() throws(JSONError) -> [UInt8] {
+        try expect(.string)
+        let start = offset
+        let text = try text()
+        // Many writers escape the slash, which base64 is full of.
+        guard let bytes = text.hasEscapes ? Base64.decode(text.string) : Base64.decode(text.bytes) else {
+            throw JSONError(.invalidBase64, at: start)
+        }
+        return bytes
+    }
+
+    /// One of the names of an enum.
+    package mutating func name<Name: RawRepresentable<String>>(of type: Name.Type) throws(JSONError) -> Name {
+        try expect(.string)
+        let start = offset
+        guard let name = Name(rawValue: try text().string) else { throw JSONError(.unknownName, at: start) }
+        return name
+    }
+
+    /// The elements of an array.
+    package mutating func array<Element>(
+        _ element: (inout JSONReader) throws(JSONError) -> Element
+    ) throws(JSONError) -> [Element] {
+        var elements: [Element] = []
+        try beginArray()
+        while try nextElement() { elements.append(try element(&self)) }
+        return elements
+    }
+
+    /// The elements of an array, or the one object that a client sent in place of an array of one.
+    package mutating func arrayOrSingle<Element>(
+        _ element: (inout JSONReader) throws(JSONError) -> Element
+    ) throws(JSONError) -> [Element] {
+        try kind() == .object ? [try element(&self)] : try array(element)
+    }
+
+    /// How many names `desiredKeys` may have. Ours: far above any record's fields, and low enough that a request cannot buy hours of looking.
+    package static let maximumDesiredKeys = 4096
+
+    /// `desiredKeys`, `desiredRecordTypes`: nil (all) where it is null; duplicates stay.
+    package mutating func optionalNames() throws(JSONError) -> [String]? {
+        if try takeNull() { return nil }
+        var names: [String] = []
+        try beginArray()
+        while try nextElement() {
+            guard names.count < Self.maximumDesiredKeys else { throw JSONError(.tooManyKeys, at: offset) }
+            names.append(try string())
+        }
+        return names
+    }
+
+    /// `value`, or an error that names the key that the object at `start` lacks.
+    package func require<Value>(_ value: Value?, _ key: StaticString, at start: Int) throws(JSONError) -> Value {
+        guard let value else { throw JSONError(.missingKey, at: start, missingKey: key.description) }
+        return value
+    }
+}

@@ -1,0 +1,217 @@
+/// What a JSON value is, as its first byte tells.
+package enum JSONKind: Hashable, Sendable {
+    case object
+    case array
+    case string
+    case number
+    case boolean
+    case null
+
+    var expectation: String {
+        switch self {
+        case .object: "an object is expected here"
+        case .array: "an array is expected here"
+        case .string: "a string is expected here"
+        case .number: "a number is expected here"
+        case .boolean: "true or false is expected here"
+        case .null: "null is expected here"
+        }
+    }
+}
+
+/// Reads a JSON document value by value, straight from its bytes: no tree, no copy of what nobody asks for.
+///
+/// Strict RFC 8259 in UTF-8, and within the limits below. Every byte of the document is checked, also of values that are skipped; only the
+/// size of a skipped number is not. Of members with the same key, each is handed out in order: a codec that assigns lets the last win.
+///
+///     try reader.beginObject()
+///     while let key = try reader.nextKey() {
+///         switch key {
+///         case "recordName": name = try reader.string()
+///         default: try reader.skip()
+///         }
+///     }
+///
+/// The reader points into the document, which must outlive it. After an error it must not be used again, unless a checkpoint is restored.
+package struct JSONReader: ~Copyable {
+    /// Arrays and objects within each other. Ours: CloudKit's own messages need ten.
+    package static let maximumDepth = 64
+    /// Bytes of one number. Ours: 17 digits tell any double, 767 any decimal expansion of one.
+    package static let maximumNumberLength = 1024
+
+    let bytes: UnsafeRawBufferPointer
+    /// The next byte to read.
+    package internal(set) var offset = 0
+    private var depth = 0
+    /// The array or object just begun has handed out nothing: no comma is due. One flag serves all levels, since an outer one has been left behind.
+    private var isFirst = false
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// A place to come back to.
+    package struct Checkpoint {
+        fileprivate var offset: Int
+        fileprivate var depth: Int
+        fileprivate var isFirst: Bool
+    }
+
+    package var checkpoint: Checkpoint {
+        Checkpoint(offset: offset, depth: depth, isFirst: isFirst)
+    }
+
+    package mutating func restore(_ checkpoint: Checkpoint) {
+        offset = checkpoint.offset
+        depth = checkpoint.depth
+        isFirst = checkpoint.isFirst
+    }
+
+    /// Skips white space and looks at the value that comes.
+    @inline(__always)
+    package mutating func kind() throws(JSONError) -> JSONKind {
+        switch try significantByte() {
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .boolean
+        case UInt8(ascii: "n"): return .null
+        default: throw JSONError(.unexpectedByte, at: offset)
+        }
+    }
+
+    /// Throws unless the value that comes is of that kind; does not move past it.
+    @inline(__always)
+    package mutating func expect(_ expected: JSONKind) throws(JSONError) {
+        guard try kind() == expected else { throw JSONError(.expected(expected), at: offset) }
+    }
+
+    /// Returns where the object begins: errors about what it lacks point there.
+    @discardableResult
+    package mutating func beginObject() throws(JSONError) -> Int {
+        try expect(.object)
+        return try begin()
+    }
+
+    package mutating func beginArray() throws(JSONError) {
+        try expect(.array)
+        _ = try begin()
+    }
+
+    private mutating func begin() throws(JSONError) -> Int {
+        let start = offset
+        guard depth < Self.maximumDepth else { throw JSONError(.tooDeep, at: start) }
+        depth += 1
+        offset += 1
+        isFirst = true
+        return start
+    }
+
+    /// The next key of the object begun last, or nil at its end. The key's value must be read or skipped before the next call.
+    package mutating func nextKey() throws(JSONError) -> JSONText? {
+        guard try advance(to: UInt8(ascii: "}")) else { return nil }
+        guard try significantByte() == UInt8(ascii: "\"") else { throw JSONError(.unexpectedByte, at: offset) }
+        let key = try text()
+        guard try significantByte() == UInt8(ascii: ":") else { throw JSONError(.unexpectedByte, at: offset) }
+        offset += 1
+        return key
+    }
+
+    /// Whether the array begun last has another element, which must be read or skipped before the next call.
+    package mutating func nextElement() throws(JSONError) -> Bool {
+        try advance(to: UInt8(ascii: "]"))
+    }
+
+    /// Moves past the comma, or past the end.
+    @inline(__always)
+    private mutating func advance(to end: UInt8) throws(JSONError) -> Bool {
+        let byte = try significantByte()
+        if byte == end {
+            offset += 1
+            depth -= 1
+            isFirst = false
+            return false
+        }
+        if isFirst {
+            isFirst = false
+            return true
+        }
+        guard byte == UInt8(ascii: ",") else { throw JSONError(.unexpectedByte, at: offset) }
+        offset += 1
+        return true
+    }
+
+    package mutating func boolean() throws(JSONError) -> Bool {
+        try expect(.boolean)
+        if bytes[offset] == UInt8(ascii: "t") {
+            try literal("true")
+            return true
+        }
+        try literal("false")
+        return false
+    }
+
+    package mutating func null() throws(JSONError) {
+        try expect(.null)
+        try literal("null")
+    }
+
+    /// Whether a null came; moves past it.
+    package mutating func takeNull() throws(JSONError) -> Bool {
+        guard try kind() == .null else { return false }
+        try literal("null")
+        return true
+    }
+
+    /// Moves past the next value, checking it and making nothing of it.
+    package mutating func skip() throws(JSONError) {
+        switch try kind() {
+        case .string: _ = try text()
+        case .number: _ = try number()
+        case .boolean: _ = try boolean()
+        case .null: try null()
+        case .array:
+            try beginArray()
+            while try nextElement() { try skip() }
+        case .object:
+            try beginObject()
+            while try nextKey() != nil { try skip() }
+        }
+    }
+
+    /// Throws unless nothing but white space is left.
+    package mutating func finish() throws(JSONError) {
+        skipWhiteSpace()
+        guard offset == bytes.count else { throw JSONError(.trailingBytes, at: offset) }
+    }
+
+    private mutating func literal(_ word: StaticString) throws(JSONError) {
+        let start = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+        for byte in start {
+            guard offset < bytes.count else { throw JSONError(.endOfInput, at: offset) }
+            guard bytes[offset] == byte else { throw JSONError(.unexpectedByte, at: offset) }
+            offset += 1
+        }
+    }
+
+    /// The next byte that is not white space; does not move past it.
+    @inline(__always)
+    private mutating func significantByte() throws(JSONError) -> UInt8 {
+        guard offset < bytes.count else { throw JSONError(.endOfInput, at: bytes.count) }
+        let byte = bytes[offset]
+        if byte > UInt8(ascii: " ") { return byte }
+        skipWhiteSpace()
+        guard offset < bytes.count else { throw JSONError(.endOfInput, at: offset) }
+        return bytes[offset]
+    }
+
+    private mutating func skipWhiteSpace() {
+        while offset < bytes.count {
+            switch bytes[offset] {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): offset += 1
+            default: return
+            }
+        }
+    }
+}

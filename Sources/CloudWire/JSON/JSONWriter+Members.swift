@@ -1,0 +1,54 @@
+extension JSONWriter {
+    package mutating func write(_ key: StaticString, _ value: String) {
+        self.key(key)
+        string(value)
+    }
+
+    package mutating func write(_ key: StaticString, _ value: Bool) {
+        self.key(key)
+        boolean(value)
+    }
+
+    package mutating func write(_ key: StaticString, _ value: Int64) {
+        self.key(key)
+        integer(value)
+    }
+
+    /// - Parameter value: finite.
+    package mutating func write(_ key: StaticString, _ value: Double) {
+        self.key(key)
+        double(value)
+    }
+
+    /// Writes nothing for nil, here and below.
+    package mutating func write(ifPresent key: StaticString, _ value: String?) {
+        if let value { write(key, value) }
+    }
+
+    package mutating func write(ifPresent key: StaticString, _ value: Bool?) {
+        if let value { write(key, value) }
+    }
+
+    package mutating func write(ifPresent key: StaticString, _ value: Int?) {
+        if let value { write(key, Int64(value)) }
+    }
+
+    package mutating func write(ifPresent key: StaticString, base64 value: [UInt8]?) {
+        guard let value else { return }
+        self.key(key)
+        base64(value)
+    }
+
+    package mutating func write(ifPresent key: StaticString, _ names: [String]?) {
+        guard let names else { return }
+        self.key(key)
+        beginArray()
+        for name in names { string(name) }
+        endArray()
+    }
+
+    package mutating func write(_ key: StaticString, _ zoneID: ZoneID, showsType: Bool) {
+        self.key(key)
+        zoneID.write(to: &self, showsType: showsType)
+    }
+}

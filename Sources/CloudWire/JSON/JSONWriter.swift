@@ -1,0 +1,257 @@
+/// Writes a JSON document into one growing buffer: no tree, no intermediate strings, no white space.
+///
+/// It puts the commas; the caller pairs `begin` with `end` and a key with its value. Escapes are the fewest that RFC 8259 allows.
+package struct JSONWriter: ~Copyable {
+    private var base: UnsafeMutableRawPointer
+    private var capacity: Int
+    package private(set) var count = 0
+    /// A value has been written on this level. One flag serves all levels: an outer one has a value when the inner ends.
+    private var needsComma = false
+
+    /// - Parameter capacity: bytes to start with; the buffer doubles when it is full.
+    package init(capacity: Int = 4096) {
+        self.capacity = max(capacity, 64)
+        base = .allocate(byteCount: self.capacity, alignment: 8)
+    }
+
+    deinit {
+        base.deallocate()
+    }
+
+    /// What has been written. Costs one copy.
+    package consuming func finish() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
+            UnsafeMutableRawBufferPointer(output).copyMemory(from: UnsafeRawBufferPointer(start: base, count: count))
+            initialized = count
+        }
+    }
+
+    package mutating func beginObject() { open(UInt8(ascii: "{")) }
+    package mutating func endObject() { close(UInt8(ascii: "}")) }
+    package mutating func beginArray() { open(UInt8(ascii: "[")) }
+    package mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    /// - Parameter name: needs no escape.
+    @inline(__always)
+    package mutating func key(_ name: StaticString) {
+        let length = name.utf8CodeUnitCount
+        reserve(length + 4)
+        comma()
+        put(UInt8(ascii: "\""))
+        (base + count).copyMemory(from: name.utf8Start, byteCount: length)
+        count += length
+        put(UInt8(ascii: "\""))
+        put(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func key(_ name: String) {
+        string(name)
+        reserve(1)
+        put(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func string(_ value: String) {
+        beginValue()
+        var value = value
+        value.withUTF8 { quoted(UnsafeRawBufferPointer($0)) }
+    }
+
+    package mutating func integer(_ value: Int64) {
+        beginValue()
+        decimal(value)
+    }
+
+    /// The shortest digits that read back as the same double. What JSON cannot say (NaN, infinity) becomes `null`: decide before.
+    package mutating func double(_ value: Double) {
+        beginValue()
+        guard value.isFinite else {
+            put("null")
+            return
+        }
+        decimal(value)
+    }
+
+    package mutating func boolean(_ value: Bool) {
+        beginValue()
+        put(value ? "true" : "false")
+    }
+
+    package mutating func null() {
+        beginValue()
+        put("null")
+    }
+
+    /// A string of standard base64.
+    package mutating func base64(_ bytes: [UInt8]) {
+        beginValue()
+        let length = Base64.encodedCount(bytes.count)
+        reserve(length + 2)
+        put(UInt8(ascii: "\""))
+        bytes.withUnsafeBytes { Base64.encode($0, into: base + count) }
+        count += length
+        put(UInt8(ascii: "\""))
+    }
+
+    /// The number as a string, for clients whose numbers are doubles.
+    package mutating func quotedInteger(_ value: Int64) {
+        beginValue()
+        put("\"")
+        decimal(value)
+        put("\"")
+    }
+
+    /// - Parameter value: finite.
+    package mutating func quotedDouble(_ value: Double) {
+        beginValue()
+        put("\"")
+        decimal(value)
+        put("\"")
+    }
+
+    // MARK: - Bytes
+
+    private mutating func open(_ bracket: UInt8) {
+        beginValue()
+        reserve(1)
+        put(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        reserve(1)
+        put(bracket)
+        needsComma = true
+    }
+
+    @inline(__always)
+    private mutating func beginValue() {
+        reserve(1)
+        comma()
+        needsComma = true
+    }
+
+    @inline(__always)
+    private mutating func comma() {
+        if needsComma { put(UInt8(ascii: ",")) }
+    }
+
+    /// Room must have been reserved.
+    @inline(__always)
+    private mutating func put(_ byte: UInt8) {
+        base.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+        count += 1
+    }
+
+    private mutating func put(_ text: StaticString) {
+        put(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always)
+    private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count)
+        guard let start = bytes.baseAddress else { return }
+        (base + count).copyMemory(from: start, byteCount: bytes.count)
+        count += bytes.count
+    }
+
+    @inline(__always)
+    private mutating func reserve(_ room: Int) {
+        if capacity - count < room { grow(room) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ room: Int) {
+        let larger = max(capacity * 2, count + room)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 8)
+        moved.copyMemory(from: base, byteCount: count)
+        base.deallocate()
+        base = moved
+        capacity = larger
+    }
+}
+
+extension JSONWriter {
+    private mutating func decimal(_ value: Int64) {
+        reserve(20)
+        if value < 0 { put(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        var digits = 1
+        var bound: UInt64 = 10
+        while digits < 19, rest >= bound {
+            bound *= 10
+            digits += 1
+        }
+        for place in stride(from: count + digits - 1, through: count, by: -1) {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            base.storeBytes(of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit), toByteOffset: place, as: UInt8.self)
+            rest = quotient
+        }
+        count += digits
+    }
+
+    private mutating func decimal(_ value: Double) {
+        // Whole numbers up to here have no shorter spelling than their digits, and skip the search for one.
+        if value.magnitude < 1e15, let whole = Int64(exactly: value), whole != 0 || value.sign == .plus {
+            decimal(whole)
+            put(".0")
+            return
+        }
+        var text = value.description
+        text.withUTF8 { put(UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func quoted(_ bytes: UnsafeRawBufferPointer) {
+        reserve(bytes.count + 2)
+        put(UInt8(ascii: "\""))
+        var start = 0
+        while start < bytes.count {
+            let end = Self.plainEnd(in: bytes, from: start)
+            put(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+            if end < bytes.count { escape(bytes[end]) }
+            start = end + 1
+        }
+        reserve(1)
+        put(UInt8(ascii: "\""))
+    }
+
+    /// Where the first byte stands that must be escaped, or the end.
+    @inline(__always)
+    private static func plainEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        var position = start
+        while position + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5C)
+            let found =
+                ((word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash) & 0x8080_8080_8080_8080
+            if found != 0 { return position + found.trailingZeroBitCount >> 3 }
+            position += 8
+        }
+        while position < bytes.count {
+            let byte = bytes[position]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return position }
+            position += 1
+        }
+        return position
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): put("\\\"")
+        case UInt8(ascii: "\\"): put("\\\\")
+        case 0x08: put("\\b")
+        case 0x09: put("\\t")
+        case 0x0A: put("\\n")
+        case 0x0C: put("\\f")
+        case 0x0D: put("\\r")
+        default:
+            put(byte < 0x10 ? "\\u000" : "\\u001")
+            reserve(1)
+            let digit = byte & 0x0F
+            put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+/// How values are spelled: as the web sees them, or exactly.
+struct ValueForm {
+    /// Moments carry their seconds beside the milliseconds, sealed values the name of their key.
+    var details: Bool
+    var numbersAsStrings: Bool
+}
+
+extension FieldValue {
+    /// Writes `{"value": V, "type": "T"}`, with `nacre` where the form has details and the value has any.
+    func write(to writer: inout JSONWriter, form: ValueForm) {
+        writer.beginObject()
+        writer.key("value")
+        writeBare(to: &writer, form: form)
+        writer.write("type", type.rawValue)
+        if case .sealed = self { writer.write("isEncrypted", true) }
+        if form.details { writeExtension(to: &writer) }
+        writer.endObject()
+    }
+
+    private func writeBare(to writer: inout JSONWriter, form: ValueForm) {
+        switch self {
+        case .string(let value): writer.string(value)
+        case .int64(let value): writer.write(value, form)
+        case .double(let value): writer.write(value, form)
+        case .timestamp(let value): writer.write(value.millisecondsSince1970, form)
+        case .bytes(let value): writer.base64(value)
+        case .location(let value): value.write(to: &writer)
+        case .reference(let value): value.write(to: &writer)
+        case .asset(let value): value.write(to: &writer)
+        case .stringList(let values): writer.list(values) { $0.string($1) }
+        case .int64List(let values): writer.list(values) { $0.write($1, form) }
+        case .doubleList(let values): writer.list(values) { $0.write($1, form) }
+        case .timestampList(let values): writer.list(values) { $0.write($1.millisecondsSince1970, form) }
+        case .bytesList(let values): writer.list(values) { $0.base64($1) }
+        case .locationList(let values): writer.list(values) { $1.write(to: &$0) }
+        case .referenceList(let values): writer.list(values) { $1.write(to: &$0) }
+        case .assetList(let values): writer.list(values) { $1.write(to: &$0) }
+        case .emptyList: writer.list([String]()) { $0.string($1) }
+        case .sealed(let value): writer.base64(value.bytes)
+        }
+    }
+
+    /// What milliseconds round away, and the key that opens a sealed value.
+    private func writeExtension(to writer: inout JSONWriter) {
+        switch self {
+        case .timestamp(let value): writer.writeSeconds(value)
+        case .timestampList(let values) where !values.isEmpty: writer.writeSeconds(values)
+        case .location(let value):
+            if let timestamp = value.timestamp { writer.writeSeconds(timestamp) }
+        case .locationList(let values) where values.contains { $0.timestamp != nil }: writer.writeSeconds(values.map(\.timestamp))
+        case .sealed(let value):
+            writer.key("nacre")
+            writer.beginObject()
+            writer.write("keyID", value.keyID)
+            writer.endObject()
+        default: break
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
+        beginArray()
+        for element in elements { write(&self, element) }
+        endArray()
+    }
+
+    fileprivate mutating func write(_ value: Int64, _ form: ValueForm) {
+        form.numbersAsStrings ? quotedInteger(value) : integer(value)
+    }
+
+    fileprivate mutating func write(_ value: Double, _ form: ValueForm) {
+        form.numbersAsStrings && value.isFinite ? quotedDouble(value) : any(value)
+    }
+
+    /// A double that may be one of those that JSON has no number for.
+    fileprivate mutating func any(_ value: Double) {
+        if value.isFinite {
+            double(value)
+        } else {
+            let names = Double.nonFiniteNames
+            string((value.isNaN ? names.nan : value > 0 ? names.positive : names.negative).description)
+        }
+    }
+
+    fileprivate mutating func write(ifPresent key: StaticString, any value: Double?) {
+        guard let value else { return }
+        self.key(key)
+        any(value)
+    }
+
+    fileprivate mutating func writeSeconds(_ moment: Timestamp) {
+        guard moment.secondsSince2001.isFinite else { return }
+        key("nacre")
+        beginObject()
+        write("seconds", moment.secondsSince2001)
+        endObject()
+    }
+
+    /// Null stands for an element without a moment, or with one that is no number.
+    fileprivate mutating func writeSeconds(_ moments: [Timestamp?]) {
+        key("nacre")
+        beginObject()
+        key("seconds")
+        list(moments) { writer, moment in
+            if let moment { writer.double(moment.secondsSince2001) } else { writer.null() }
+        }
+        endObject()
+    }
+}
+
+extension Location {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write(ifPresent: "latitude", any: latitude)
+        writer.write(ifPresent: "longitude", any: longitude)
+        writer.write(ifPresent: "horizontalAccuracy", any: horizontalAccuracy)
+        writer.write(ifPresent: "verticalAccuracy", any: verticalAccuracy)
+        writer.write(ifPresent: "altitude", any: altitude)
+        writer.write(ifPresent: "speed", any: speed)
+        writer.write(ifPresent: "course", any: course)
+        if let timestamp { writer.write("timestamp", timestamp.millisecondsSince1970) }
+        writer.endObject()
+    }
+}
+
+extension Reference {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write("recordName", recordName)
+        writer.write("action", action.rawValue)
+        if let zoneID { writer.write("zoneID", zoneID, showsType: false) }
+        writer.endObject()
+    }
+
+    /// As `parent` or `share`, which have no action.
+    func writeLink(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write("recordName", recordName)
+        if let zoneID { writer.write("zoneID", zoneID, showsType: false) }
+        writer.endObject()
+    }
+}
+
+extension Asset {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write("fileChecksum", fileChecksum)
+        writer.write("size", size)
+        writer.write(ifPresent: "referenceChecksum", referenceChecksum)
+        writer.write(ifPresent: "wrappingKey", wrappingKey)
+        writer.write(ifPresent: "receipt", receipt)
+        writer.write(ifPresent: "downloadURL", downloadURL)
+        writer.endObject()
+    }
+}

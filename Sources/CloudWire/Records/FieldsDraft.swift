@@ -1,0 +1,95 @@
+/// The member `fields` as it is read: values set and fields cleared, and the first thing wrong with any of them.
+struct FieldsDraft {
+    private var values: [RecordFields.Field] = []
+    /// A field that was null, and how many values had been read before it: of several members with one name the last counts.
+    private var nulls: [(name: String, position: Int)] = []
+    /// Set by `readChange` alone.
+    private(set) var fault: ServerError?
+
+    /// Bytes of a field's name. Source: CloudKit's schema, whose names have at most 255.
+    static let maximumNameLength = 255
+
+    /// Reads the fields of a record that a server answers. A field that is null is absent.
+    init(readingState reader: inout JSONReader) throws(JSONError) {
+        if try reader.takeNull() { return }
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            let name = key.string
+            if let value = try FieldValue.read(from: &reader) { values.append(RecordFields.Field(name, value)) }
+        }
+    }
+
+    /// Reads the fields that a client wants changed. What is wrong with a name or a value becomes the record's fault, and reading goes on.
+    init(readingChange reader: inout JSONReader) throws(JSONError) {
+        if try reader.takeNull() { return }
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            let name = key.string
+            if !Self.isFieldName(name) { note(.invalidFieldName(name)) }
+            let place = reader.checkpoint
+            do throws(JSONError) {
+                if let value = try FieldValue.read(from: &reader) {
+                    values.append(RecordFields.Field(name, value))
+                } else {
+                    nulls.append((name, values.count))
+                }
+            } catch {
+                guard case .value(let problem) = error.problem else { throw error }
+                note(ServerError(.badRequest, problem.reason, field: String(name.prefix(Self.maximumNameLength))))
+                reader.restore(place)
+                try reader.skip()
+            }
+        }
+    }
+
+    init() {}
+
+    var fields: RecordFields {
+        RecordFields(values)
+    }
+
+    /// Costs nothing beyond the fields where none is null.
+    var change: (set: RecordFields, cleared: [String]) {
+        guard !nulls.isEmpty else { return (fields, []) }
+        var lastSet: [String: Int] = [:]
+        for (position, field) in values.enumerated() { lastSet[field.name] = position }
+        var cleared: Set<String> = []
+        for null in nulls where (lastSet[null.name] ?? -1) < null.position { cleared.insert(null.name) }
+        return (RecordFields(values.filter { !cleared.contains($0.name) }), cleared.sorted())
+    }
+
+    private mutating func note(_ error: ServerError) {
+        fault = fault ?? error
+    }
+
+    /// A letter, then letters, digits and underscores, all of ASCII: what CloudKit's schema language takes for a field's name.
+    static func isFieldName(_ name: String) -> Bool {
+        let utf8 = name.utf8
+        guard let first = utf8.first, isLetter(first), utf8.count <= maximumNameLength else { return false }
+        return utf8.allSatisfy { isLetter($0) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "_") }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    }
+}
+
+extension ServerError {
+    fileprivate static func invalidFieldName(_ name: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid field name", field: String(name.prefix(FieldsDraft.maximumNameLength)),
+            remedy: "a field's name is a letter followed by at most 254 letters, digits and underscores")
+    }
+}
+
+extension RecordFields {
+    func write(to writer: inout JSONWriter, form: ValueForm) {
+        writer.key("fields")
+        writer.beginObject()
+        for field in entries {
+            writer.key(field.name)
+            field.value.write(to: &writer, form: form)
+        }
+        writer.endObject()
+    }
+}

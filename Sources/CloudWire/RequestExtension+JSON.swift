@@ -1,0 +1,28 @@
+extension RequestExtension {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        self.init()
+        if try reader.takeNull() { return }
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "details": wantsDetails = try reader.optionalBoolean() ?? false
+            case "operationID": operationID = try reader.optionalString()
+            case "waitSeconds": waitSeconds = try reader.optionalDouble()
+            case "clientChangeToken": clientChangeToken = try reader.optionalBase64()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    /// Writes the member `nacre`, or nothing where there is nothing to say.
+    func write(to writer: inout JSONWriter) {
+        guard self != RequestExtension() else { return }
+        writer.key("nacre")
+        writer.beginObject()
+        if wantsDetails { writer.write("details", true) }
+        writer.write(ifPresent: "operationID", operationID)
+        if let waitSeconds, waitSeconds.isFinite { writer.write("waitSeconds", waitSeconds) }
+        writer.write(ifPresent: "clientChangeToken", base64: clientChangeToken)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,19 @@
+/// A configuration's durations in nanoseconds.
+struct Deadlines: Sendable {
+    let header: UInt64
+    let body: UInt64
+    let idle: UInt64
+    let hangUpWatchDelay: UInt64
+    /// For what a client still sends after an early answer. nginx's `lingering_timeout`.
+    let lingering: UInt64 = 5_000_000_000
+    /// How often connections are looked through for late ones: an eighth of the shortest deadline, within reason.
+    let tick: UInt64
+
+    init(_ configuration: ServerConfiguration) {
+        header = configuration.headerDeadline.nanoseconds
+        body = configuration.bodyDeadline.nanoseconds
+        idle = configuration.idleTimeout.nanoseconds
+        hangUpWatchDelay = configuration.hangUpWatchDelay.nanoseconds
+        tick = min(max(min(header, body, idle) / 8, 5_000_000), 1_000_000_000)
+    }
+}

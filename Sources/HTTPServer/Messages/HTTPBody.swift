@@ -1,0 +1,62 @@
+/// The body of a request, read once: whole with `collect`, or in pieces by `for try await`.
+///
+/// A small body has arrived whole before the handler starts. A larger one is read from the socket only as fast as the handler asks for it:
+/// at most `ServerLimits.bufferedBytesMax` wait in memory. Reading throws `HTTPError` 413 beyond the route's limit, and `CancellationError` where the
+/// client went away or the request's task was cancelled.
+package struct HTTPBody: Sendable, AsyncSequence {
+    package typealias Element = [UInt8]
+
+    enum Storage: Sendable {
+        case whole([UInt8])
+        case arriving(ByteChannel, length: Int?)
+    }
+
+    let storage: Storage
+
+    init(_ bytes: [UInt8]) { storage = .whole(bytes) }
+
+    init(_ channel: ByteChannel, length: Int?) { storage = .arriving(channel, length: length) }
+
+    /// What the client declared, or what has arrived; nil for a chunked body that is still arriving.
+    package var length: Int? {
+        switch storage {
+        case .whole(let bytes): bytes.count
+        case .arriving(_, let length): length
+        }
+    }
+
+    /// The whole body.
+    /// - Throws: `HTTPError` 413 where it is longer than `limit` bytes; no more than that is kept meanwhile.
+    package func collect(upTo limit: Int = .max) async throws -> [UInt8] {
+        switch storage {
+        case .whole(let bytes):
+            guard bytes.count <= limit else { throw HTTPError.bodyTooLarge }
+            return bytes
+        case .arriving(let channel, let length):
+            if let length, length > limit { throw HTTPError.bodyTooLarge }
+            var all: [UInt8] = []
+            while let chunk = try await channel.next() {
+                guard all.count + chunk.count <= limit else { throw HTTPError.bodyTooLarge }
+                if all.isEmpty { all = chunk } else { all += chunk }
+            }
+            return all
+        }
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(storage: storage) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        fileprivate var storage: Storage
+
+        /// The next piece, never empty, or nil at the end.
+        package mutating func next() async throws -> [UInt8]? {
+            switch storage {
+            case .whole(let bytes):
+                storage = .whole([])
+                return bytes.isEmpty ? nil : bytes
+            case .arriving(let channel, _):
+                return try await channel.next()
+            }
+        }
+    }
+}

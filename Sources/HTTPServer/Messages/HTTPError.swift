@@ -1,0 +1,19 @@
+/// An error that knows its response. Thrown by a handler it becomes that response; anything else thrown becomes a 500.
+package struct HTTPError: Error, Sendable {
+    package let status: HTTPStatus
+    /// A static sentence that the client may read. What differs from case to case belongs into the log.
+    package let reason: String
+    /// Headers that the response must carry, such as `Allow` or `Retry-After`.
+    package let headers: HTTPHeaders
+
+    package init(_ status: HTTPStatus, _ reason: String, headers: HTTPHeaders = [:]) {
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+    }
+
+    /// The body is larger than the route takes.
+    static let bodyTooLarge = HTTPError(.contentTooLarge, "The body is too large.")
+    /// The client went away before the request was answered.
+    static let clientClosed = HTTPError(.clientClosedRequest, "The client closed the connection.")
+}

@@ -1,0 +1,38 @@
+/// The headers of a response, in order. Names compare without case; there are few, so all is a scan of an array.
+package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
+    private var fields: [(name: String, value: String)] = []
+
+    package init() {}
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// The first value of this name; setting replaces all of them, nil removes them.
+    package subscript(name: String) -> String? {
+        get { fields.first { equalIgnoringCase($0.name, name) }?.value }
+        set {
+            fields.removeAll { equalIgnoringCase($0.name, name) }
+            if let newValue { fields.append((name: name, value: newValue)) }
+        }
+    }
+
+    /// Adds a value beside those of the same name (`Set-Cookie`).
+    package mutating func add(_ name: String, _ value: String) {
+        fields.append((name: name, value: value))
+    }
+
+    /// Adds an item to a comma-separated header such as `Vary`, unless it is there.
+    package mutating func addItem(_ name: String, _ item: String) {
+        guard let value = self[name] else {
+            self[name] = item
+            return
+        }
+        let known = value.split(separator: ",").contains { equalIgnoringCase(trimmingSpaces($0), item) }
+        if !known { self[name] = "\(value), \(item)" }
+    }
+
+    package func makeIterator() -> IndexingIterator<[(name: String, value: String)]> { fields.makeIterator() }
+
+    package var isEmpty: Bool { fields.isEmpty }
+}

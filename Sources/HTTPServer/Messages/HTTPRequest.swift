@@ -1,0 +1,93 @@
+/// One request. A small value around shared, immutable storage: copies are cheap, any thread may read it, and it may outlive its connection.
+///
+/// Strings are made when asked for, not before; keep what you need twice.
+package struct HTTPRequest: Sendable {
+    let head: RequestHead
+    package let body: HTTPBody
+    private let peer: PeerAddress
+    private let identity: RequestID
+    /// The route that answers, set before the middleware runs.
+    var match: RouteMatch?
+
+    init(head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID) {
+        self.head = head
+        self.body = body
+        self.peer = peer
+        self.identity = identity
+    }
+
+    /// A request that did not come over a socket: for tests and for callers in the same process. The target is a path with its query, as on the wire.
+    package init(method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
+        self.init(
+            head: RequestHead(method: method, target: target, headers: headers), body: HTTPBody(body), peer: PeerAddress(),
+            identity: RequestID.random())
+    }
+
+    package var method: HTTPMethod { head.method }
+
+    /// Path and query as they came.
+    package var target: String { String(decoding: head.bytes[head.path.lowerBound..<head.query.upperBound], as: UTF8.self) }
+
+    /// The path as it came, still escaped: what a client signed.
+    package var rawPath: String { String(decoding: head.bytes[head.path], as: UTF8.self) }
+
+    /// The query as it came, without the question mark; empty where there is none.
+    package var rawQuery: String { String(decoding: head.bytes[head.query], as: UTF8.self) }
+
+    /// What stands between the slashes of the path, each percent-decoded, so an escaped slash does not divide.
+    /// - Throws: 400 where an escape is malformed or the result is not UTF-8.
+    package var segments: [String] {
+        get throws {
+            try head.segments.map { try decoded(head.slice($0)) }
+        }
+    }
+
+    /// The percent-decoded path.
+    package var path: String {
+        get throws { try decoded(head.bytes[head.path]) }
+    }
+
+    func segment(_ index: Int) throws -> String {
+        guard index < head.segments.count else { throw HTTPError(.internalServerError, "The route has no such segment.") }
+        return try decoded(head.slice(head.segments[index]))
+    }
+
+    private func decoded(_ bytes: ArraySlice<UInt8>) throws -> String {
+        guard let text = percentDecoded(bytes) else { throw HTTPError(.badRequest, "The path is malformed.") }
+        return text
+    }
+
+    /// The first value of a query parameter, percent-decoded (`+` stays `+`); empty for a name without `=`, nil where it is absent or malformed.
+    package func query(_ name: String) -> String? {
+        guard !head.query.isEmpty else { return nil }
+        for item in head.bytes[head.query].split(separator: UInt8(ascii: "&")) {
+            let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
+            let key = item[..<equals]
+            guard key.elementsEqual(name.utf8) || (key.contains(UInt8(ascii: "%")) && percentDecoded(key) == name) else { continue }
+            return equals == item.endIndex ? "" : percentDecoded(item[(equals + 1)...])
+        }
+        return nil
+    }
+
+    /// The first value of a header; names compare without case. Bytes that are not UTF-8 become U+FFFD.
+    package func header(_ name: String) -> String? { head.value(name) }
+
+    /// All values of a header, in order.
+    package func headerValues(_ name: String) -> [String] {
+        var values: [String] = []
+        head.forEachValue(name) { range in
+            values.append(String(decoding: head.slice(range), as: UTF8.self))
+            return true
+        }
+        return values
+    }
+
+    /// The numeric address of the socket's other end, without its port; empty for a request made in this process. Behind a proxy, the proxy's.
+    package var remoteAddress: String { peer.text }
+
+    /// A random UUID (version 4, lower case) made by the server for this request.
+    package var id: String { identity.text }
+
+    /// The pattern of the route that answers, such as `/zones/:name`, or nil where none does: few values, so a label of metrics.
+    package var route: String? { match?.route?.pattern }
+}

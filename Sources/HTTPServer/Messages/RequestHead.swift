@@ -1,0 +1,90 @@
+/// The request line and the headers of one request: one run of bytes, copied once, and where things are in it.
+///
+/// Nothing is turned into a string before somebody asks for it. A copy rather than libmicrohttpd's own memory, because a handler may keep its
+/// request longer than the connection lives, and on another thread; framing has to be checked byte by byte anyway.
+final class RequestHead: Sendable {
+    struct Field: Sendable {
+        let name: Range<Int32>
+        let value: Range<Int32>
+    }
+
+    let method: HTTPMethod
+    /// The target, then names and values.
+    let bytes: [UInt8]
+    let fields: [Field]
+    /// The target's path without the query, then the query, in `bytes`.
+    let path: Range<Int>
+    let query: Range<Int>
+    /// The segments of the path: what stands between its slashes, still escaped. `/` has one, which is empty.
+    let segments: [Range<Int32>]
+
+    /// Splits the target. `bytes` begins with it.
+    init(method: HTTPMethod, bytes: [UInt8], targetLength: Int, fields: [Field]) {
+        self.method = method
+        self.bytes = bytes
+        self.fields = fields
+        var end = targetLength
+        var segments: [Range<Int32>] = []
+        segments.reserveCapacity(12)
+        var start = 1
+        bytes.withUnsafeBufferPointer { bytes in
+            var index = 1
+            while index < targetLength {
+                if bytes[index] == UInt8(ascii: "?") {
+                    end = index
+                    break
+                }
+                if bytes[index] == UInt8(ascii: "/") {
+                    segments.append(Int32(start)..<Int32(index))
+                    start = index + 1
+                }
+                index += 1
+            }
+        }
+        if end >= start { segments.append(Int32(start)..<Int32(end)) }
+        self.segments = segments
+        path = 0..<end
+        query = min(end + 1, targetLength)..<targetLength
+    }
+
+    /// A head that did not come over a socket.
+    convenience init(method: HTTPMethod, target: String, headers: HTTPHeaders) {
+        var bytes = Array(target.utf8)
+        let length = bytes.count
+        var fields: [Field] = []
+        for (name, value) in headers {
+            let start = bytes.count
+            bytes += name.utf8
+            let middle = bytes.count
+            bytes += value.utf8
+            fields.append(Field(name: Int32(start)..<Int32(middle), value: Int32(middle)..<Int32(bytes.count)))
+        }
+        self.init(method: method, bytes: bytes, targetLength: length, fields: fields)
+    }
+
+    func slice(_ range: Range<Int32>) -> ArraySlice<UInt8> {
+        bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+    }
+
+    /// The values of all fields of this name, in order, until `body` answers false.
+    func forEachValue(_ name: String, _ body: (Range<Int32>) -> Bool) {
+        var name = name
+        name.withUTF8 { name in
+            bytes.withUnsafeBufferPointer { bytes in
+                for field in fields where field.name.count == name.count {
+                    let candidate = UnsafeBufferPointer(rebasing: bytes[Int(field.name.lowerBound)..<Int(field.name.upperBound)])
+                    if equalIgnoringCase(candidate, name), !body(field.value) { return }
+                }
+            }
+        }
+    }
+
+    func value(_ name: String) -> String? {
+        var found: Range<Int32>?
+        forEachValue(name) { range in
+            found = range
+            return false
+        }
+        return found.map { String(decoding: slice($0), as: UTF8.self) }
+    }
+}

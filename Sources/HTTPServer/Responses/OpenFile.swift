@@ -1,0 +1,27 @@
+import Glibc
+
+/// A regular file that is open for reading; closed with the last reference.
+final class OpenFile: Sendable {
+    let descriptor: Int32
+    let size: UInt64
+    /// Made of size and modification time: another content gets another tag as long as the clock moves between two writes.
+    let entityTag: String
+
+    /// Nil where it cannot be opened or is no regular file.
+    init?(path: String) {
+        // Non-blocking, so that a FIFO at this path cannot hold the loop; it means nothing for a regular file.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+        size = UInt64(status.st_size)
+        let modified = UInt64(bitPattern: Int64(status.st_mtim.tv_sec)) &* 1_000_000_000 &+ UInt64(status.st_mtim.tv_nsec)
+        entityTag = "\"\(String(modified, radix: 16))-\(String(status.st_size, radix: 16))\""
+    }
+
+    deinit { close(descriptor) }
+}

@@ -1,0 +1,90 @@
+/// A response after everything that HTTP asks of it whatever the handler meant: conditions, ranges, compression.
+struct PreparedResponse: Sendable {
+    enum Body: Sendable {
+        case none
+        case bytes([UInt8])
+        case file(OpenFile, offset: UInt64, length: UInt64)
+        case stream(@Sendable (HTTPStreamWriter) async throws -> Void)
+    }
+
+    var status: HTTPStatus
+    var headers: HTTPHeaders
+    var body: Body
+    /// The connection ends with this response.
+    var closes = false
+
+    /// Prepares a handler's response to a request. Opens files; compresses, off the loop where it is much.
+    static func preparing(_ response: HTTPResponse, for request: HTTPRequest) async -> PreparedResponse {
+        var prepared = PreparedResponse(status: response.status, headers: response.headers, body: .none)
+        switch response.body {
+        case .none: break
+        case .bytes(let bytes): prepared.body = .bytes(bytes)
+        case .stream(let body): prepared.body = .stream(body)
+        case .file(let file): prepared.attach(file)
+        }
+        prepared.answerConditions(of: request)
+        if response.mayCompress { await prepared.compress(for: request) }
+        prepared.dropForbiddenBody()
+        return prepared
+    }
+
+    private mutating func attach(_ file: HTTPFile) {
+        guard let opened = OpenFile(path: file.path), file.offset <= opened.size else {
+            self = PreparedResponse(
+                status: .notFound, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array("Not found.\n".utf8)))
+            return
+        }
+        let available = opened.size - file.offset
+        body = .file(opened, offset: file.offset, length: min(file.length ?? available, available))
+        if headers["ETag"] == nil { headers["ETag"] = opened.entityTag }
+    }
+
+    /// `If-None-Match`, then `Range` under `If-Range` (RFC 9110 §13.2.2 has the order).
+    private mutating func answerConditions(of request: HTTPRequest) {
+        guard status == .ok, request.method == .get || request.method == .head else { return }
+        let tag = headers["ETag"]
+        if let tag, EntityTag.anyMatches(request.headerValues("If-None-Match"), tag) {
+            status = .notModified
+            return
+        }
+        guard case .file(let file, let offset, let length) = body else { return }
+        headers["Accept-Ranges"] = "bytes"
+        guard request.method == .get, let header = request.header("Range"), let range = ByteRange(header) else { return }
+        if let condition = request.header("If-Range"), !EntityTag.isSame(condition, tag), condition != headers["Last-Modified"] { return }
+        guard let part = range.resolved(in: length) else {
+            status = .rangeNotSatisfiable
+            headers["Content-Range"] = "bytes */\(length)"
+            headers["Content-Type"] = nil
+            body = .none
+            return
+        }
+        status = .partialContent
+        headers["Content-Range"] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
+        body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
+    }
+
+    /// A 304 keeps its body up to here: libmicrohttpd sends none of it, but tells its length, which is to be that of the 200 (RFC 9110 §8.6).
+    private mutating func dropForbiddenBody() {
+        guard !status.mayHaveBody else { return }
+        if status == .notModified {
+            switch body {
+            case .bytes, .file: return
+            case .none, .stream: break
+            }
+        }
+        body = .none
+    }
+
+    /// gzip, where the client takes it and it pays. The entity tag becomes weak: the bytes are others, the meaning is the same (RFC 9110 §8.8.1).
+    private mutating func compress(for request: HTTPRequest) async {
+        guard case .bytes(let bytes) = body, bytes.count >= ServerLimits.compressionBytesMin, headers["Content-Encoding"] == nil,
+            let type = headers["Content-Type"], Compression.pays(for: type)
+        else { return }
+        headers.addItem("Vary", "Accept-Encoding")
+        guard Compression.isAccepted(request.headerValues("Accept-Encoding")) else { return }
+        guard let compressed = await Compression.gzip(bytes), compressed.count < bytes.count else { return }
+        body = .bytes(compressed)
+        headers["Content-Encoding"] = "gzip"
+        if let tag = headers["ETag"], !tag.hasPrefix("W/") { headers["ETag"] = "W/" + tag }
+    }
+}

@@ -1,0 +1,118 @@
+/// From a request to the handler that answers it. Built once, then shared by all loops.
+///
+/// Patterns are paths whose segments are literal, a `:name`, or, last, a `*name` for all the rest. `HEAD` is answered by the route of `GET`.
+/// What happens where nothing matches goes through the middleware like any other answer.
+package struct Router: Sendable {
+    package typealias Handler = @Sendable (HTTPRequest, RouteParameters) async throws -> HTTPResponse
+    /// Sees each request before its handler and each response after it. `next` does not throw: an error below is a response already.
+    package typealias Middleware = @Sendable (HTTPRequest, Next) async throws -> HTTPResponse
+    package typealias ErrorHook = @Sendable (any Error, HTTPRequest) -> HTTPResponse
+    package typealias OptionsHook = @Sendable (HTTPRequest, [HTTPMethod]) async throws -> HTTPResponse
+
+    private var tree = RouteTree()
+    fileprivate var middleware: [Middleware] = []
+    /// Turns what a handler throws into a response: an `HTTPError` (the server's own refusals are such: 404, 405, 413, 431, 503 …), or anything
+    /// else, which should become a 500 and a line in the log.
+    package var onError: ErrorHook = { error, _ in .error(error) }
+    /// Answers `OPTIONS` for a path that has no route of its own for it, given the methods that the path takes. Default: 204 with `Allow`.
+    package var onOptions: OptionsHook = { _, methods in HTTPResponse(.noContent, headers: ["Allow": Router.allow(methods)]) }
+
+    package init() {}
+
+    /// Adds middleware; the first added is the outermost.
+    package mutating func use(_ middleware: @escaping Middleware) {
+        self.middleware.append(middleware)
+    }
+
+    /// Adds a route. `bodyBytesMax` replaces the server's limit for request bodies.
+    package mutating func on(_ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
+        tree.insert(Route(method: method, pattern: pattern, bodyBytesMax: bodyBytesMax, handler: handler))
+    }
+
+    package mutating func get(_ pattern: String, _ handler: @escaping Handler) {
+        on(.get, pattern, handler)
+    }
+
+    package mutating func post(_ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
+        on(.post, pattern, bodyBytesMax: bodyBytesMax, handler)
+    }
+
+    package mutating func put(_ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
+        on(.put, pattern, bodyBytesMax: bodyBytesMax, handler)
+    }
+
+    package mutating func patch(_ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
+        on(.patch, pattern, bodyBytesMax: bodyBytesMax, handler)
+    }
+
+    package mutating func delete(_ pattern: String, _ handler: @escaping Handler) {
+        on(.delete, pattern, handler)
+    }
+
+    /// Answers a request without a socket: the same routes, middleware and errors, and the response as the handler made it (no ranges, no gzip).
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        var request = request
+        request.match = match(request.head)
+        return await run(request)
+    }
+
+    func match(_ head: RequestHead) -> RouteMatch {
+        RouteMatch(outcome: tree.find(head))
+    }
+
+    /// Runs the middleware and what the request was matched with, or `refusal` in its place.
+    func run(_ request: HTTPRequest, refusal: HTTPError? = nil) async -> HTTPResponse {
+        await Next(router: self, index: 0, refusal: refusal)(request)
+    }
+
+    fileprivate func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
+        switch request.match?.outcome ?? .nothing {
+        case .route(let route):
+            return try await route.handler(request, RouteParameters(request: request, route: route))
+        case .otherMethods(let methods) where request.method == .options:
+            return try await onOptions(request, methods)
+        case .otherMethods(let methods):
+            throw HTTPError(.methodNotAllowed, "The path does not take this method.", headers: ["Allow": Self.allow(methods)])
+        case .nothing:
+            throw HTTPError(.notFound, "There is nothing at this path.")
+        }
+    }
+
+    private static func allow(_ methods: [HTTPMethod]) -> String {
+        var names = methods.map(\.rawValue)
+        if methods.contains(.get), !methods.contains(.head) { names.append("HEAD") }
+        if !methods.contains(.options) { names.append("OPTIONS") }
+        return names.sorted().joined(separator: ", ")
+    }
+}
+
+/// What a path was found to lead to.
+struct RouteMatch: Sendable {
+    let outcome: RouteTree.Outcome
+
+    var route: Route? {
+        if case .route(let route) = outcome { route } else { nil }
+    }
+}
+
+/// The rest of the way to a response: further middleware, then the handler. Call it once, or not at all to answer yourself.
+package struct Next: Sendable {
+    fileprivate let router: Router
+    fileprivate let index: Int
+    fileprivate let refusal: HTTPError?
+
+    /// The response of what lies below. Errors have become responses by the router's hook.
+    package func callAsFunction(_ request: HTTPRequest) async -> HTTPResponse {
+        do {
+            if index < router.middleware.count {
+                return try await router.middleware[index](request, Next(router: router, index: index + 1, refusal: refusal))
+            }
+            if let refusal { throw refusal }
+            return try await router.answer(request)
+        } catch is CancellationError where Task.isCancelled {
+            return router.onError(HTTPError.clientClosed, request)
+        } catch {
+            return router.onError(error, request)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// The limits of a server, each with its source. Those that somebody may want to change are defaults of `ServerConfiguration`.
+package enum ServerLimits {
+    /// Request line and headers together. nginx (`large_client_header_buffers` 4 × 8 KB) and Caddy pass this much and little more; beyond is 431.
+    package static let headerBytesMax = 32 * 1024
+    /// A request body without a limit of its own: CloudKit's batches end at 2 MB of values, and decisions cap HTTP bodies at 8 MB; beyond is 413.
+    package static let bodyBytesMax = 8 * 1024 * 1024
+    /// libmicrohttpd's memory for one connection: the headers' text, some 60 bytes for each header, and the response's header; what does not fit it
+    /// answers with 431 itself. It clears this memory for each request, so more would cost time.
+    package static let connectionMemoryBytes = 48 * 1024
+    /// A body of a declared length up to this is gathered before its handler starts.
+    package static let gatheredBodyBytesMax = 64 * 1024
+    /// What may wait in memory between a socket and a task, each way; half of it wakes the side that stopped. Two socket buffers' worth.
+    package static let bufferedBytesMax = 256 * 1024
+    /// A refused body of a known length up to this is read to its end, so that the connection survives; else the connection closes.
+    package static let discardedBodyBytesMax = 256 * 1024
+    /// What is still read and thrown away after an early answer to a longer body, so that the answer is not lost in a reset (RFC 9112 §9.6).
+    package static let lingeringBytesMax = 4 * 1024 * 1024
+    /// Bodies below this are not worth compressing: they fit a packet anyway.
+    package static let compressionBytesMin = 1024
+    /// Bodies from this on are compressed off the loop: about a millisecond of work.
+    package static let compressionOffLoopBytesMin = 64 * 1024
+}
+
+/// How a server listens and what it bears.
+package struct ServerConfiguration: Sendable {
+    /// A numeric address. `::` takes IPv4 too.
+    package var host = "127.0.0.1"
+    /// 0 for any free port.
+    package var port = 0
+    /// Threads that serve, each with its own share of connections.
+    package var loopCount = 1
+    /// Open connections together; those beyond wait in the kernel's backlog.
+    package var connectionsMax = 16_384
+    /// Requests under way on one loop; beyond is 503 with `Retry-After`. Bounds memory: each may hold its body and its answer.
+    package var requestsInFlightMax = 2_048
+    /// For request line and headers, from the connection's first moment, or from the request line on a connection that served before.
+    package var headerDeadline: Duration = .seconds(10)
+    /// For the whole body from its start, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
+    package var bodyDeadline: Duration = .seconds(60)
+    /// From the end of a response to the next request line. Longer than nginx keeps connections to an upstream (60 s), so that the proxy closes first
+    /// and never sends a request into a connection that is just being closed.
+    package var idleTimeout: Duration = .seconds(75)
+    /// While a client takes nothing of a response.
+    package var stallTimeout: Duration = .seconds(90)
+    /// After this long without an answer the loop also watches the socket for a client that hangs up.
+    package var hangUpWatchDelay: Duration = .milliseconds(50)
+    package var headerBytesMax = ServerLimits.headerBytesMax
+    package var bodyBytesMax = ServerLimits.bodyBytesMax
+
+    package init() {}
+}

@@ -1,0 +1,31 @@
+import Synchronization
+
+/// A number that only rises. One atomic addition a count; any thread.
+package final class Counter: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    package init() {}
+
+    package func add(_ amount: UInt64 = 1) {
+        count.wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    package var value: UInt64 { count.load(ordering: .relaxed) }
+}
+
+/// A number that rises and falls. One atomic operation a change; any thread.
+package final class Gauge: Sendable {
+    private let level = Atomic<Int>(0)
+
+    package init() {}
+
+    package func add(_ amount: Int = 1) {
+        level.wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    package func set(_ value: Int) {
+        level.store(value, ordering: .relaxed)
+    }
+
+    package var value: Int { level.load(ordering: .relaxed) }
+}

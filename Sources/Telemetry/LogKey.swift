@@ -1,0 +1,66 @@
+/// What a log line may tell besides its message. An enum, so that a name is spelt once and a search finds all its uses; add a case when you need one.
+package enum LogKey: String, Sendable {
+    case address
+    case attempt
+    case bytes
+    case code
+    case component
+    case container
+    case count
+    case database
+    case durationMilliseconds = "duration_ms"
+    case environment
+    case error
+    case file
+    case host
+    case limit
+    case method
+    case name
+    case operation
+    case path
+    case port
+    case reason
+    case requestID = "request_id"
+    case route
+    case status
+    case user
+    case version
+    case zone
+}
+
+/// The value of a log key: numbers stay numbers in the JSON.
+package enum LogValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral, ExpressibleByFloatLiteral {
+    case string(String)
+    case int(Int)
+    case double(Double)
+    case bool(Bool)
+
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int) { self = .int(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(floatLiteral value: Double) { self = .double(value) }
+}
+
+package enum LogLevel: Int, Sendable, Comparable, CaseIterable {
+    case trace, debug, info, notice, warning, error, critical
+
+    package static func < (one: LogLevel, other: LogLevel) -> Bool { one.rawValue < other.rawValue }
+
+    package var name: String {
+        switch self {
+        case .trace: "trace"
+        case .debug: "debug"
+        case .info: "info"
+        case .notice: "notice"
+        case .warning: "warning"
+        case .error: "error"
+        case .critical: "critical"
+        }
+    }
+
+    /// The level of this name, or nil; for configuration.
+    package init?(name: String) {
+        guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = level
+    }
+}

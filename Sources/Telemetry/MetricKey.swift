@@ -1,0 +1,48 @@
+/// The name of something that is counted or measured.
+///
+/// Keys are static members of an extension beside the code that counts (`extension MetricKey { static let requests = … }`), so the set is open and a
+/// misspelt name does not compile. Names follow Prometheus: snake case, the unit last (`_seconds`, `_bytes`), `_total` on counters.
+package struct MetricKey: Sendable, Hashable {
+    package let name: String
+    /// One sentence for the person who reads the metric.
+    package let help: String
+    /// The name of the one label, where the metric has one.
+    package let label: String?
+    package let unit: MetricUnit
+
+    package init(_ name: String, help: String, label: String? = nil, unit: MetricUnit = .none) {
+        self.name = name
+        self.help = help
+        self.label = label
+        self.unit = unit
+    }
+
+    package static func == (one: MetricKey, other: MetricKey) -> Bool { one.name == other.name }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+/// What a histogram's whole numbers stand for, and how they are written.
+package enum MetricUnit: Sendable {
+    case none
+    /// Recorded in nanoseconds, written in seconds.
+    case seconds
+    /// Recorded and written in bytes.
+    case bytes
+
+    /// The exponents of two of the first and the last bucket's bound: 16 µs … 69 s, 64 B … 64 MB, 1 … 1 Mi.
+    var exponents: ClosedRange<Int> {
+        switch self {
+        case .none: 0...20
+        case .seconds: 14...36
+        case .bytes: 6...26
+        }
+    }
+
+    func text(_ value: UInt64) -> String {
+        switch self {
+        case .none, .bytes: String(value)
+        case .seconds: String(Double(value) / 1e9)
+        }
+    }
+}
