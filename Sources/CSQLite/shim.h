@@ -12,6 +12,7 @@ static inline int nacre_bind_borrowed_blob(sqlite3_stmt *statement, int index, c
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);
 }
 
-// The codes that mean "the disk did not confirm that it keeps what it was given"; their macros are expressions.
+// Extended codes whose macros are expressions. The first two mean "the disk did not confirm that it keeps what it was given".
 static const int nacre_ioerr_fsync = SQLITE_IOERR_FSYNC;
 static const int nacre_ioerr_dir_fsync = SQLITE_IOERR_DIR_FSYNC;
+static const int nacre_ioerr_write = SQLITE_IOERR_WRITE;

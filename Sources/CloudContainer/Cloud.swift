@@ -33,7 +33,7 @@ package final class Cloud: Sendable {
         if let known = directory.withLock({ $0[key] }) { return known }
         for salt in 0..<UInt64.max {
             let id = DatabaseID(key, salt: salt)
-            guard let row = try await store.read({ try $0.databases([id]).first }) else { return id }
+            guard let row = try await stored({ try await self.store.read { try $0.databases([id]).first } }) else { return id }
             guard row.key == key else { continue }
             directory.withLock { known in
                 if known.count >= Self.rememberedDatabases { known.removeAll() }

@@ -100,6 +100,12 @@ extension ServerError {
         .badRequest, "record size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",
         remedy: "A record's values may take 1 MB in all.")
 
+    static func noEncryptionInPublic(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "encrypted fields are not supported in the public database", field: field,
+            remedy: "Keep encrypted values in the private database.")
+    }
+
     static func parentNotFound(_ name: String) -> ServerError {
         ServerError(
             .validatingReferenceError, "parent record does not exist", internalCode: 2025, field: "parent",

@@ -21,7 +21,14 @@ package final class Server: Sendable {
     package static let shutdownGrace: Duration = .seconds(10)
 
     private let configuration: ServerConfiguration
-    private let running = Locked<Running?>(nil)
+    private let life = Locked(Life.new)
+
+    private enum Life: Sendable {
+        case new
+        case running(Running)
+        /// Whoever asks for the end, and asks again, waits for this.
+        case ended(Task<Void, Never>)
+    }
 
     /// What a started server consists of.
     private struct Running: Sendable {
@@ -73,9 +80,9 @@ package final class Server: Sendable {
             let adminURL = try await Self.url(nil, of: adminServer)
             let file = try AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken)
                 .publish(in: configuration.dataFolder)
-            running.withLock {
-                $0 = Running(
-                    store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file)
+            life.withLock {
+                $0 = .running(
+                    Running(store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file))
             }
             tasks.start()
             return Addresses(publicURL: publicURL, adminURL: adminURL)
@@ -86,13 +93,23 @@ package final class Server: Sendable {
         }
     }
 
-    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk. Idempotent.
+    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk. Idempotent: every call
+    /// returns when that is done, and the first one's grace counts.
     package func shutdown(grace: Duration = Server.shutdownGrace) async {
-        let parts = running.withLock { running -> Running? in
-            defer { running = nil }
-            return running
+        let end = life.withLock { life -> Task<Void, Never>? in
+            switch life {
+            case .new: return nil
+            case .ended(let end): return end
+            case .running(let parts):
+                let end = Task { await Self.end(parts, grace: grace) }
+                life = .ended(end)
+                return end
+            }
         }
-        guard let parts else { return }
+        await end?.value
+    }
+
+    private static func end(_ parts: Running, grace: Duration) async {
         parts.adminFile.withdraw()
         parts.hub.close()
         async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
@@ -104,11 +121,13 @@ package final class Server: Sendable {
 
     // MARK: Parts
 
-    private func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
+    /// The public listener's router: everything that a client can reach.
+    func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
         var router = Router()
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
-        API(cloud: cloud, authenticator: authenticator, hub: hub).addRoutes(to: &router)
+        API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
+           .addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
         Health(cloud: cloud).addRoutes(to: &router)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A name, compared and hashed by the bytes of its UTF-8, as both engines keep and order it.
 ///
 /// `String` itself takes canonically equivalent texts for one, and orders by Unicode: two records would become one here and two in SQL.
@@ -9,18 +11,29 @@ struct NameBytes: Hashable, Comparable, Sendable {
     }
 
     static func == (left: NameBytes, right: NameBytes) -> Bool {
-        left.string.utf8.elementsEqual(right.string.utf8)
+        left.string.utf8.count == right.string.utf8.count && order(left, right) == 0
     }
 
     static func < (left: NameBytes, right: NameBytes) -> Bool {
-        left.string.utf8.lexicographicallyPrecedes(right.string.utf8)
+        order(left, right) < 0
     }
 
     func hash(into hasher: inout Hasher) {
-        for byte in string.utf8 {
-            hasher.combine(byte)
+        var string = string
+        string.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Below, at or above zero as `left` comes before, with or after `right`.
+    private static func order(_ left: NameBytes, _ right: NameBytes) -> Int {
+        var (left, right) = (left.string, right.string)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
+                let common = min(left.count, right.count)
+                guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }
+                let order = Int(memcmp(first, second, common))
+                return order != 0 ? order : left.count - right.count
+            }
         }
-        hasher.combine(0xff as UInt8)
     }
 }
 

@@ -48,7 +48,9 @@ package final class HTTPServer: Sendable {
         do {
             for socket in sockets {
                 loops.append(
-                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger) { [weak self] in self?.loopStopped() })
+                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger) { [weak self] in
+                        self?.loopStopped()
+                    })
             }
             return loops
         } catch {

@@ -4,8 +4,8 @@ package enum ServerLimits {
     package static let headerBytesMax = 32 * 1024
     /// A request body without a limit of its own: CloudKit's batches end at 2 MB of values, and decisions cap HTTP bodies at 8 MB; beyond is 413.
     package static let bodyBytesMax = 8 * 1024 * 1024
-    /// libmicrohttpd's memory for one connection: the headers' text, 40 bytes or more for each header, and the response's header.
-    /// Measured: 32 KB of headers pass from 44 KB on. It is cleared for each request, so it should not be larger than it must.
+    /// libmicrohttpd's memory for one connection: the headers' text, some 60 bytes for each header, and the response's header; what does not fit it
+    /// answers with 431 itself. It clears this memory for each request, so more would cost time.
     package static let connectionMemoryBytes = 48 * 1024
     /// A body of a declared length up to this is gathered before its handler starts.
     package static let gatheredBodyBytesMax = 64 * 1024
@@ -37,8 +37,8 @@ package struct ServerConfiguration: Sendable {
     package var headerDeadline: Duration = .seconds(10)
     /// For the whole body from its start, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
     package var bodyDeadline: Duration = .seconds(60)
-    /// From the end of a response to the next request line. nginx's default, so that the proxy and not Nacre closes first would need more; Caddy and
-    /// nginx keep upstream connections for 60 s at most by default.
+    /// From the end of a response to the next request line. Longer than nginx keeps connections to an upstream (60 s), so that the proxy closes first
+    /// and never sends a request into a connection that is just being closed.
     package var idleTimeout: Duration = .seconds(75)
     /// While a client takes nothing of a response.
     package var stallTimeout: Duration = .seconds(90)

@@ -1,9 +1,10 @@
+import Locks
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
     import Musl
 #endif
-import Locks
 
 /// Writes lines to an open descriptor, in order, without ever waiting for a reader: what a full pipe or a stopped terminal does not take within
 /// `patience` is dropped, and a later line says how many were.
@@ -31,7 +32,10 @@ package final class FileDescriptorSink: LogSink {
             if state.isCut || state.dropped > 0 {
                 var note = state.isCut ? Array("\n".utf8) : []
                 note += Array("{\"level\":\"warning\",\"msg\":\"log lines dropped\",\"count\":\(state.dropped)}\n".utf8)
-                guard put(note) == note.count else { return state.dropped += 1 }
+                guard put(note) == note.count else {
+                    state.dropped += 1
+                    return
+                }
                 state = State()
             }
             let written = put(line)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// How often values of each size occurred, in buckets whose bounds are powers of two.
 ///
-/// Two atomic additions a value, any thread, no lock; the memory is fixed. A quantile read from it is right within a factor of two.
+/// Two atomic additions a value, any thread, no lock; the memory is fixed.
 package final class Histogram: Sendable {
     package let unit: MetricUnit
     private let buckets: Buckets
@@ -43,17 +43,6 @@ package final class Histogram: Sendable {
         package let sum: UInt64
 
         package var count: UInt64 { counts.reduce(0, +) }
-
-        /// The bound of the bucket in which this part of all values (0…1) is reached, or nil where nothing was recorded or it lies above all bounds.
-        package func quantile(_ part: Double) -> UInt64? {
-            let wanted = Double(count) * part
-            var seen: UInt64 = 0
-            for (bound, count) in zip(bounds, counts) {
-                seen += count
-                if seen > 0, Double(seen) >= wanted { return bound }
-            }
-            return nil
-        }
     }
 }
 

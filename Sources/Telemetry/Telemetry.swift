@@ -23,21 +23,30 @@ package final class Telemetry: Sendable {
     /// The counter of this key and label value; made at the first call, the same one afterwards.
     package func counter(_ key: MetricKey, _ label: String = "") -> Counter {
         let metric = metric(key, label) { .counter(Counter()) }
-        guard case .counter(let counter) = metric else { preconditionFailure("\(key.name) is not a counter") }
+        guard case .counter(let counter) = metric else {
+            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            preconditionFailure("\(key.name) is not a counter")
+        }
         return counter
     }
 
     /// The gauge of this key and label value; made at the first call, the same one afterwards.
     package func gauge(_ key: MetricKey, _ label: String = "") -> Gauge {
         let metric = metric(key, label) { .gauge(Gauge()) }
-        guard case .gauge(let gauge) = metric else { preconditionFailure("\(key.name) is not a gauge") }
+        guard case .gauge(let gauge) = metric else {
+            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            preconditionFailure("\(key.name) is not a gauge")
+        }
         return gauge
     }
 
     /// The histogram of this key and label value; made at the first call, the same one afterwards.
     package func histogram(_ key: MetricKey, _ label: String = "") -> Histogram {
         let metric = metric(key, label) { .histogram(Histogram(unit: key.unit)) }
-        guard case .histogram(let histogram) = metric else { preconditionFailure("\(key.name) is not a histogram") }
+        guard case .histogram(let histogram) = metric else {
+            // unreachable: a key is a static member beside the one place that uses it, and so always asks for one kind.
+            preconditionFailure("\(key.name) is not a histogram")
+        }
         return histogram
     }
 

@@ -16,7 +16,7 @@ import Testing
 
     @Test(arguments: requests)
     func `a request cut at any byte is answered when its rest comes`(_ request: String) async throws {
-        try await withServer(routes: echo) { server in
+        try await withServer(routes: routing(echo)) { server in
             let bytes = Array(request.utf8)
             for cut in 1..<bytes.count {
                 let client = try await server.client()
@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: requests)
     func `a client that leaves after any byte does not disturb the next one`(_ request: String) async throws {
-        try await withServer(routes: echo) { server in
+        try await withServer(routes: routing(echo)) { server in
             let bytes = Array(request.utf8)
             for cut in 0..<bytes.count {
                 let client = try await server.client()
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `a connection serves one request after the other, also when they come at once`() async throws {
-        try await withServer(routes: echo) { server in
+        try await withServer(routes: routing(echo)) { server in
             let client = try await server.client()
             for number in 0..<3 {
                 try await client.send("POST /echo?q=\(number) HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx")
@@ -61,12 +61,14 @@ import Testing
 
     @Test func `pipelined requests whose handlers wait are answered in order`() async throws {
         let gate = Gate()
-        try await withServer(routes: { router in
-            router.get("/wait") { _, _ in
-                await gate.pass()
-                return .text("waited")
+        try await withServer(
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await gate.pass()
+                    return .text("waited")
+                }
             }
-        }) { server in
+        ) { server in
             let client = try await server.client()
             try await client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\nGET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
             try await server.settle()
@@ -77,7 +79,7 @@ import Testing
     }
 
     @Test func `HTTP 1_0 and Connection close end the connection after the response`() async throws {
-        try await withServer(routes: echo) { server in
+        try await withServer(routes: routing(echo)) { server in
             for request in ["GET /ping HTTP/1.0\r\n\r\n", "GET /ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"] {
                 let client = try await server.client()
                 try await client.send(request)
@@ -88,10 +90,12 @@ import Testing
     }
 
     @Test func `a waiting client gets 100 Continue when the handler reads, and the answer alone when it does not`() async throws {
-        try await withServer(routes: { router in
-            router.post("/read") { request, _ in .text("\(try await request.body.collect().count)") }
-            router.post("/refuse") { _, _ in throw HTTPError(.unauthorized, "No.") }
-        }) { server in
+        try await withServer(
+            routes: routing { router in
+                router.post("/read") { request, _ in .text("\(try await request.body.collect().count)") }
+                router.post("/refuse") { _, _ in throw HTTPError(.unauthorized, "No.") }
+            }
+        ) { server in
             let head = "HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 100000\r\n\r\n"
             let client = try await server.client()
             try await client.send("POST /read " + head)

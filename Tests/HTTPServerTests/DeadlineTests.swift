@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: ["", "GET /ping HTTP/1.1\r\nHost: a\r\nX: "])
     func `headers that drip in are cut off at their deadline`(_ request: String) async throws {
         let telemetry = Telemetry()
-        try await withServer({ $0.headerDeadline = .milliseconds(150) }, telemetry: telemetry, routes: { _ in }) { server in
+        try await withServer(configured { $0.headerDeadline = .milliseconds(150) }, telemetry: telemetry, routes: routing { _ in }) { server in
             try await drip(request, server)
             #expect(telemetry.counter(.httpLate).value >= 1)
         }
@@ -27,10 +27,12 @@ import Testing
 
     @Test(arguments: [1000, 10_000_000])
     func `a body that drips in is cut off at its deadline`(_ length: Int) async throws {
-        try await withServer({
-            $0.bodyDeadline = .milliseconds(150)
-            $0.bodyBytesMax = 20_000_000
-        }, routes: { $0.post("/read") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+        try await withServer(
+            configured {
+                $0.bodyDeadline = .milliseconds(150)
+                $0.bodyBytesMax = 20_000_000
+            }, routes: routing { $0.post("/read") { request, _ in .text("\(try await request.body.collect().count)") } }
+        ) { server in
             try await drip("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n", server)
             #expect(try await server.exchange("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").text == "1")
         }
@@ -38,14 +40,17 @@ import Testing
 
     @Test func `an idle connection is closed, one whose handler works is not`() async throws {
         let gate = Gate()
-        try await withServer({
-            $0.idleTimeout = .milliseconds(40)
-        }, routes: { router in
-            router.get("/wait") { _, _ in
-                await gate.pass()
-                return .text("waited")
+        try await withServer(
+            configured {
+                $0.idleTimeout = .milliseconds(40)
+            },
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await gate.pass()
+                    return .text("waited")
+                }
             }
-        }) { server in
+        ) { server in
             let working = try await RawClient(port: server.port)
             try await working.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             let idle = try await server.client()
@@ -59,14 +64,17 @@ import Testing
 
     @Test func `the body's clock stands while the handler does not read`() async throws {
         let gate = Gate()
-        try await withServer({
-            $0.bodyDeadline = .milliseconds(100)
-        }, routes: { router in
-            router.post("/later") { request, _ in
-                await gate.pass()
-                return .text("\(try await request.body.collect().count)")
+        try await withServer(
+            configured {
+                $0.bodyDeadline = .milliseconds(100)
+            },
+            routes: routing { router in
+                router.post("/later") { request, _ in
+                    await gate.pass()
+                    return .text("\(try await request.body.collect().count)")
+                }
             }
-        }) { server in
+        ) { server in
             // The kernel holds the whole body until the server reads it.
             let client = try await RawClient(port: server.port, sendBuffer: 400_000)
             try await client.send("POST /later HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n")

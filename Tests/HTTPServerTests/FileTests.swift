@@ -13,14 +13,16 @@ import Testing
         let large = folder.appendingPathComponent("large").path
         try Data("0123456789".utf8).write(to: URL(fileURLWithPath: file))
         try Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }).write(to: URL(fileURLWithPath: large))
-        try await withServer(routes: { router in
-            router.get("/file") { _, _ in .file(file, contentType: "text/plain", headers: ["ETag": "\"v1\"", "Last-Modified": "then"]) }
-            router.get("/untagged") { _, _ in .file(file, contentType: "text/plain") }
-            router.get("/large") { _, _ in .file(large, contentType: "application/octet-stream") }
-            router.get("/part") { _, _ in HTTPResponse(.ok, body: .file(HTTPFile(path: file, offset: 2, length: 5))) }
-            router.get("/missing") { _, _ in .file(file + "x", contentType: "text/plain") }
-            router.get("/folder") { _, _ in .file(folder.path, contentType: "text/plain") }
-        }, body)
+        try await withServer(
+            routes: routing { router in
+                router.get("/file") { _, _ in .file(file, contentType: "text/plain", headers: ["ETag": "\"v1\"", "Last-Modified": "then"]) }
+                router.get("/untagged") { _, _ in .file(file, contentType: "text/plain") }
+                router.get("/large") { _, _ in .file(large, contentType: "application/octet-stream") }
+                router.get("/comma") { _, _ in .file(file, contentType: "text/plain", headers: ["ETag": "\"a,b\""]) }
+                router.get("/part") { _, _ in HTTPResponse(.ok, body: .file(HTTPFile(path: file, offset: 2, length: 5))) }
+                router.get("/missing") { _, _ in .file(file + "x", contentType: "text/plain") }
+                router.get("/folder") { _, _ in .file(folder.path, contentType: "text/plain") }
+            }, body)
     }
 
     static let ranges: [(range: String, status: Int, body: String, contentRange: String?)] = [
@@ -61,6 +63,7 @@ import Testing
                 #expect(response.header("ETag") == "\"v1\"" && response.body.isEmpty == (status == 304), "\(headers)")
                 #expect(status != 304 || response.header("Content-Length") ?? "10" == "10", "a length that contradicts the 200")
             }
+            #expect(try await server.get("/comma", "If-None-Match: \"x\", \"a,b\"").status == 304)
             let tag = try #require(try await server.get("/untagged").header("ETag"))
             #expect(try await server.get("/untagged", "If-None-Match: \(tag)").status == 304)
         }

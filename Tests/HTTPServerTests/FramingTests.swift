@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: refused)
     func `ambiguous framing is refused and the connection closes`(_ request: String, _ status: Int) async throws {
-        try await withServer(routes: { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
             let client = try await server.client()
             // What follows must never be taken for a request.
             try await client.send(request + "GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `usual requests are not refused`() async throws {
-        try await withServer(routes: { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
             for (request, text) in [
                 ("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello", "5"),
                 ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "1"),

@@ -16,13 +16,15 @@ import Testing
 
     @Test func `a client that hangs up cancels the handler's task`() async throws {
         let cancelled = Gate()
-        try await withServer(routes: { router in
-            router.get("/wait") { _, _ in
-                await Self.waitForCancellation()
-                await cancelled.open()
-                throw CancellationError()
+        try await withServer(
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await Self.waitForCancellation()
+                    await cancelled.open()
+                    throw CancellationError()
+                }
             }
-        }) { server in
+        ) { server in
             let client = try await server.client()
             try await client.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             try await server.settle()
@@ -36,20 +38,23 @@ import Testing
     func `a client that hangs up in its body ends the reading`(_ isChunked: Bool) async throws {
         let ended = Gate()
         let error = Locked<(any Error)?>(nil)
-        try await withServer(routes: { router in
-            router.post("/read") { request, _ in
-                do {
-                    return .text("\(try await request.body.collect().count)")
-                } catch let caught {
-                    error.withLock { $0 = caught }
-                    await ended.open()
-                    throw caught
+        try await withServer(
+            routes: routing { router in
+                router.post("/read") { request, _ in
+                    do {
+                        return .text("\(try await request.body.collect().count)")
+                    } catch let caught {
+                        error.withLock { $0 = caught }
+                        await ended.open()
+                        throw caught
+                    }
                 }
             }
-        }) { server in
+        ) { server in
             let client = try await server.client()
             try await client.send(
-                "POST /read HTTP/1.1\r\nHost: a\r\n\(isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 300000")\r\n\r\n\(isChunked ? "A\r\n" : "")0123")
+                "POST /read HTTP/1.1\r\nHost: a\r\n\(isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 300000")\r\n\r\n\(isChunked ? "A\r\n" : "")0123"
+            )
             try await server.settle()
             client.hangUp()
             await ended.pass()
@@ -59,29 +64,31 @@ import Testing
 
     @Test func `a client that hangs up in a streamed response ends the writing`() async throws {
         let ended = Gate()
-        try await withServer(routes: { router in
-            router.get("/endless") { _, _ in
-                HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        do {
-                            while true { try await writer.write([UInt8](repeating: 65, count: 10_000)) }
-                        } catch {
+        try await withServer(
+            routes: routing { router in
+                router.get("/endless") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            do {
+                                while true { try await writer.write([UInt8](repeating: 65, count: 10_000)) }
+                            } catch {
+                                await ended.open()
+                                throw error
+                            }
+                        })
+                }
+                router.get("/silent") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write([65])
+                            await Self.waitForCancellation()
                             await ended.open()
-                            throw error
-                        }
-                    })
+                        })
+                }
             }
-            router.get("/silent") { _, _ in
-                HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        try await writer.write([65])
-                        await Self.waitForCancellation()
-                        await ended.open()
-                    })
-            }
-        }) { server in
+        ) { server in
             for path in ["/endless", "/silent"] {
                 let client = try await server.client()
                 try await client.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct LimitTests {
     @Test(arguments: [(31, 200), (33, 431), (60, 431), (300, 431)])
     func `headers pass below 32 KB and are 431 above`(_ kilobytes: Int, _ status: Int) async throws {
-        try await withServer(routes: { _ in }) { server in
+        try await withServer(routes: routing { _ in }) { server in
             let one = try await server.client()
             let filler = String(repeating: "x", count: kilobytes * 1024)
             // A server that has refused may close while the rest is still being sent.
@@ -22,11 +22,14 @@ import Testing
     }
 
     @Test func `a body beyond the limit of the server or of its route is 413, however it is framed`() async throws {
-        try await withServer({ $0.bodyBytesMax = 1000 }, routes: { router in
-            router.post("/small") { request, _ in .text("\(try await request.body.collect().count)") }
-            router.post("/large", bodyBytesMax: 1_000_000) { request, _ in .text("\(try await request.body.collect().count)") }
-            router.post("/strict") { request, _ in .text("\(try await request.body.collect(upTo: 10).count)") }
-        }) { server in
+        try await withServer(
+            configured { $0.bodyBytesMax = 1000 },
+            routes: routing { router in
+                router.post("/small") { request, _ in .text("\(try await request.body.collect().count)") }
+                router.post("/large", bodyBytesMax: 1_000_000) { request, _ in .text("\(try await request.body.collect().count)") }
+                router.post("/strict") { request, _ in .text("\(try await request.body.collect(upTo: 10).count)") }
+            }
+        ) { server in
             for (path, count, status) in [
                 ("/small", 1000, 200), ("/small", 1001, 413), ("/small", 900_000, 413), ("/large", 1_000_000, 200), ("/large", 1_000_001, 413),
                 ("/strict", 11, 413), ("/large", 100_000_000, 413),
@@ -46,7 +49,7 @@ import Testing
     }
 
     @Test func `a refused body that is short leaves the connection usable`() async throws {
-        try await withServer({ $0.bodyBytesMax = 1000 }, routes: { $0.post("/small") { _, _ in .text("no") } }) { server in
+        try await withServer(configured { $0.bodyBytesMax = 1000 }, routes: routing { $0.post("/small") { _, _ in .text("no") } }) { server in
             let client = try await server.client()
             try await client.send("POST /small HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n" + String(repeating: "x", count: 2000))
             #expect(try await client.response().status == 413)
@@ -57,12 +60,15 @@ import Testing
 
     @Test func `beyond the requests in flight the answer is 503 with Retry-After`() async throws {
         let gate = Gate()
-        try await withServer({ $0.requestsInFlightMax = 1 }, routes: { router in
-            router.get("/wait") { _, _ in
-                await gate.pass()
-                return .text("waited")
+        try await withServer(
+            configured { $0.requestsInFlightMax = 1 },
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await gate.pass()
+                    return .text("waited")
+                }
             }
-        }) { server in
+        ) { server in
             let waiting = try await server.client()
             try await waiting.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             try await server.settle()
@@ -75,7 +81,7 @@ import Testing
     }
 
     @Test func `connections beyond the limit wait until one is free`() async throws {
-        try await withServer({ $0.connectionsMax = 2 }, routes: { _ in }) { server in
+        try await withServer(configured { $0.connectionsMax = 2 }, routes: routing { _ in }) { server in
             try await server.settle()
             let second = try await server.client()
             try await second.send("GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -88,7 +94,7 @@ import Testing
     }
 
     @Test func `an address in use is refused`() async throws {
-        try await withServer(routes: { _ in }) { server in
+        try await withServer(routes: routing { _ in }) { server in
             var configuration = ServerConfiguration()
             configuration.port = server.port
             configuration.loopCount = 2
@@ -99,7 +105,7 @@ import Testing
     }
 
     @Test func `several loops share one port`() async throws {
-        try await withServer({ $0.loopCount = 3 }, routes: { _ in }) { server in
+        try await withServer(configured { $0.loopCount = 3 }, routes: routing { _ in }) { server in
             for _ in 0..<20 {
                 let response = try await server.get("/ping")
                 #expect(response.text == "pong")

@@ -22,13 +22,14 @@ enum RawClientError: Error {
 /// A client that says exactly the bytes it is told. Its calls block threads of their own, never those of Swift's pool.
 final class RawClient: Sendable {
     private let socket: Int32
+    private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
-    /// Connects to a port of this machine. Reading gives up after ten seconds, so that a fault is a failure and not a hang.
+    /// Connects to a port of this machine. Reading gives up after fifty seconds, so that a fault is a failure and not a hang.
     init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread {
             let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var limit = timeval(tv_sec: 10, tv_usec: 0)
+            var limit = timeval(tv_sec: 50, tv_usec: 0)
             setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
             if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
@@ -47,7 +48,7 @@ final class RawClient: Sendable {
         }
     }
 
-    deinit { close(socket) }
+    deinit { hangUp() }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
@@ -67,8 +68,14 @@ final class RawClient: Sendable {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
     }
 
-    /// Closes the whole connection; the object stays usable for nothing.
-    func hangUp() { shutdown(socket, Int32(SHUT_RDWR)) }
+    /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.
+    func hangUp() {
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        if wasOpen { close(socket) }
+    }
 
     /// The next response. `toHead` expects no body, whatever the headers say.
     func response(toHead: Bool = false) async throws -> RawResponse {

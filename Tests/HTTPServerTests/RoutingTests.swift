@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func `HEAD has the headers of GET and no body, and the connection goes on`() async throws {
-        try await withServer(routes: { _ in }) { server in
+        try await withServer(routes: routing { _ in }) { server in
             let client = try await server.client()
             for _ in 0..<2 {
                 try await client.send("HEAD /ping HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -5,14 +5,9 @@ import Telemetry
 
 /// A server on a free port, for the time of a body; afterwards it is shut down and nothing is left.
 func withServer(
-    _ configure: (inout ServerConfiguration) -> Void = { _ in }, telemetry: Telemetry = Telemetry(), routes: (inout Router) -> Void,
+    _ configuration: ServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), routes router: Router,
     _ body: (ServerUnderTest) async throws -> Void
 ) async throws {
-    var router = Router()
-    router.get("/ping") { _, _ in .text("pong") }
-    routes(&router)
-    var configuration = ServerConfiguration()
-    configure(&configuration)
     let server = HTTPServer(configuration, router: router, telemetry: telemetry)
     let (_, port) = try await server.start()
     do {
@@ -22,6 +17,24 @@ func withServer(
         throw error
     }
     await server.shutdown(grace: .zero)
+}
+
+/// A configuration whose deadlines only the tests of deadlines meet, however slow the machine is.
+func configured(_ change: (inout ServerConfiguration) -> Void) -> ServerConfiguration {
+    var configuration = ServerConfiguration()
+    configuration.headerDeadline = .seconds(600)
+    configuration.bodyDeadline = .seconds(600)
+    configuration.idleTimeout = .seconds(600)
+    change(&configuration)
+    return configuration
+}
+
+/// A router with these routes, and `/ping`.
+func routing(_ add: (inout Router) -> Void) -> Router {
+    var router = Router()
+    router.get("/ping") { _, _ in .text("pong") }
+    add(&router)
+    return router
 }
 
 struct ServerUnderTest: Sendable {

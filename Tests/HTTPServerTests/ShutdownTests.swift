@@ -5,12 +5,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
     @Test func `what is under way is finished, idle connections close, and nothing new is accepted`() async throws {
         let gate = Gate()
-        try await withServer({ $0.loopCount = 2 }, routes: { router in
-            router.get("/wait") { _, _ in
-                await gate.pass()
-                return .text("waited")
+        try await withServer(
+            configured { $0.loopCount = 2 },
+            routes: routing { router in
+                router.get("/wait") { _, _ in
+                    await gate.pass()
+                    return .text("waited")
+                }
             }
-        }) { server in
+        ) { server in
             let waiting = try await server.client()
             try await waiting.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
             let idle = try await server.client()
@@ -36,34 +39,36 @@ import Testing
     @Test func `after the grace the rest is cancelled and closed`() async throws {
         let stubborn = Gate()
         let cancelled = Gate()
-        try await withServer(routes: { router in
-            router.get("/cancellable") { _, _ in
-                let (stream, continuation) = AsyncStream<Never>.makeStream()
-                await withTaskCancellationHandler {
-                    for await _ in stream {}
-                } onCancel: {
-                    continuation.finish()
+        try await withServer(
+            routes: routing { router in
+                router.get("/cancellable") { _, _ in
+                    let (stream, continuation) = AsyncStream<Never>.makeStream()
+                    await withTaskCancellationHandler {
+                        for await _ in stream {}
+                    } onCancel: {
+                        continuation.finish()
+                    }
+                    await cancelled.open()
+                    return .text("too late")
                 }
-                await cancelled.open()
-                return .text("too late")
+                router.get("/stubborn") { _, _ in
+                    await stubborn.pass()
+                    return .text("too late")
+                }
+                router.post("/unread") { _, _ in
+                    await stubborn.pass()
+                    return .text("too late")
+                }
+                router.get("/stream") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write([65])
+                            await stubborn.pass()
+                        })
+                }
             }
-            router.get("/stubborn") { _, _ in
-                await stubborn.pass()
-                return .text("too late")
-            }
-            router.post("/unread") { _, _ in
-                await stubborn.pass()
-                return .text("too late")
-            }
-            router.get("/stream") { _, _ in
-                HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        try await writer.write([65])
-                        await stubborn.pass()
-                    })
-            }
-        }) { server in
+        ) { server in
             var clients: [RawClient] = []
             for request in [
                 "GET /cancellable HTTP/1.1\r\nHost: a\r\n\r\n", "GET /stubborn HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -80,6 +85,28 @@ import Testing
             // Tasks that outlive their loop still come to their end.
             await cancelled.pass()
             await stubborn.open()
+        }
+    }
+
+    @Test func `a handler may stop its own server`() async throws {
+        let stopped = Gate()
+        let server = Locked<HTTPServer?>(nil)
+        try await withServer(
+            routes: routing { router in
+                router.post("/stop") { _, _ in
+                    Task {
+                        await server.withLock { $0 }?.shutdown(grace: .seconds(30))
+                        await stopped.open()
+                    }
+                    return .text("stopping")
+                }
+            }
+        ) { running in
+            server.withLock { $0 = running.server }
+            let response = try await running.exchange("POST /stop HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(response.text == "stopping")
+            await stopped.pass()
+            server.withLock { $0 = nil }
         }
     }
 

@@ -10,16 +10,18 @@ import Testing
 
     @Test func `an upload goes no further than its handler reads`() async throws {
         let gate = Gate()
-        try await withServer(routes: { router in
-            router.put("/upload", bodyBytesMax: Self.total) { request, _ in
-                var count = 0
-                for try await piece in request.body {
-                    await gate.pass()
-                    count += piece.count
+        try await withServer(
+            routes: routing { router in
+                router.put("/upload", bodyBytesMax: Self.total) { request, _ in
+                    var count = 0
+                    for try await piece in request.body {
+                        await gate.pass()
+                        count += piece.count
+                    }
+                    return .text("\(count)")
                 }
-                return .text("\(count)")
             }
-        }) { server in
+        ) { server in
             let client = try await RawClient(port: server.port, sendBuffer: 65_536)
             try await client.send("PUT /upload HTTP/1.1\r\nHost: a\r\nContent-Length: \(Self.total)\r\n\r\n")
             let piece = [UInt8](repeating: 65, count: 65_536)
@@ -42,19 +44,21 @@ import Testing
 
     @Test func `a download is made no faster than its client reads`() async throws {
         let written = Locked(0)
-        try await withServer(routes: { router in
-            router.get("/download") { _, _ in
-                HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        let piece = [UInt8](repeating: 65, count: 65_536)
-                        for _ in 0..<Self.total / piece.count {
-                            try await writer.write(piece)
-                            written.withLock { $0 += piece.count }
-                        }
-                    })
+        try await withServer(
+            routes: routing { router in
+                router.get("/download") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            let piece = [UInt8](repeating: 65, count: 65_536)
+                            for _ in 0..<Self.total / piece.count {
+                                try await writer.write(piece)
+                                written.withLock { $0 += piece.count }
+                            }
+                        })
+                }
             }
-        }) { server in
+        ) { server in
             let client = try await RawClient(port: server.port, receiveBuffer: 65_536)
             try await client.send("GET /download HTTP/1.1\r\nHost: a\r\n\r\n")
             var before = -1
@@ -72,19 +76,21 @@ import Testing
     }
 
     @Test func `an echo streams both ways at once, and its pieces keep their order`() async throws {
-        try await withServer(routes: { router in
-            router.post("/echo") { request, _ in
-                let body = try await request.body.collect()
-                return HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        for start in stride(from: 0, to: body.count, by: 1000) {
-                            try await writer.write(Array(body[start..<min(start + 1000, body.count)]))
-                            await Task.yield()
-                        }
-                    })
+        try await withServer(
+            routes: routing { router in
+                router.post("/echo") { request, _ in
+                    let body = try await request.body.collect()
+                    return HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            for start in stride(from: 0, to: body.count, by: 1000) {
+                                try await writer.write(Array(body[start..<min(start + 1000, body.count)]))
+                                await Task.yield()
+                            }
+                        })
+                }
             }
-        }) { server in
+        ) { server in
             let client = try await server.client()
             let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 / 251) }
             for _ in 0..<3 {
@@ -95,16 +101,18 @@ import Testing
     }
 
     @Test func `a stream that fails is cut, so that the client sees it`() async throws {
-        try await withServer(routes: { router in
-            router.get("/cut") { _, _ in
-                HTTPResponse(
-                    .ok,
-                    body: .stream { writer in
-                        try await writer.write(Array("half".utf8))
-                        throw HTTPError(.internalServerError, "Broken.")
-                    })
+        try await withServer(
+            routes: routing { router in
+                router.get("/cut") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write(Array("half".utf8))
+                            throw HTTPError(.internalServerError, "Broken.")
+                        })
+                }
             }
-        }) { server in
+        ) { server in
             let client = try await server.client()
             try await client.send("GET /cut HTTP/1.1\r\nHost: a\r\n\r\n")
             let text = String(decoding: try await client.rest(), as: UTF8.self)
@@ -113,14 +121,77 @@ import Testing
         }
     }
 
-    @Test func `a handler may answer before the body has come, and leave the rest unread`() async throws {
-        try await withServer(routes: { router in
-            router.post("/early", bodyBytesMax: 100_000_000) { request, _ in
-                var iterator = request.body.makeAsyncIterator()
-                _ = try await iterator.next()
-                return .text("enough")
+    /// Tells when it is gone.
+    private final class Token: Sendable {
+        let gone: @Sendable () -> Void
+        init(gone: @escaping @Sendable () -> Void) { self.gone = gone }
+        deinit { gone() }
+        func use() {}
+    }
+
+    @Test func `nothing of a request outlives it`() async throws {
+        let gone = Locked(0)
+        try await withServer(
+            routes: routing { router in
+                router.post("/held") { request, _ in
+                    let token = Token { gone.withLock { $0 += 1 } }
+                    for try await _ in request.body {}
+                    return HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write([65])
+                            await Task.yield()
+                            try await writer.write([66])
+                            token.use()
+                        })
+                }
             }
-        }) { server in
+        ) { server in
+            for _ in 0..<3 {
+                let client = try await server.client()
+                try await client.send("POST /held HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "x", count: 100_000))
+                let response = try await client.response()
+                #expect(response.text == "AB")
+            }
+            while gone.withLock({ $0 }) < 3 { try await server.settle() }
+        }
+    }
+
+    @Test func `a handler that answers while its client waits to send more does not read the rest`() async throws {
+        let gate = Gate()
+        try await withServer(
+            routes: routing { router in
+                router.post("/full", bodyBytesMax: Self.total) { request, _ in
+                    var iterator = request.body.makeAsyncIterator()
+                    _ = try await iterator.next()
+                    await gate.pass()
+                    return .text("enough")
+                }
+            }
+        ) { server in
+            let client = try await RawClient(port: server.port, sendBuffer: 65_536)
+            try await client.send("POST /full HTTP/1.1\r\nHost: a\r\nContent-Length: \(Self.total)\r\n\r\n")
+            let piece = [UInt8](repeating: 65, count: 65_536)
+            var refusals = 0
+            while refusals < 20 {
+                refusals = client.sendNow(piece) == 0 ? refusals + 1 : 0
+                if refusals > 0 { try await server.settle() }
+            }
+            await gate.open()
+            #expect(try await client.response().text == "enough")
+        }
+    }
+
+    @Test func `a handler may answer before the body has come, and leave the rest unread`() async throws {
+        try await withServer(
+            routes: routing { router in
+                router.post("/early", bodyBytesMax: 100_000_000) { request, _ in
+                    var iterator = request.body.makeAsyncIterator()
+                    _ = try await iterator.next()
+                    return .text("enough")
+                }
+            }
+        ) { server in
             for length in [200_000, 90_000_000] {
                 let client = try await server.client()
                 try await client.send("POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n" + String(repeating: "x", count: 100_000))

@@ -61,7 +61,7 @@ struct TrapTests {
 
     @Test func `a forced try is found`() {
         #expect(Traps.forcedTries(SwiftText("let a = try! b()")).count == 1)
-        #expect(Traps.forcedTries(SwiftText("let a = try? b() // try!\nlet c = try !d()")).map(\.line) == [2])
+        #expect(Traps.forcedTries(SwiftText("let a = try? b() // try!\nlet c = try !d()")).isEmpty)
     }
 
     @Test(arguments: [

@@ -57,8 +57,13 @@ struct SwiftLexer {
         }
     }
 
+    /// Where the last token ended.
+    private var tokenEnd = 0
+
     private mutating func add(_ range: Range<Int>) {
-        tokens.append(SwiftText.Token(text: String(decoding: bytes[range], as: UTF8.self), line: line))
+        let text = String(decoding: bytes[range], as: UTF8.self)
+        tokens.append(SwiftText.Token(text: text, line: line, isAttached: range.lowerBound == tokenEnd))
+        tokenEnd = range.upperBound
     }
 
     private mutating func readWord() {

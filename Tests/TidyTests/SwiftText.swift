@@ -7,6 +7,8 @@ struct SwiftText: Sendable {
         /// A word (identifier, keyword or number, with its backticks if it has them) or a single sign.
         let text: String
         let line: Int
+        /// Nothing stands between it and the token before.
+        let isAttached: Bool
     }
 
     struct Comment: Equatable, Sendable {

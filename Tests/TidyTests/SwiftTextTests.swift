@@ -34,7 +34,7 @@ struct SwiftTextTests {
 
     @Test func `lines are counted through comments and literals`() {
         let text = SwiftText("/*\n\n*/ a\n\"\"\"\n\n\"\"\"\nb\n")
-        #expect(text.tokens == [.init(text: "a", line: 3), .init(text: "b", line: 7)])
+        #expect(text.tokens == [.init(text: "a", line: 3, isAttached: false), .init(text: "b", line: 7, isAttached: false)])
         #expect(text.lineCount == 7)
     }
 

@@ -15,7 +15,7 @@ enum Traps {
     }
 
     static func forcedTries(_ file: SwiftText) -> [Finding] {
-        file.tokens.indices.filter { file.reads(["try", "!"], at: $0) }.map {
+        file.tokens.indices.filter { file.reads(["try", "!"], at: $0) && file.tokens[$0 + 1].isAttached }.map {
             Finding(path: file.path, line: file.tokens[$0].line, message: "try! stops the process on an error: throw it")
         }
     }

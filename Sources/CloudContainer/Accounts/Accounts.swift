@@ -108,11 +108,12 @@ extension Cloud {
         }
     }
 
-    /// Lower case, one `@` with something on both sides, no blanks. Whether mail arrives there is not asked.
+    /// Lower case, one `@` with something on both sides, printable ASCII: beyond it two spellings of one address need not have the same bytes.
+    /// Whether mail arrives there is not asked.
     private static func normalized(_ email: String) throws(ServerError) -> String {
+        let isPlain = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         let address = email.lowercased()
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
-        let isPlain = address.utf8.allSatisfy { $0 > 0x20 && $0 != 0x7f }
         guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty, isPlain, address.utf8.count <= emailCharacters else {
             throw .badValue("email", "invalid e-mail address", remedy: "Give an address such as ada@example.com.")
         }

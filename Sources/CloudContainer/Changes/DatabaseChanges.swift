@@ -39,16 +39,18 @@ struct ZoneFeedPage: Sendable {
     private(set) var moreComing: Bool
 
     init(after token: ChangeToken.OfDatabase, of database: DatabaseRow, limit: Int, _ transaction: any ReadTransaction) throws {
-        let rows = try transaction.zoneFeed(in: database.id, after: token.position, limit: limit)
+        let found = try transaction.zoneFeed(in: database.id, after: token.position, limit: limit + 1)
+        let rows = found.prefix(limit)
         self.token = .caughtUp(with: database)
-        moreComing = false
-        if rows.count == limit, let last = rows.last, last.feedSeq <= database.lastSeq {
-            moreComing = true
+        moreComing = found.count > limit
+        if moreComing, let last = rows.last {
             self.token = token.moved(to: ZoneFeedPosition(last.feedSeq, name: last.name))
         }
-        let gone = Set(rows.filter { $0.state != .live }.map(\.name))
-        let again = gone.isEmpty ? [] : Set(try transaction.zones(in: database.id, named: Array(gone)).map(\.name))
-        zones = rows.filter { $0.state == .live || !again.contains($0.name) && $0.feedSeq > token.baseline }
+        let gone = Dictionary(rows.filter { $0.state != .live }.map { ($0.name, $0.feedSeq) }, uniquingKeysWith: max)
+        let again = gone.isEmpty ? [] : Set(try transaction.zones(in: database.id, named: Array(gone.keys)).map(\.name))
+        zones = rows.filter { zone in
+            zone.state == .live || !again.contains(zone.name) && gone[zone.name] == zone.feedSeq && zone.feedSeq > token.baseline
+        }
     }
 }
 

@@ -29,6 +29,8 @@ package enum Access: Hashable, Sendable, CaseIterable {
 /// the shared one holds what others share with an account. Custom zones and change feeds are not for the public database.
 package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by caller: Caller) -> Result<DatabaseKey, ServerError> {
     switch (target.scope, caller.identity, access) {
+    case (.registry, _, _):
+        return .failure(.authenticationRequired)
     case (.public, _, .zones), (.public, _, .changes):
         return .failure(.notInPublicDatabase)
     case (.shared, _, .zones):
@@ -39,8 +41,6 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
         return .success(DatabaseKey(container: target.container, environment: target.environment, scope: .public, owner: ""))
     case (let scope, .user(let name), _):
         return .success(DatabaseKey(container: target.container, environment: target.environment, scope: scope, owner: name))
-    case (.registry, _, _):
-        return .failure(.authenticationRequired)
     }
 }
 

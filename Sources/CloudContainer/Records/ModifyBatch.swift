@@ -37,6 +37,7 @@ struct ModifyBatch {
     ///
     /// CloudKit: a parent must exist or be saved in the same batch, in any order; a record that others name as their parent is not deleted
     /// unless they go with it. One refusal can cause the next (a child whose parent is refused), so it goes round until none does.
+    /// Deletions are asked first: where a batch deletes a parent and gives it a child, the child stays, in whatever order they stand.
     ///
     /// - Parameter parentsOutside: those of `deletedNames` that records outside the batch name as their parent.
     mutating func settleParents(parentsOutside: Set<String>) {
@@ -44,7 +45,8 @@ struct ModifyBatch {
         while moved {
             moved = false
             let parentsKept = Set(items.compactMap { parentAfter($0) })
-            for place in items.indices {
+            let deletions = items.indices.filter { items[$0].verdict == .delete }
+            for place in deletions + items.indices {
                 guard let fault = parentFault(of: items[place], parentsKept: parentsKept, parentsOutside: parentsOutside) else { continue }
                 items[place].verdict = .refuse(fault)
                 moved = true

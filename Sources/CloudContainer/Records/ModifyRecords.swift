@@ -17,9 +17,9 @@ extension Cloud {
         let modification = try RecordModification(
             request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             name: uuid)
-        let response = try await stored { try await self.store.write(modification.run) }
-        if modification.hasFeed { committed(database) }
-        return response
+        let outcome = try await stored { try await self.store.write(modification.run) }
+        if outcome.movedFeed { committed(database) }
+        return outcome.response
     }
 
     /// Turns what the store throws into what a client hears.
@@ -34,11 +34,17 @@ extension Cloud {
 
 /// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
 struct RecordModification: Sendable {
+    struct Outcome: Sendable {
+        var response: RecordsResponse
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+    }
+
     private let request: RecordsModifyRequest
     private let database: DatabaseID
     private let key: DatabaseKey
     private let caller: Caller
-    private let digest: [UInt8]
+    private let log: OperationLog?
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
     private let newZone: Int64
@@ -46,7 +52,7 @@ struct RecordModification: Sendable {
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
 
-    var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
+    private var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
 
     init(
         _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], now: Timestamp,
@@ -57,7 +63,7 @@ struct RecordModification: Sendable {
         self.database = database
         self.key = key
         self.caller = caller
-        self.digest = digest
+        log = OperationLog(request.extension, by: caller, digest: digest)
         self.now = now
         self.newZone = newZone
         var operations: [(name: String, operation: RecordOperation)] = []
@@ -69,7 +75,7 @@ struct RecordModification: Sendable {
             switch item {
             case .success(let readable):
                 operation = readable
-                faults[place] = RequestShape.fault(of: operation, in: request.zoneID)
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
                 faults[place] = fault.error
@@ -83,11 +89,10 @@ struct RecordModification: Sendable {
         self.faults = faults
     }
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<RecordsResponse> {
-        let advance = try transaction.advance(
-            zoneNamed: request.zoneID.zoneName, in: database, operation: request.extension.operationID)
+    func run(_ transaction: any WriteTransaction) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id)
         if let operation = advance.operation {
-            return .rollback(try replay(operation, in: advance.zone, transaction))
+            return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
         }
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
@@ -96,7 +101,7 @@ struct RecordModification: Sendable {
             in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller))
         batch.settleParents(parentsOutside: try parentsOutside(batch, in: ground.zone, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
-            return .rollback(response(to: batch, records: [:]))
+            return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
         }
         return try write(batch, over: stored, on: ground, transaction)
     }
@@ -115,8 +120,8 @@ struct RecordModification: Sendable {
         if let zone = advance.zone { return Ground(zone: zone, newDatabase: nil, isNewZone: false) }
         guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
         let first = ZoneRow(
-            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName, incarnation: 1,
-            lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
+            incarnation: advance.database?.incarnation ?? 1, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0) : nil
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
@@ -157,7 +162,7 @@ struct RecordModification: Sendable {
 
     private func write(
         _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, _ transaction: any WriteTransaction
-    ) throws -> Ending<RecordsResponse> {
+    ) throws -> Ending<Outcome> {
         let rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed)
@@ -169,15 +174,15 @@ struct RecordModification: Sendable {
             case .nothing, .refuse: break
             }
         }
-        let records = Dictionary(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { first, _ in first })
-        guard !changes.isEmpty else { return .rollback(response(to: batch, records: records)) }
+        guard !changes.isEmpty else { return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false)) }
+        let records = stored.merging(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { _, after in after })
         changes.append(contentsOf: batch.touchedParents.map(rows.put(touching:)))
         var plan = WritePlan()
         plan.records = changes.map(\.put)
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         try transaction.apply(plan)
-        return .commit(response(to: batch, records: records))
+        return .commit(Outcome(response: response(to: batch, over: records), movedFeed: hasFeed))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
@@ -192,14 +197,13 @@ struct RecordModification: Sendable {
     private static let commitsPerTrim: Int64 = 1024
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
-        guard let id = request.extension.operationID else { return }
+        guard let log else { return }
         let failures = batch.items.enumerated().compactMap { place, item -> OperationResult.Failure? in
             guard case .refuse(let error) = item.verdict else { return nil }
             return OperationResult.Failure(place: place, error: error)
         }
         let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
-        plan.operations.append(
-            OperationRow(database: database, id: id, digest: digest, result: result.bytes, expires: now + Limits.operationSeconds))
+        plan.operations.append(log.row(result, in: database, at: now))
         if number.seq % Self.commitsPerTrim == 0 {
             plan.tasks.append(TaskRow(key: TaskKey(database, .trimOperations, ""), payload: [], due: now))
         }
@@ -207,7 +211,8 @@ struct RecordModification: Sendable {
 
     // MARK: Answering
 
-    private func response(to batch: ModifyBatch, records: [String: StoredRecord]) -> RecordsResponse {
+    /// - Parameter records: as they are after the batch.
+    private func response(to batch: ModifyBatch, over records: [String: StoredRecord]) -> RecordsResponse {
         RecordsResponse(
             records: batch.items.map { item in
                 switch item.verdict {
@@ -231,14 +236,13 @@ struct RecordModification: Sendable {
     ///
     /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
     private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> RecordsResponse {
-        guard operation.digest == digest else { throw ServerError.operationReused }
+        let result = try OperationResult(operation, of: log)
         guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
-        let result = try OperationResult(operation.result)
         var names = operations.map(\.name)
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
         try add(names, from: zone, to: &stored, transaction)
-        let failures = Dictionary(result.failures.map { ($0.place, $0.error) }, uniquingKeysWith: { first, _ in first })
+        let failures = result.errors
         return RecordsResponse(
             records: names.enumerated().map { place, name in
                 let live = stored[name].flatMap { $0.isLive ? $0.record : nil }

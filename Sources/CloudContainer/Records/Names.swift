@@ -14,14 +14,27 @@ package enum Names {
 
     /// CloudKit: starts with a letter, then letters, digits and underscores.
     static func recordTypeFault(_ type: String) -> ServerError? {
-        guard type.utf8.count <= Limits.nameCharacters, let first = type.utf8.first, isLetter(first),
-            type.utf8.allSatisfy({ isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") })
-        else {
+        guard isIdentifier(type) else {
             return .badValue(
                 "recordType", "invalid record type",
                 remedy: "Types begin with a letter and go on with letters, digits and underscores, \(Limits.nameCharacters) at most.")
         }
         return nil
+    }
+
+    /// CloudKit: an ASCII letter, then letters, digits and underscores; a leading underscore is CloudKit's own.
+    static func fieldNameFault(_ name: String) -> ServerError? {
+        guard isIdentifier(name) else {
+            return .badValue(
+                name, "invalid field name",
+                remedy: "Fields begin with a letter and go on with letters, digits and underscores, \(Limits.nameCharacters) at most.")
+        }
+        return nil
+    }
+
+    private static func isIdentifier(_ name: String) -> Bool {
+        guard name.utf8.count <= Limits.nameCharacters, let first = name.utf8.first, isLetter(first) else { return false }
+        return name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
     }
 
     /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".

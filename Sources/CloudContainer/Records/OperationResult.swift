@@ -74,6 +74,7 @@ struct OperationResult: Hashable, Sendable {
                     field: field.isEmpty ? nil : field, remedy: remedy.isEmpty ? nil : remedy)
                 failures.append(Failure(place: place, error: error))
             }
+            guard reader.isAtEnd else { throw MalformedBytes() }
         } catch {
             throw StoreError(.corrupt, "A logged operation is malformed")
         }

@@ -61,7 +61,7 @@ enum RecordBody {
         }
     }
 
-    private static func checksum(
+    static func checksum(
         of body: ArraySlice<UInt8>, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
         var columns = ByteWriter()
@@ -93,29 +93,52 @@ enum RecordBody {
 
 extension RecordBody {
     private static func write(_ value: FieldValue, to writer: inout ByteWriter) {
+        writer.byte(code(of: value))
         switch value {
-        case .string(let value): writer.byte(1); writer.string(value)
-        case .int64(let value): writer.byte(2); writer.signed(value)
-        case .double(let value): writer.byte(3); writer.double(value)
-        case .timestamp(let value): writer.byte(4); writer.double(value.secondsSince2001)
-        case .bytes(let value): writer.byte(5); writer.block(value)
-        case .location(let value): writer.byte(6); write(value, to: &writer)
-        case .reference(let value): writer.byte(7); write(value, to: &writer)
-        case .asset(let value): writer.byte(8); write(value, to: &writer)
-        case .stringList(let values): writeList(17, values, to: &writer) { $1.string($0) }
-        case .int64List(let values): writeList(18, values, to: &writer) { $1.signed($0) }
-        case .doubleList(let values): writeList(19, values, to: &writer) { $1.double($0) }
-        case .timestampList(let values): writeList(20, values, to: &writer) { $1.double($0.secondsSince2001) }
-        case .bytesList(let values): writeList(21, values, to: &writer) { $1.block($0) }
-        case .locationList(let values): writeList(22, values, to: &writer) { write($0, to: &$1) }
-        case .referenceList(let values): writeList(23, values, to: &writer) { write($0, to: &$1) }
-        case .assetList(let values): writeList(24, values, to: &writer) { write($0, to: &$1) }
-        case .emptyList: writer.byte(25)
+        case .string(let value): writer.string(value)
+        case .int64(let value): writer.signed(value)
+        case .double(let value): writer.double(value)
+        case .timestamp(let value): writer.double(value.secondsSince2001)
+        case .bytes(let value): writer.block(value)
+        case .location(let value): write(value, to: &writer)
+        case .reference(let value): write(value, to: &writer)
+        case .asset(let value): write(value, to: &writer)
+        case .stringList(let values): write(values, to: &writer) { $1.string($0) }
+        case .int64List(let values): write(values, to: &writer) { $1.signed($0) }
+        case .doubleList(let values): write(values, to: &writer) { $1.double($0) }
+        case .timestampList(let values): write(values, to: &writer) { $1.double($0.secondsSince2001) }
+        case .bytesList(let values): write(values, to: &writer) { $1.block($0) }
+        case .locationList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .referenceList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .assetList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .emptyList: break
         case .sealed(let value):
-            writer.byte(32)
             writer.string(value.type.rawValue)
             writer.string(value.keyID)
             writer.block(value.bytes)
+        }
+    }
+
+    private static func code(of value: FieldValue) -> UInt8 {
+        switch value {
+        case .string: 1
+        case .int64: 2
+        case .double: 3
+        case .timestamp: 4
+        case .bytes: 5
+        case .location: 6
+        case .reference: 7
+        case .asset: 8
+        case .stringList: 17
+        case .int64List: 18
+        case .doubleList: 19
+        case .timestampList: 20
+        case .bytesList: 21
+        case .locationList: 22
+        case .referenceList: 23
+        case .assetList: 24
+        case .emptyList: 25
+        case .sealed: 32
         }
     }
 
@@ -145,10 +168,9 @@ extension RecordBody {
         }
     }
 
-    private static func writeList<Element>(
-        _ code: UInt8, _ values: [Element], to writer: inout ByteWriter, _ write: (Element, inout ByteWriter) -> Void
+    private static func write<Element>(
+        _ values: [Element], to writer: inout ByteWriter, _ write: (Element, inout ByteWriter) -> Void
     ) {
-        writer.byte(code)
         writer.number(UInt64(values.count))
         for value in values { write(value, &writer) }
     }

@@ -10,10 +10,6 @@ struct RecordPlan {
     /// The default zone and the public database have no feed, and do not pay for one.
     var hasFeed: Bool
 
-    /// The least time between two states of a record, in seconds: `modificationDate` rises strictly, whatever the clock does.
-    /// It is the web's resolution, so that the rise shows there too.
-    private static let leastStep = 0.001
-
     /// A row to put, and the record that it is.
     struct Change {
         var put: RecordPut
@@ -40,10 +36,11 @@ struct RecordPlan {
         put(record.content, name: record.row.name, type: record.row.type, isTombstone: false, parent: record.row.parent, over: record)
     }
 
+    /// `modificationDate` rises strictly, whatever the clock does. It rises in whole milliseconds, so that the web sees it too.
     private func rising(after record: StoredRecord?) -> Record.Stamp {
-        guard let last = record?.content.modified.timestamp, stamp.timestamp < last + Self.leastStep else { return stamp }
+        guard let last = record?.content.modified.timestamp.millisecondsSince1970, stamp.timestamp.millisecondsSince1970 <= last else { return stamp }
         var later = stamp
-        later.timestamp = last + Self.leastStep
+        later.timestamp = Timestamp(millisecondsSince1970: last + 1)
         return later
     }
 

@@ -69,7 +69,7 @@ extension RecordVerdict {
             self = .refuse(.missing("recordType"))
             return
         }
-        if let fault = Self.faultOfType(type, live, setting) {
+        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
             self = .refuse(fault)
             return
         }
@@ -107,6 +107,14 @@ extension RecordVerdict {
         if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
         if let fault = Names.recordTypeFault(type) { return fault }
         return setting.environment == .production ? .noTypeInProduction(type) : nil
+    }
+
+    private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {
+        for field in change.set.entries {
+            if let fault = Names.fieldNameFault(field.name) { return fault }
+            if setting.scope == .public, case .sealed = field.value { return .noEncryptionInPublic(field.name) }
+        }
+        return change.cleared.lazy.compactMap(Names.fieldNameFault).first
     }
 
     private static func next(_ operation: RecordOperation, type: String, live: StoredRecord?, tombstone: StoredRecord?) -> Save {

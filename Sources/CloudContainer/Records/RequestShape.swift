@@ -28,23 +28,27 @@ enum RequestShape {
         return nil
     }
 
-    static func fault(of operation: RecordOperation, in zoneID: ZoneID) -> ServerError? {
+    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
         if let name = operation.change.recordName {
             if let fault = Names.recordNameFault(name, field: "recordName") { return fault }
         } else if operation.type.isDelete || operation.type == .update || operation.type == .replace {
             return .missing("recordName")
         }
         if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
-        return fault(ofReferencesIn: operation.change, in: zoneID)
+        return fault(ofReferencesIn: operation.change, in: zoneID, of: database)
     }
 
     /// CloudKit: a reference stays inside its zone, and a parent's action is none.
-    private static func fault(ofReferencesIn change: RecordChange, in zoneID: ZoneID) -> ServerError? {
+    private static func fault(ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
+        func fault(ofZone target: ZoneID?, field: String) -> ServerError? {
+            guard let target, target.zoneName != zoneID.zoneName || ownerVerdict(target, in: database) != nil else { return nil }
+            return .badValue(field, "references across zones are not allowed", remedy: "Refer to records of the same zone.")
+        }
         if case .set(let parent) = change.parent {
             if parent.action != .none {
                 return .badValue("parent", "parent reference must have action NONE", remedy: "Make the parent reference with action NONE.")
             }
-            if let fault = Names.recordNameFault(parent.recordName, field: "parent") ?? fault(ofZone: parent.zoneID, in: zoneID, field: "parent") { return fault }
+            if let fault = Names.recordNameFault(parent.recordName, field: "parent") ?? fault(ofZone: parent.zoneID, field: "parent") { return fault }
         }
         for field in change.set.entries {
             let references: [Reference]
@@ -55,15 +59,10 @@ enum RequestShape {
             default: continue
             }
             for reference in references {
-                if let fault = fault(ofZone: reference.zoneID, in: zoneID, field: field.name) { return fault }
+                if let fault = fault(ofZone: reference.zoneID, field: field.name) { return fault }
                 if reference.action != .none { return .notSupported(field.name, "a reference with action \(reference.action.rawValue)") }
             }
         }
         return nil
-    }
-
-    private static func fault(ofZone target: ZoneID?, in zoneID: ZoneID, field: String) -> ServerError? {
-        guard let target, target.zoneName != zoneID.zoneName else { return nil }
-        return .badValue(field, "references across zones are not allowed", remedy: "Refer to records of the same zone.")
     }
 }

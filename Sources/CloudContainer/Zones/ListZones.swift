@@ -38,7 +38,7 @@ extension Cloud {
     }
 
     /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.
-    private func defaultZone(in key: DatabaseKey) -> Zone {
+    func defaultZone(in key: DatabaseKey) -> Zone {
         Zone(
             zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: key.scope == .public ? nil : key.owner), syncToken: nil,
             atomic: false)

@@ -5,6 +5,8 @@ enum ZoneVerdict: Hashable, Sendable {
     case create
     /// It is there, and is answered as it is.
     case keep(ZoneRow)
+    /// It is there whether or not it has a row.
+    case keepDefault
     case delete(ZoneRow)
     case refuse(ServerError)
 
@@ -15,6 +17,7 @@ enum ZoneVerdict: Hashable, Sendable {
             return
         }
         switch (operation.type, existing) {
+        case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
         case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
         case (.delete, let zone?): self = .delete(zone)
         case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
@@ -27,24 +30,28 @@ enum ZoneVerdict: Hashable, Sendable {
 
 extension Cloud {
     /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
+    /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
     package func modifyZones(
-        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller
+        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil
     ) async throws -> ZonesResponse {
         let key = try databaseVerdict(target, for: .zones, by: caller).get()
         if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
         let names = request.operations.map(\.zoneID.zoneName)
         guard Set(names).count == names.count else { throw ServerError.repeatedItem(field: "operations") }
+        if let fault = RequestShape.fault(of: request.extension) { throw fault }
         let database = try await databaseID(key)
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, now: clock(),
-            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) })
-        let outcomes = try await stored { try await self.store.write(change.run) }
-        committed(database)
+            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0) })
+        let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
+        if movedFeed { committed(database) }
         return ZonesResponse(
             zones: try outcomes.map { outcome in
                 switch outcome {
                 case .live(let row): .zone(try shown(row, in: key))
-                case .deleted(let row): .deleted(ZoneID(zoneName: row.name, ownerRecordName: key.owner))
+                case .defaultZone: .zone(defaultZone(in: key))
+                case .deleted(let name): .deleted(ZoneID(zoneName: name, ownerRecordName: key.owner))
                 case .refused(let zoneID, let error): .failure(zoneID, error)
                 }
             })
@@ -55,7 +62,8 @@ extension Cloud {
 struct ZoneModification: Sendable {
     enum Outcome: Sendable {
         case live(ZoneRow)
-        case deleted(ZoneRow)
+        case defaultZone
+        case deleted(String)
         case refused(ZoneID, ServerError)
     }
 
@@ -65,13 +73,17 @@ struct ZoneModification: Sendable {
     var now: Timestamp
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
+    var log: OperationLog?
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<[Outcome]> {
-        let row = try transaction.databases([database]).first
+    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
+        // No zone has an empty name: this takes no change number.
+        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id)
+        let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
         let found = Dictionary(
             try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        if let operation = advance.operation { return .rollback((try replay(operation, over: found), false)) }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
         for (place, operation) in operations.enumerated() {
@@ -80,8 +92,8 @@ struct ZoneModification: Sendable {
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
                 outcomes.append(.live(zone))
-            case .create where operation.zoneID.isDefault:
-                outcomes.append(.live(zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)))
+            case .keepDefault:
+                outcomes.append(.defaultZone)
             case .create:
                 let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)
                 plan.zones.append(zone)
@@ -89,13 +101,34 @@ struct ZoneModification: Sendable {
                 outcomes.append(.live(zone))
             case .delete(let zone):
                 add(deletionOf: zone, to: &plan)
-                outcomes.append(.deleted(zone))
+                outcomes.append(.deleted(zone.name))
             }
         }
-        guard !plan.isEmpty else { return .rollback(outcomes) }
+        guard !plan.isEmpty else { return .rollback((outcomes, false)) }
+        if let log { plan.operations.append(log.row(result(outcomes), in: database, at: now)) }
         if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
         try transaction.apply(plan)
-        return .commit(outcomes)
+        return .commit((outcomes, true))
+    }
+
+    private func result(_ outcomes: [Outcome]) -> OperationResult {
+        let failures = outcomes.enumerated().compactMap { place, outcome -> OperationResult.Failure? in
+            guard case .refused(_, let error) = outcome else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        return OperationResult(number: .zero, madeNames: [], failures: failures)
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the zones as they are now.
+    private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
+        let failures = try OperationResult(operation, of: log).errors
+        return operations.enumerated().map { place, operation in
+            let zoneID = operation.zoneID
+            if let error = failures[place] { return .refused(zoneID, error) }
+            if zoneID.isDefault { return .defaultZone }
+            if operation.type == .delete { return .deleted(zoneID.zoneName) }
+            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID))
+        }
     }
 
     /// A zone starts above every change number that its database has used, so that no change tag ever comes back.

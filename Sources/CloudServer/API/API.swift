@@ -11,6 +11,7 @@ struct API: Sendable {
     let cloud: Cloud
     let authenticator: Authenticator
     let hub: ChangeHub
+    let errors: ErrorAnswer
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
@@ -55,8 +56,12 @@ struct API: Sendable {
             var response: HTTPResponse
             do {
                 response = try await endpoint(call)
+            } catch let error as CancellationError {
+                // The client went away: nobody reads an answer, and nothing failed.
+                throw error
             } catch {
-                response = ErrorAnswer.response(to: error, request)
+                // Not thrown on, because the token goes back with an error too.
+                response = errors.response(to: error, request)
             }
             if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
             return response
@@ -93,10 +98,15 @@ extension API {
     ) async throws -> HTTPResponse {
         let request = try Request(json: body)
         let form = form(request)
+        return try await detailed(form.details) { .json(try await ask(request).json(form)) }
+    }
+
+    /// Runs what answers a request; its errors know whether the client wants our details.
+    func detailed(_ wantsDetails: Bool, _ answer: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         do {
-            return .json(try await ask(request).json(form))
+            return try await answer()
         } catch {
-            throw DetailedError(error: error, wantsDetails: form.details)
+            throw DetailedError(error: error, wantsDetails: wantsDetails)
         }
     }
 }

@@ -5,12 +5,14 @@ import HTTPServer
 extension API {
     /// `POST changes/zone`
     func changesZone(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: ChangesZoneRequest.self) { request in
-            // CloudKit: every zone may say it for itself; the answer is one document, so one that asks decides for all.
-            AnswerForm(
-                details: request.extension.wantsDetails, numbersAsStrings: request.zones.contains { $0.numbersAsStrings })
-        } ask: { request in
-            try await cloud.zoneChanges(request, in: call.target, by: call.caller)
+        let request = try ChangesZoneRequest(json: try await call.body())
+        let details = request.extension.wantsDetails
+        return try await detailed(details) {
+            let answer = try await cloud.zoneChanges(request, in: call.target, by: call.caller)
+            var writer = JSONWriter()
+            // Every zone says for itself how it wants its numbers; results stand in the order of the request.
+            answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
+            return .json(writer.finish())
         }
     }
 }

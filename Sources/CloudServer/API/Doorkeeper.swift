@@ -13,31 +13,27 @@ struct Doorkeeper: Sendable {
 
     /// Puts itself in front of all routes.
     func guardRoutes(of router: inout Router) {
+        let errors = ErrorAnswer(logger: logger)
         router.use { request, next in
             let start = ContinuousClock.now
-            var response = isAnswered(request) ? await next(request) : ErrorAnswer.response(to: ServerError.unknownHost, request)
+            var response = isAnswered(request) ? await next(request) : errors.response(to: ServerError.unknownHost, request)
             addHeaders(to: &response, request)
             log(request, response, took: ContinuousClock.now - start)
             return response
         }
-        router.onError = { error, request in
-            if !(error is ServerError || error is HTTPError || error is DetailedError) {
-                logger.log(.error, "A request failed", [.requestID: .string(request.id), .error: .string(String(reflecting: error))])
-            }
-            return ErrorAnswer.response(to: error, request)
-        }
+        router.onError = { error, request in errors.response(to: error, request) }
         router.onOptions = { request, methods in preflight(request, methods) }
     }
 
     /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name.
     private func isAnswered(_ request: HTTPRequest) -> Bool {
         guard let host = request.header("Host") else { return true }
-        var name = host[...]
-        if name.hasPrefix("["), let end = name.firstIndex(of: "]") {
-            name = name[...end]
-        } else if let colon = name.lastIndex(of: ":") {
-            name = name[..<colon]
-        }
+        // What follows the name can only be a port; anything else is part of a name that is not ours.
+        let end = host.hasPrefix("[") ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.lastIndex(of: ":")
+        let name = host[..<(end ?? host.endIndex)]
+        let port = host[name.endIndex...]
+        guard port.isEmpty || (port.first == ":" && port.dropFirst().utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return false }
         return hosts.contains(name.lowercased())
     }
 
@@ -54,7 +50,8 @@ struct Doorkeeper: Sendable {
     }
 
     private func preflight(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
-        let allowed = (methods.map(\.rawValue) + ["OPTIONS"]).sorted().joined(separator: ", ")
+        let head: [HTTPMethod] = methods.contains(.get) ? [.head] : []
+        let allowed = Set(methods + head + [.options]).map(\.rawValue).sorted().joined(separator: ", ")
         var response = HTTPResponse(.ok, headers: ["Allow": allowed])
         response.headers["Access-Control-Allow-Methods"] = allowed
         response.headers["Access-Control-Allow-Headers"] =

@@ -1,37 +1,58 @@
 import CloudContainer
 import CloudWire
 import HTTPServer
+import Telemetry
 
-/// Errors as CloudKit's error dictionary, whatever threw them.
-enum ErrorAnswer {
-    static func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
+/// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
+struct ErrorAnswer: Sendable {
+    let logger: Logger
+
+    func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
         if let detailed = error as? DetailedError {
-            return response(serverError(detailed.error, request), request, details: detailed.wantsDetails)
+            return response(detailed.error, request, details: detailed.wantsDetails)
         }
         // The framework asks for details in its body; where that was not read, its credential tells.
-        return response(serverError(error, request), request, details: Authenticator.bearer(request) != nil, status: (error as? HTTPError))
+        return response(error, request, details: Authenticator.bearer(request) != nil)
     }
 
     /// The error dictionary with its status, and `Retry-After` where there is one.
-    private static func response(
-        _ error: ServerError, _ request: HTTPRequest, details: Bool, status http: HTTPError? = nil
-    ) -> HTTPResponse {
+    private func response(_ cause: any Error, _ request: HTTPRequest, details: Bool) -> HTTPResponse {
+        let error = Self.serverError(cause, request)
+        log(cause, as: error, request)
+        let http = cause as? HTTPError
         let answer = ErrorResponse(uuid: request.id, error: error)
-        let status = http?.status ?? HTTPStatus(rawValue: error.code.status)
-        var response = HTTPResponse.json(answer.json(AnswerForm(details: details)), status: status)
+        var response = HTTPResponse.json(
+            answer.json(AnswerForm(details: details)), status: http?.status ?? HTTPStatus(rawValue: error.code.status))
         for (name, value) in http?.headers ?? [:] { response.headers.add(name, value) }
         if let seconds = error.retryAfter, response.headers["Retry-After"] == nil { response.headers["Retry-After"] = String(seconds) }
         return response
     }
 
     /// What a client hears of an error. What it need not know is `internalError`, and stands in the log.
-    static func serverError(_ error: any Error, _ request: HTTPRequest) -> ServerError {
+    private static func serverError(_ error: any Error, _ request: HTTPRequest) -> ServerError {
         switch error {
         case let error as ServerError: error
         case let error as StoreError: ServerError(error)
         case let error as HTTPError: ServerError(error, request)
         default: .internalError
         }
+    }
+
+    /// A line for every error that is the server's own: it fails, or it cannot now.
+    private func log(_ cause: any Error, as error: ServerError, _ request: HTTPRequest) {
+        guard error.code == .internalError || error.code == .tryAgainLater else { return }
+        let text: String
+        switch cause {
+        case let cause as StoreError:
+            let values = cause.values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            text = ([cause.text] + values).joined(separator: ", ")
+        case let cause as ServerError: text = cause.reason
+        case let cause as HTTPError: text = cause.reason
+        default: text = String(reflecting: cause)
+        }
+        logger.log(
+            error.code == .internalError ? .error : .warning, "A request failed",
+            [.requestID: .string(request.id), .code: .string(error.code.rawValue), .error: .string(text)])
     }
 }
 

@@ -1,5 +1,6 @@
 import CloudContainer
 import CloudWire
+import Crypto
 import HTTPServer
 
 /// Finds out who sends a request.
@@ -17,11 +18,13 @@ final class Authenticator: Sendable {
     private struct Device: Sendable {
         var environment: DatabaseKey.Environment
         var userRecordNames: [String: String] = [:]
+        var deviceID: String
 
         /// nil for an entry whose environment this version does not know.
         init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
             self.environment = environment
+            deviceID = Authenticator.deviceID(entry.id)
             for container in entry.containers {
                 userRecordNames[container] = try await cloud.userRecordName(
                     of: entry.account, container: container, environment: environment)
@@ -51,7 +54,7 @@ final class Authenticator: Sendable {
         guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world)) }
         let (token, session) = try await session(text, apiToken: apiToken)
         return Identity(
-            caller: Caller(.user(session.userRecordName), deviceID: session.id), webAuthToken: try renewed(token, text, apiToken))
+            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken))
     }
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
@@ -109,6 +112,12 @@ final class Authenticator: Sendable {
         devices.forget(token.id)
     }
 
+    /// The device that records show as their author's: steady for a session or an account token, and not its ID, because the whole world reads
+    /// the records of a public database.
+    private static func deviceID(_ credential: String) -> String {
+        Hex.encode(SHA256.digest(Array("device \(credential)".utf8)))
+    }
+
     static func bearer(_ request: HTTPRequest) -> String? {
         guard let value = request.header("Authorization"), value.lowercased().hasPrefix("bearer ") else { return nil }
         return String(value.dropFirst("bearer ".count))
@@ -123,7 +132,7 @@ final class Authenticator: Sendable {
         guard let device, device.environment == environment, let user = device.userRecordNames[container] else {
             throw ServerError.authenticationFailed
         }
-        return Caller(.user(user), client: .framework, deviceID: token.id)
+        return Caller(.user(user), client: .framework, deviceID: device.deviceID)
     }
 }
 

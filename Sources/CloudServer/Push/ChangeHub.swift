@@ -32,7 +32,7 @@ final class ChangeHub: Sendable {
             state.isClosed = true
             return state.watches.values.flatMap { Array($0.values) }
         }
-        for watch in woken { watch.fire() }
+        for watch in woken { watch.expire() }
     }
 
     /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.

@@ -29,7 +29,7 @@ extension Migration {
                 CREATE TABLE records (
                     db_id INTEGER NOT NULL, zone_id INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
                     incarnation INTEGER NOT NULL, seq INTEGER NOT NULL, is_tombstone INTEGER NOT NULL, parent TEXT, body BLOB NOT NULL,
-                    PRIMARY KEY (db_id, zone_id, name)) STRICT, WITHOUT ROWID
+                    PRIMARY KEY (db_id, zone_id, name)) STRICT
                 """),
             Statement(
                 """
@@ -51,7 +51,7 @@ extension Migration {
                 """
                 CREATE TABLE operations (
                     db_id INTEGER NOT NULL, operation_id TEXT NOT NULL, expires REAL NOT NULL, digest BLOB NOT NULL, result BLOB NOT NULL,
-                    PRIMARY KEY (db_id, operation_id)) STRICT, WITHOUT ROWID
+                    PRIMARY KEY (db_id, operation_id)) STRICT
                 """),
             Statement("CREATE INDEX operations_by_expiry ON operations (expires, db_id, operation_id)"),
 

@@ -19,12 +19,12 @@ enum SQLiteLimits {
     static let busyTimeoutMilliseconds: Int32 = 10_000
 
     /// Page caches, filled as they are used. The kernel's cache stands behind them.
-    static let writerCacheKibibytes = 4096
+    static let writerCacheKibibytes = 8192
     static let readerCacheKibibytes = 2048
     static let checkpointerCacheKibibytes = 64
 
     /// Pages of the log not yet in the file at which a checkpoint starts beside the writer: 4 MiB, as SQLite's own default (1000 pages).
-    static let pagesBeforeCheckpoint: Int32 = 1000
+    static let pagesBeforeCheckpoint: Int32 = 4000
 
     /// Pages at which the writer itself makes the log begin anew, waiting for readers: 64 MiB. The log cannot grow much beyond.
     static let pagesInLog: Int32 = 16_384

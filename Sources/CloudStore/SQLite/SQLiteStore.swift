@@ -34,6 +34,9 @@ package final class SQLiteStore: Store {
 
     package var statistics: SQLiteStatistics { engine.statistics }
 
+    /// How many writes may wait; beyond, a write is refused with `.unavailable`.
+    package static var waitingWritesMaximum: Int { SQLiteLimits.waitingWrites }
+
     /// Writes that were accepted and not begun.
     package var waitingWrites: Int { engine.writes.count }
 

@@ -48,9 +48,10 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
         try ask { connection in
+            guard limit > 0 else { return 0 }
             let records = try connection.use(.recordsToReclaim) { statement in
                 statement.bind(zone)
-                statement.bind(max(limit, 0))
+                statement.bind(limit)
                 return try statement.rows { (name: $0.string(), number: $0.number()) }
             }
             guard records.count == limit else {

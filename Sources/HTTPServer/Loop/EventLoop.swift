@@ -64,7 +64,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     var isDraining: Bool { drainDeadline != nil }
 
     /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
-    init(_ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger, onStopped: @escaping @Sendable () -> Void) throws {
+    init(
+        _ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
+        onStopped: @escaping @Sendable () -> Void
+    ) throws {
         self.router = router
         self.logger = logger
         self.metrics = metrics
@@ -147,7 +150,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Accepts nothing more, lets what is under way finish until the deadline, then ends the loop.
     func drain(until deadline: UInt64) {
-        perform { self.beginDraining(until: deadline) }
+        // Never at once: a handler may ask for it, inside a call of libmicrohttpd, which must not be run in there.
+        _ = send(.call { self.beginDraining(until: deadline) })
     }
 
     // MARK: - The thread
@@ -322,6 +326,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if let daemon { MHD_stop_daemon(daemon) }
         daemon = nil
         unwatched = []
+        // What outlives the loop is not counted any more.
+        metrics.inFlight.add(-inFlight)
         let messages = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.messages = [] }

@@ -61,7 +61,7 @@ extension Exchange {
         let response = MHD_create_response_from_callback(
             UInt64.max, Self.streamPieceBytes,
             { context, _, buffer, size in
-                guard let context, let buffer else { return MHD_endWithError }
+                guard let context, let buffer else { return streamFailed }
                 let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
                 return exchange.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size))
             }, source.toOpaque(),
@@ -74,11 +74,11 @@ extension Exchange {
 
     /// Fills libmicrohttpd's buffer from the handler's stream, or suspends the connection until there is something.
     private func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        guard let writer, !loop.isStopping else { return MHD_endWithError }
+        guard let writer, !loop.isStopping else { return streamFailed }
         switch writer.take(into: buffer) {
         case .bytes(let count): return count
-        case .end: return MHD_endOfStream
-        case .failed: return MHD_endWithError
+        case .end: return streamEnd
+        case .failed: return streamFailed
         case .empty:
             suspend()
             return 0
@@ -87,8 +87,8 @@ extension Exchange {
 }
 
 /// `MHD_CONTENT_READER_END_OF_STREAM` and `…_WITH_ERROR`: casts in macros, which Swift does not import.
-private let MHD_endOfStream = -1
-private let MHD_endWithError = -2
+private let streamEnd = -1
+private let streamFailed = -2
 
 /// What may stand in a response's header.
 enum ResponseHeader {

@@ -18,7 +18,7 @@ extension Exchange {
         case .gathering:
             stage = .answering
             connection.beginResponse()
-            start(HTTPBody(gathered), refusal: reader?.problem)
+            start(HTTPBody(gathered))
             gathered = []
             return answerOrSuspend()
         case .streaming:

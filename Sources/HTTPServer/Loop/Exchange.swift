@@ -56,7 +56,7 @@ final class Exchange: @unchecked Sendable {
         self.connection = connection
         self.raw = raw
         self.target = target
-        startedAt = connection.loop.now
+        startedAt = MonotonicTime.now
     }
 
     // MARK: - Suspending
@@ -132,7 +132,7 @@ final class Exchange: @unchecked Sendable {
         self.writer = writer
         response = prepared
         if closesAfter || loop.isDraining { response?.closes = true }
-        if stage == .streaming, !isSuspended { answerEarly() }
+        if stage == .streaming { answerEarly() }
         resume()
     }
 
@@ -174,6 +174,9 @@ final class Exchange: @unchecked Sendable {
             loop.metrics.abandoned.add()
         }
         abandon()
-        if let response { loop.metrics.record(response.status, since: startedAt, until: loop.now) }
+        // Both call back into this exchange: kept, they would keep it for ever.
+        channel = nil
+        writer = nil
+        if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
     }
 }

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Glibc
 
 /// Copies a request's headers and checks what libmicrohttpd 0.9.75 lets through.
 ///
@@ -85,14 +86,14 @@ struct HeadReader {
     }
 
     private mutating func checkVersion(_ version: UnsafePointer<CChar>?) {
-        guard let version, let last = UInt8(exactly: version[7]) else { return refuse("The HTTP version is malformed.") }
-        let isOne = version[5] == 0x31 && version[6] == 0x2E && version[8] == 0
-        guard isOne, last == UInt8(ascii: "1") || last == UInt8(ascii: "0") else {
+        guard let version else { return refuse("The HTTP version is malformed.") }
+        let isNewest = strcmp(version, MHD_HTTP_VERSION_1_1) == 0
+        guard isNewest || strcmp(version, MHD_HTTP_VERSION_1_0) == 0 else {
             problem = HTTPError(.versionNotSupported, "The HTTP version is not supported.")
             return
         }
-        if last == UInt8(ascii: "0"), isChunked { refuse("Transfer-Encoding needs HTTP/1.1.") }
-        if hostCount > 1 || (hostCount == 0 && last == UInt8(ascii: "1")) { refuse("A request has one Host.") }
+        if !isNewest, isChunked { refuse("Transfer-Encoding needs HTTP/1.1.") }
+        if hostCount > 1 || (hostCount == 0 && isNewest) { refuse("A request has one Host.") }
     }
 
     private mutating func refuse(_ reason: String) {

@@ -30,7 +30,9 @@ enum ListenSockets {
         hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else { throw ServerStartError(.unknownHost, code: EADDRNOTAVAIL) }
+        guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
+            throw ServerStartError(.unknownHost, code: EADDRNOTAVAIL)
+        }
         defer { freeaddrinfo(found) }
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(address.pointee.ai_family, type, 0)

@@ -24,7 +24,10 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
 
     /// Adds an item to a comma-separated header such as `Vary`, unless it is there.
     package mutating func addItem(_ name: String, _ item: String) {
-        guard let value = self[name] else { return self[name] = item }
+        guard let value = self[name] else {
+            self[name] = item
+            return
+        }
         let known = value.split(separator: ",").contains { equalIgnoringCase(trimmingSpaces($0), item) }
         if !known { self[name] = "\(value), \(item)" }
     }

@@ -13,7 +13,8 @@ enum Compression {
     static func pays(for contentType: String) -> Bool {
         let type = contentType.prefix { $0 != ";" && $0 != " " }.lowercased()
         if type.hasPrefix("text/") || type.hasSuffix("+json") || type.hasSuffix("+xml") { return type != "text/event-stream" }
-        return ["application/json", "application/javascript", "application/xml", "application/x-ndjson", "application/wasm", "image/svg+xml"].contains(type)
+        return ["application/json", "application/javascript", "application/xml", "application/x-ndjson", "application/wasm", "image/svg+xml"]
+            .contains(type)
     }
 
     /// Whether `Accept-Encoding` takes gzip: named, or under `*`, with a weight above 0 (RFC 9110 §12.5.3).

@@ -30,7 +30,8 @@ struct PreparedResponse: Sendable {
 
     private mutating func attach(_ file: HTTPFile) {
         guard let opened = OpenFile(path: file.path), file.offset <= opened.size else {
-            self = PreparedResponse(status: .notFound, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array("Not found.\n".utf8)))
+            self = PreparedResponse(
+                status: .notFound, headers: ["Content-Type": "text/plain; charset=utf-8"], body: .bytes(Array("Not found.\n".utf8)))
             return
         }
         let available = opened.size - file.offset

@@ -103,6 +103,9 @@ import Testing
         }
         try await store.populate(puts + [Sample.put("kept", 1, parent: "p", in: sibling)])
 
+        for limit in [0, -1] {
+            #expect(try await store.write { .commit(try $0.reclaim(Sample.zone, limit: limit)) } == 0)
+        }
         var removed: [Int] = []
         repeat {
             removed.append(try await store.write { .commit(try $0.reclaim(Sample.zone, limit: 10)) })

@@ -1,0 +1,190 @@
+import CloudWire
+public import Foundation
+
+/// Tells what changed in zones of a private or shared database since a token of each: every changed record once, as it is now, and what is
+/// gone by name and type.
+///
+/// The zones follow each other, and one that fails does not stop the others. What was told, and the tokens told with it, stay good
+/// whatever comes after. Apple: iOS 10.
+open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    /// nil: the zones that have a configuration, in the order of their names.
+    open var recordZoneIDs: [CKRecordZone.ID]?
+    open var configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]?
+    /// The old form of `configurationsByRecordZoneID`; counts where that has nothing for a zone. Apple: deprecated in iOS 12.
+    open var optionsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]?
+    /// Whether to go on in each zone until there are no more changes.
+    open var fetchAllChanges: Bool = true
+    open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    open var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)?
+    /// Called between a zone's batches: up to this token everything was told.
+    open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
+    /// Called once for each zone, after its changes.
+    open var recordZoneFetchResultBlock:
+        (
+            (
+                _ recordZoneID: CKRecordZone.ID,
+                _ fetchChangesResult: Result<(serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error>
+            ) -> Void
+        )?
+    /// Called last; success if the request as a whole worked, even if zones failed.
+    open var fetchRecordZoneChangesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form of `recordWasChangedBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    open var recordChangedBlock: ((CKRecord) -> Void)?
+    /// The old form of `recordZoneFetchResultBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    open var recordZoneFetchCompletionBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
+    /// The old form of `fetchRecordZoneChangesResultBlock`; not called where that is set. Failed zones make it `partialFailure`. Apple:
+    /// deprecated in iOS 15.
+    open var fetchRecordZoneChangesCompletionBlock: (((any Error)?) -> Void)?
+
+    typealias ZoneEnd = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
+
+    struct Results: Sendable {
+        var modifications: [CKRecord.ID: Result<CKDatabase.RecordZoneChange.Modification, any Error>] = [:]
+        var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
+        var ends: [CKRecordZone.ID: Result<ZoneEnd, any Error>] = [:]
+
+        /// By record ID and by zone ID.
+        var failures: [AnyHashable: any Error] {
+            var failures: [AnyHashable: any Error] = [:]
+            for (recordID, result) in modifications { failures[recordID] = result.error }
+            for (zoneID, result) in ends { failures[zoneID] = result.error }
+            return failures
+        }
+    }
+
+    private var results = Results()
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID]? = nil,
+        configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]? = nil
+    ) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+        self.configurationsByRecordZoneID = configurationsByRecordZoneID
+    }
+
+    /// Apple: deprecated in iOS 12.
+    @_disfavoredOverload
+    public convenience init(
+        recordZoneIDs: [CKRecordZone.ID], optionsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]? = nil
+    ) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+        self.optionsByRecordZoneID = optionsByRecordZoneID
+    }
+
+    // MARK: Asking
+
+    /// One zone's part of the request, as the app configured it.
+    private func item(_ zoneID: CKRecordZone.ID) -> ChangesZoneRequest.Item {
+        let configuration = configurationsByRecordZoneID?[zoneID]
+        let options = optionsByRecordZoneID?[zoneID]
+        let limit = configuration?.resultsLimit ?? options?.resultsLimit ?? 0
+        return ChangesZoneRequest.Item(
+            zoneID: zoneID.wire, syncToken: (configuration?.previousServerChangeToken ?? options?.previousServerChangeToken)?.wire,
+            resultsLimit: limit > 0 ? limit : nil, desiredKeys: configuration == nil ? options?.desiredKeys : configuration?.desiredKeys)
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = conversation
+        let configured = Set((configurationsByRecordZoneID ?? [:]).keys).union((optionsByRecordZoneID ?? [:]).keys)
+        var seen: Set<CKRecordZone.ID> = []
+        let zoneIDs = (recordZoneIDs ?? configured.sorted { $0.zoneName < $1.zoneName }).filter { seen.insert($0).inserted }
+        for zoneID in zoneIDs {
+            if let fault = zoneID.fault { tell(zoneID, .failure(CKError(fault))) }
+        }
+        try await conversation.eachZone(zoneIDs.filter { $0.fault == nil }) { zoneID throws(CKError) in
+            try await fetch(zoneID, over: conversation)
+        } failed: { zoneID, error in
+            tell(zoneID, .failure(error))
+        }
+    }
+
+    private func fetch(_ zoneID: CKRecordZone.ID, over conversation: Conversation) async throws(CKError) {
+        var item = item(zoneID)
+        while true {
+            let response = try await conversation.changes(ChangesZoneRequest(zones: [item]))
+            guard response.zones.count == 1 else { throw .unexpectedAnswer }
+            guard case .page(let page) = response.zones[0] else {
+                if case .failure(_, let error) = response.zones[0] { throw CKError(error) }
+                throw .unexpectedAnswer
+            }
+            for change in page.records { tell(change, of: zoneID) }
+            let token = CKServerChangeToken(wire: page.syncToken)
+            let data = page.clientChangeToken.map { Data($0) }
+            // Inside one commit no token is safe to keep, so the commit is fetched to its end even by who asked for one batch.
+            guard page.moreComing, fetchAllChanges || page.isMidCommit else {
+                tell(zoneID, .success((token, data, page.moreComing)))
+                return
+            }
+            // A server that does not move would keep us here for ever.
+            guard page.syncToken != item.syncToken else { throw .unexpectedAnswer }
+            item.syncToken = page.syncToken
+            if fetchAllChanges && !page.isMidCommit {
+                report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
+            }
+        }
+    }
+
+    // MARK: Telling
+
+    private func tell(_ change: RecordResult, of zoneID: CKRecordZone.ID) {
+        switch change {
+        case .record(let record):
+            let recordID = CKRecord.ID(recordName: record.recordName, zoneID: zoneID)
+            tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
+        case .deleted(let tombstone):
+            let recordID = CKRecord.ID(recordName: tombstone.recordName, zoneID: zoneID)
+            let deletion = CKDatabase.RecordZoneChange.Deletion(recordID: recordID, recordType: tombstone.recordType ?? "")
+            report { [self] in
+                results.deletions.append(deletion)
+                recordWithIDWasDeletedBlock?(recordID, deletion.recordType)
+            }
+        case .failure(let recordName, let error):
+            tell(CKRecord.ID(recordName: recordName ?? "", zoneID: zoneID), .failure(CKError(error)))
+        }
+    }
+
+    private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.modifications[recordID] = result.map(CKDatabase.RecordZoneChange.Modification.init)
+            if let recordWasChangedBlock {
+                recordWasChangedBlock(recordID, result)
+            } else if let record = result.value {
+                recordChangedBlock?(record)
+            }
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, _ result: Result<ZoneEnd, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.ends[zoneID] = result
+            if let recordZoneFetchResultBlock {
+                recordZoneFetchResultBlock(zoneID, result)
+            } else {
+                let end = result.value
+                recordZoneFetchCompletionBlock?(
+                    zoneID, end?.serverChangeToken, end?.clientChangeTokenData, end?.moreComing ?? false, result.error)
+            }
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let fetchRecordZoneChangesResultBlock {
+            fetchRecordZoneChangesResultBlock(Result(error))
+        } else {
+            fetchRecordZoneChangesCompletionBlock?(error ?? .partial("Failed to fetch some record zone changes", of: results.failures))
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}

@@ -1,0 +1,132 @@
+public import Foundation
+import Locks
+
+extension CKFetchRecordZoneChangesOperation {
+    /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
+    public typealias ZoneConfiguration = CKFetchRecordZoneChangesConfiguration
+    /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
+    public typealias ZoneOptions = CKFetchRecordZoneChangesOptions
+}
+
+/// What to fetch of one zone's changes.
+private struct FeedChoice: Sendable {
+    var previousServerChangeToken: CKServerChangeToken?
+    var resultsLimit = 0
+    var desiredKeys: [CKRecord.FieldKey]?
+
+    init() {}
+
+    init(_ coder: NSCoder) {
+        if coder.containsValue(forKey: "previousServerChangeToken") {
+            previousServerChangeToken = coder.decodeObject(of: CKServerChangeToken.self, forKey: "previousServerChangeToken")
+        }
+        resultsLimit = Int(coder.decodeInt64(forKey: "resultsLimit"))
+        if coder.containsValue(forKey: "desiredKeys") {
+            let keys = coder.decodeObject(of: [NSArray.self, NSString.self], forKey: "desiredKeys") as? NSArray
+            desiredKeys = keys?.compactMap { $0 as? String }
+        }
+    }
+
+    func encode(with coder: NSCoder) {
+        if let previousServerChangeToken { coder.encode(previousServerChangeToken, forKey: "previousServerChangeToken") }
+        coder.encode(Int64(resultsLimit), forKey: "resultsLimit")
+        if let desiredKeys { coder.encode(NSArray(array: desiredKeys.map { NSString(string: $0) }), forKey: "desiredKeys") }
+    }
+}
+
+/// What to fetch of one zone's changes. Written `CKFetchRecordZoneChangesOperation.ZoneConfiguration`. Apple: iOS 12.
+open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Sendable: the only stored property is `Locked`.
+
+    private let choice: Locked<FeedChoice>
+
+    public override init() {
+        choice = Locked(FeedChoice())
+        super.init()
+    }
+
+    public convenience init(
+        previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil, desiredKeys: [CKRecord.FieldKey]? = nil
+    ) {
+        self.init()
+        self.previousServerChangeToken = previousServerChangeToken
+        self.resultsLimit = resultsLimit ?? 0
+        self.desiredKeys = desiredKeys
+    }
+
+    /// nil: from the beginning.
+    open var previousServerChangeToken: CKServerChangeToken? {
+        get { choice.withLock { $0.previousServerChangeToken } }
+        set { choice.withLock { $0.previousServerChangeToken = newValue } }
+    }
+
+    /// 0: the server decides.
+    open var resultsLimit: Int {
+        get { choice.withLock { $0.resultsLimit } }
+        set { choice.withLock { $0.resultsLimit = newValue } }
+    }
+
+    /// nil: all fields; empty: system fields alone.
+    open var desiredKeys: [CKRecord.FieldKey]? {
+        get { choice.withLock { $0.desiredKeys } }
+        set { choice.withLock { $0.desiredKeys = newValue } }
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKFetchRecordZoneChangesConfiguration(
+            previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        choice = Locked(FeedChoice(coder))
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        choice.withLock { $0 }.encode(with: coder)
+    }
+}
+
+/// The old form of `ZoneConfiguration`. Written `CKFetchRecordZoneChangesOperation.ZoneOptions`. Apple: iOS 10, deprecated in iOS 12.
+open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying {
+    private var choice: FeedChoice
+
+    public override init() {
+        choice = FeedChoice()
+        super.init()
+    }
+
+    open var previousServerChangeToken: CKServerChangeToken? {
+        get { choice.previousServerChangeToken }
+        set { choice.previousServerChangeToken = newValue }
+    }
+
+    open var resultsLimit: Int {
+        get { choice.resultsLimit }
+        set { choice.resultsLimit = newValue }
+    }
+
+    open var desiredKeys: [String]? {
+        get { choice.desiredKeys }
+        set { choice.desiredKeys = newValue }
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        let copy = CKFetchRecordZoneChangesOptions()
+        copy.choice = choice
+        return copy
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        choice = FeedChoice(coder)
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        choice.encode(with: coder)
+    }
+}

@@ -1,0 +1,101 @@
+import CloudWire
+import Foundation
+
+/// Whether the user can use the private database. Apple: iOS 8.
+public enum CKAccountStatus: Int, Sendable {
+    /// An error says why.
+    case couldNotDetermine = 0
+    case available = 1
+    /// The account's administrator does not allow it.
+    case restricted = 2
+    /// On this server: there is no account token, or the server refuses it.
+    case noAccount = 3
+    /// There is an account, but not ready: keep what you have, send nothing, wait.
+    case temporarilyUnavailable = 4
+}
+
+extension CKContainer {
+    /// Asks the server. `couldNotDetermine` comes with the error; nothing else does.
+    public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
+        IdentityOperation(self) { result in
+            let (status, error) = CKAccountStatus.reading(result)
+            completionHandler(status, error)
+        }.start()
+    }
+
+    /// Throws where the status could not be determined, as when the server cannot be reached.
+    public func accountStatus() async throws -> CKAccountStatus {
+        let (status, error) = CKAccountStatus.reading(await IdentityOperation.result(self))
+        if let error { throw error }
+        return status
+    }
+
+    /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
+    public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+        IdentityOperation(self) { result in
+            switch result {
+            case .success(let user): completionHandler(CKRecord.ID(recordName: user.userRecordName), nil)
+            case .failure(let error): completionHandler(nil, error)
+            }
+        }.start()
+    }
+
+    /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
+    public func userRecordID() async throws -> CKRecord.ID {
+        CKRecord.ID(recordName: try await IdentityOperation.result(self).get().userRecordName)
+    }
+}
+
+extension CKAccountStatus {
+    fileprivate static func reading(_ result: Result<UserIdentity, CKError>) -> (CKAccountStatus, CKError?) {
+        switch result {
+        case .success: return (.available, nil)
+        case .failure(let error):
+            switch error.code {
+            case .notAuthenticated: return (.noAccount, nil)
+            case .managedAccountRestricted: return (.restricted, nil)
+            case .accountTemporarilyUnavailable: return (.temporarilyUnavailable, nil)
+            default: return (.couldNotDetermine, error)
+            }
+        }
+    }
+}
+
+/// Asks the server who the caller is.
+private final class IdentityOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation`; `identity` is touched on the callback queue alone.
+
+    private let asked: CKContainer
+    private let completion: @Sendable (Result<UserIdentity, CKError>) -> Void
+    private var identity: UserIdentity?
+
+    init(_ container: CKContainer, completion: @escaping @Sendable (Result<UserIdentity, CKError>) -> Void) {
+        asked = container
+        self.completion = completion
+        super.init()
+        configuration = container.configuration.map(CKOperation.Configuration.init(values:))
+        group = container.group
+    }
+
+    static func result(_ container: CKContainer) async -> Result<UserIdentity, CKError> {
+        await SingleCall.result { IdentityOperation(container, completion: $0) }
+    }
+
+    override var builtInQuality: QualityOfService { .userInitiated }
+
+    override func run() async throws(CKError) {
+        guard try asked.line.settings().accountToken != nil else { throw .needsAccount }
+        let conversation = Conversation(
+            line: asked.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+        let identity = try await conversation.caller()
+        report { self.identity = identity }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let error {
+            completion(.failure(error))
+        } else {
+            completion(identity.map(Result.success) ?? .failure(.unexpectedAnswer))
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Locks
+
+/// How a container reaches its server: shared by the container, its databases and the views that `configuredWith` makes.
+final class ServerLine: Sendable {
+    enum Source: Sendable {
+        /// Swift calls, environment, file: looked up at each request, so that calls may come later.
+        case ambient
+        case explicit(CloudKitServer)
+    }
+
+    /// nil: the default container, whichever that is when a request is made.
+    let identifier: String?
+    let source: Source
+    let transport: any Transport
+    let timekeeper: Timekeeper
+    /// Runs operations that were added.
+    let queue: OperationQueue
+
+    init(identifier: String?, source: Source, transport: any Transport = URLSessionTransport.shared, timekeeper: Timekeeper = .system) {
+        self.identifier = identifier
+        self.source = source
+        self.transport = transport
+        self.timekeeper = timekeeper
+        queue = OperationQueue()
+        queue.name = "CloudKit operations"
+    }
+
+    static let `default` = ServerLine(identifier: nil, source: .ambient)
+
+    /// The container's identifier as far as it is known now.
+    var containerIdentifier: String? {
+        guard identifier == nil else { return identifier }
+        if let configured = ConfiguredServers.shared.state.withLock(\.defaultContainer) { return configured }
+        return try? AmbientSettings.process.layers(for: nil).lazy.compactMap(\.container).first
+    }
+
+    /// Throws `badContainer`, with what to set, when a setting is missing.
+    func settings() throws(CKError) -> ServerSettings {
+        switch source {
+        case .explicit(let server):
+            return try ServerSettings(container: identifier, layers: [SettingsLayer(server)])
+        case .ambient:
+            let identifier = containerIdentifier
+            let configured = ConfiguredServers.shared.layer(for: identifier).map { [$0] } ?? []
+            return try ServerSettings(container: identifier, layers: configured + AmbientSettings.process.layers(for: identifier))
+        }
+    }
+
+    func address() throws(CKError) -> ServerAddress {
+        ServerAddress(settings: try settings(), transport: transport)
+    }
+}
+
+/// Where requests go, and with which credentials.
+struct ServerAddress: Sendable {
+    let settings: ServerSettings
+    let transport: any Transport
+
+    var apiToken: String? { settings.apiToken }
+
+    /// `{server}/database/1/{container}/{environment}/{database}/{path}?ckAPIToken=…`, with the account token as bearer.
+    func request(
+        _ method: TransportRequest.Method, _ path: String, _ body: [UInt8], _ scope: CKDatabase.Scope
+    ) throws(CKError) -> TransportRequest {
+        if scope != .public && settings.accountToken == nil { throw .needsAccount }
+        var base = settings.url.absoluteString
+        while base.hasSuffix("/") { base.removeLast() }
+        let container = Self.encoded(settings.container)
+        var text = "\(base)/database/1/\(container)/\(settings.environment.rawValue)/\(scope.wire)/\(path)"
+        if let token = settings.apiToken { text += "?ckAPIToken=\(Self.encoded(token))" }
+        guard let url = URL(string: text) else { throw .missing(.url) }
+        var headers = ["Accept": "application/json"]
+        if method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
+        if let token = settings.accountToken { headers["Authorization"] = "Bearer \(token)" }
+        return TransportRequest(method: method, url: url, headers: headers, body: body, timeout: 0)
+    }
+
+    /// Percent-encodes all but RFC 3986's unreserved characters.
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+    }
+
+    private static let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+}
+
+extension CKDatabase.Scope {
+    /// The path's word.
+    var wire: String {
+        switch self {
+        case .public: "public"
+        case .private: "private"
+        case .shared: "shared"
+        }
+    }
+}

@@ -1,0 +1,128 @@
+extension CKDatabase {
+    // MARK: All zones
+
+    /// The default zone included.
+    public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+        listing { result in
+            switch result {
+            case .success(let results): completionHandler(results.zones, nil)
+            case .failure(let error): completionHandler(nil, error)
+            }
+        }.start()
+    }
+
+    /// The default zone included.
+    public func allRecordZones() async throws -> [CKRecordZone] {
+        try await SingleCall.result { listing($0) }.get().zones
+    }
+
+    // MARK: One zone
+
+    /// `zoneNotFound` if there is none.
+    public func fetch(withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+        fetching([zoneID]) { result in
+            let item = Self.only(zoneID, of: result.map(\.byID))
+            completionHandler(item.value, item.error)
+        }.start()
+    }
+
+    /// `zoneNotFound` if there is none.
+    public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
+        try Self.only(zoneID, of: await SingleCall.result { fetching([zoneID], $0) }.map(\.byID)).get()
+    }
+
+    /// Makes a zone; one that exists stays as it is.
+    public func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+        modifying([zone], []) { result in
+            let item = Self.only(zone.zoneID, of: result.map(\.saves))
+            completionHandler(item.value, item.error)
+        }.start()
+    }
+
+    /// Makes a zone; one that exists stays as it is.
+    @discardableResult
+    public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
+        try Self.only(zone.zoneID, of: await SingleCall.result { modifying([zone], [], $0) }.map(\.saves)).get()
+    }
+
+    /// Deletes a zone with everything in it.
+    public func delete(
+        withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
+    ) {
+        modifying([], [zoneID]) { result in
+            let item = Self.only(zoneID, of: result.map(\.deletions))
+            completionHandler(item.error == nil ? zoneID : nil, item.error)
+        }.start()
+    }
+
+    /// Deletes a zone with everything in it.
+    @discardableResult
+    public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
+        try Self.only(zoneID, of: await SingleCall.result { modifying([], [zoneID], $0) }.map(\.deletions)).get()
+        return zoneID
+    }
+
+    // MARK: Several zones
+
+    public func fetch(
+        withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
+        completionHandler: @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+    ) {
+        fetching(zoneIDs) { completionHandler($0.map(\.byID).mapError { $0 as any Error }) }.start()
+    }
+
+    public func recordZones(for ids: [CKRecordZone.ID]) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
+        try await SingleCall.result { fetching(ids, $0) }.get().byID
+    }
+
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
+                        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        modifying(recordZonesToSave, recordZoneIDsToDelete) { result in
+            completionHandler(result.map { ($0.saves, $0.deletions) }.mapError { $0 as any Error })
+        }.start()
+    }
+
+    public func modifyRecordZones(
+        saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
+    ) async throws -> (
+        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
+    ) {
+        let results = try await SingleCall.result { modifying(recordZonesToSave, recordZoneIDsToDelete, $0) }.get()
+        return (results.saves, results.deletions)
+    }
+
+    // MARK: The operations underneath
+
+    private typealias FetchDone = @Sendable (Result<CKFetchRecordZonesOperation.Results, CKError>) -> Void
+
+    private func listing(_ done: @escaping FetchDone) -> CKOperation {
+        let operation = prepare(CKFetchRecordZonesOperation.fetchAllRecordZonesOperation())
+        operation.whenDone = done
+        return operation
+    }
+
+    private func fetching(_ zoneIDs: [CKRecordZone.ID], _ done: @escaping FetchDone) -> CKOperation {
+        let operation = prepare(CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs))
+        operation.whenDone = done
+        return operation
+    }
+
+    private func modifying(
+        _ zones: [CKRecordZone], _ zoneIDs: [CKRecordZone.ID],
+        _ done: @escaping @Sendable (Result<CKModifyRecordZonesOperation.Results, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(CKModifyRecordZonesOperation(recordZonesToSave: zones, recordZoneIDsToDelete: zoneIDs))
+        operation.whenDone = done
+        return operation
+    }
+}

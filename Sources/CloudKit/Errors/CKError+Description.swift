@@ -1,0 +1,70 @@
+import Foundation
+
+extension CKError: CustomStringConvertible {
+    /// One line, and one more for each item of a partial failure, in the order of their text.
+    public var description: String {
+        var parts = ["<CKError: \"\(code.title)\" (\(numbers))"]
+        if let text = userInfo[NSLocalizedDescriptionKey] as? String { parts.append("\"\(text)\"") }
+        for key in DetailKey.allCases {
+            if let value = userInfo[key.rawValue] { parts.append("\(key.rawValue) = \(value)") }
+        }
+        if let seconds = retryAfterSeconds { parts.append("retry after \(seconds) s") }
+        if let underlying = userInfo[NSUnderlyingErrorKey] as? NSError, underlying.domain != CKError.internalErrorDomain {
+            parts.append("underlying = \(underlying.domain) \(underlying.code)")
+        }
+        let line = parts.joined(separator: "; ") + ">"
+        guard let items = partialErrorsByItemID, !items.isEmpty else { return line }
+        return line + " {\n" + items.map { "    \($0.key.base): \($0.value)" }.sorted().joined(separator: "\n") + "\n}"
+    }
+
+    /// The code, and the finer one where there is one: 14/2004.
+    private var numbers: String {
+        guard let finer = internalCode else { return "\(errorCode)" }
+        return "\(errorCode)/\(finer)"
+    }
+}
+
+extension CKError.Code {
+    /// The code's name for people, as CloudKit's logs print it.
+    var title: String {
+        switch self {
+        case .internalError: "Internal Error"
+        case .partialFailure: "Partial Failure"
+        case .networkUnavailable: "Network Unavailable"
+        case .networkFailure: "Network Failure"
+        case .badContainer: "Bad Container"
+        case .serviceUnavailable: "Service Unavailable"
+        case .requestRateLimited: "Request Rate Limited"
+        case .missingEntitlement: "Missing Entitlement"
+        case .notAuthenticated: "Not Authenticated"
+        case .permissionFailure: "Permission Failure"
+        case .unknownItem: "Unknown Item"
+        case .invalidArguments: "Invalid Arguments"
+        case .resultsTruncated: "Results Truncated"
+        case .serverRecordChanged: "Server Record Changed"
+        case .serverRejectedRequest: "Server Rejected Request"
+        case .assetFileNotFound: "Asset File Not Found"
+        case .assetFileModified: "Asset File Modified"
+        case .incompatibleVersion: "Incompatible Version"
+        case .constraintViolation: "Constraint Violation"
+        case .operationCancelled: "Operation Cancelled"
+        case .changeTokenExpired: "Change Token Expired"
+        case .batchRequestFailed: "Batch Request Failed"
+        case .zoneBusy: "Zone Busy"
+        case .badDatabase: "Bad Database"
+        case .quotaExceeded: "Quota Exceeded"
+        case .zoneNotFound: "Zone Not Found"
+        case .limitExceeded: "Limit Exceeded"
+        case .userDeletedZone: "User Deleted Zone"
+        case .tooManyParticipants: "Too Many Participants"
+        case .alreadyShared: "Already Shared"
+        case .referenceViolation: "Reference Violation"
+        case .managedAccountRestricted: "Managed Account Restricted"
+        case .participantMayNeedVerification: "Participant May Need Verification"
+        case .serverResponseLost: "Server Response Lost"
+        case .assetNotAvailable: "Asset Not Available"
+        case .accountTemporarilyUnavailable: "Account Temporarily Unavailable"
+        case .participantAlreadyInvited: "Participant Already Invited"
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import CloudWire
+import Foundation
+
+// Every `CKError` of this framework is made here: from what the server said, from an answer that says nothing, and from what was wrong
+// before anything was sent. Text is static; values stand under keys of the user info.
+
+extension CKError {
+    /// The domain of the error underneath, whose code is the finer code that CloudKit's logs show behind a slash.
+    static let internalErrorDomain = "CKInternalErrorDomain"
+
+    /// Our keys in the user info, beside Apple's.
+    enum DetailKey: String, CaseIterable {
+        /// The record's field or the request's key at fault.
+        case field = "CKErrorField"
+        /// One line: what to do.
+        case remedy = "CKErrorRemedy"
+        /// Where a user can sign in.
+        case redirectURL = "CKErrorRedirectURL"
+    }
+
+    var internalCode: Int? {
+        (userInfo[NSUnderlyingErrorKey] as? NSError).flatMap { $0.domain == Self.internalErrorDomain ? $0.code : nil }
+    }
+
+    /// - Parameter text: static; what it is about goes into `details`.
+    init(
+        _ code: Code, text: String, internalCode: Int? = nil, details: [DetailKey: String] = [:], retryAfter: Double? = nil,
+        underlying: NSError? = nil, records: [String: CKRecord] = [:]
+    ) {
+        var userInfo: [String: Any] = [NSLocalizedDescriptionKey: text]
+        for (key, value) in details { userInfo[key.rawValue] = value }
+        for (key, record) in records { userInfo[key] = record }
+        if let retryAfter { userInfo[CKErrorRetryAfterKey] = NSNumber(value: retryAfter) }
+        if let internalCode {
+            userInfo[NSUnderlyingErrorKey] = NSError(
+                domain: Self.internalErrorDomain, code: internalCode, userInfo: [NSLocalizedDescriptionKey: text])
+        } else if let underlying {
+            userInfo[NSUnderlyingErrorKey] = underlying
+        }
+        self.init(code, userInfo: userInfo)
+    }
+
+    // MARK: From the server
+
+    /// An error as the server said it.
+    ///
+    /// The framework's own code travels with the answer; one that this version does not know falls back on the web's code.
+    init(_ error: ServerError, records: [String: CKRecord] = [:]) {
+        var details: [DetailKey: String] = [:]
+        details[.field] = error.field
+        details[.remedy] = error.remedy
+        details[.redirectURL] = error.redirectURL
+        self.init(
+            Code(rawValue: error.nativeCode) ?? Code(error.code.native), text: error.reason, internalCode: error.internalCode, details: details,
+            retryAfter: error.retryAfter.map(Double.init), records: records)
+    }
+
+    /// The server's error for a record that was to be saved: a conflict carries the three versions.
+    init(_ error: ServerError, saving record: CKRecord) {
+        guard error.nativeCode == NativeErrorCode.serverRecordChanged.rawValue else {
+            self.init(error)
+            return
+        }
+        var records = [
+            CKRecordChangedErrorClientRecordKey: record,
+            CKRecordChangedErrorAncestorRecordKey: CKRecord(state: record.snapshot.ancestor),
+        ]
+        records[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord(wire: $0.value, recordID: record.recordID) }
+        self.init(error, records: records)
+    }
+
+    /// An answer whose body is no error of ours: from a proxy in between, or from another server.
+    static func unreadable(status: Int, retryAfter: Double?) -> CKError {
+        let code: Code =
+            switch status {
+            case 401, 421: .notAuthenticated
+            case 403: .permissionFailure
+            case 413: .limitExceeded
+            case 429: .requestRateLimited
+            case 502, 503, 504: .serviceUnavailable
+            case 400..<500: .serverRejectedRequest
+            default: .internalError
+            }
+        let answer = NSError(domain: "HTTP", code: status, userInfo: [:])
+        return CKError(code, text: "The server's answer could not be read", retryAfter: retryAfter, underlying: answer)
+    }
+
+    // MARK: From this side
+
+    init(_ fault: ValueFault) {
+        self.init(.invalidArguments, text: "\(fault.reason.rawValue): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])
+    }
+
+    /// - Parameter text: what is wrong with what the app asked for.
+    static func malformed(_ text: String) -> CKError {
+        CKError(.invalidArguments, text: text, internalCode: 1017)
+    }
+
+    static var cancelled: CKError {
+        CKError(.operationCancelled, text: "The operation was cancelled", internalCode: 1182)
+    }
+
+    static var failedWithItsBatch: CKError {
+        CKError(.batchRequestFailed, text: "Another item of the atomic batch failed", internalCode: 2024)
+    }
+
+    static var needsAccount: CKError {
+        CKError(
+            .notAuthenticated, text: "This request requires an authenticated account", internalCode: 1002,
+            details: [.remedy: ServerSetting.accountToken.remedy])
+    }
+
+    static func tooManyItems(count: Int, maximum: Int) -> CKError {
+        CKError(
+            .limitExceeded,
+            text: "Your request contains \(count) items which is more than the maximum number of items in a single request (\(maximum))",
+            internalCode: 1020)
+    }
+
+    static func tooManyBytes(count: Int, maximum: Int) -> CKError {
+        CKError(
+            .limitExceeded, text: "Your request contains \(count) bytes which is more than the maximum size of a single request (\(maximum))",
+            internalCode: 1020)
+    }
+
+    static var zonesAreForPrivateDatabases: CKError {
+        CKError(.badDatabase, text: "Only private databases can have custom zones")
+    }
+
+    /// - Parameter text: "Failed to modify some records", and so on.
+    static func partial(_ text: String, _ errors: [AnyHashable: any Error]) -> CKError {
+        var userInfo = CKError(.partialFailure, text: text, internalCode: 1011).userInfo
+        userInfo[CKPartialErrorsByItemIDKey] = errors
+        return CKError(.partialFailure, userInfo: userInfo)
+    }
+
+    /// A setting without which no request can be made.
+    static func missing(_ setting: ServerSetting) -> CKError {
+        CKError(.badContainer, text: setting.problem, details: [.remedy: setting.remedy])
+    }
+
+    /// An answer that is well-formed and yet not one to what was asked.
+    static var unexpectedAnswer: CKError {
+        CKError(.internalError, text: "The server's answer does not fit the request")
+    }
+
+    /// What a failed attempt is called when it will not be made again.
+    init(_ failure: TransportFailure) {
+        switch failure {
+        case .notSent(let cause): self.init(.networkUnavailable, text: "The server could not be reached", underlying: cause)
+        case .answerLost(let cause): self.init(.networkFailure, text: "The connection to the server failed", underlying: cause)
+        case .cancelled: self = .cancelled
+        }
+    }
+
+    static func lostResponse(retryAfter: Double? = nil) -> CKError {
+        CKError(
+            .serverResponseLost, text: "The server's response was lost; whether the change was made is unknown", retryAfter: retryAfter)
+    }
+}
+
+extension CKError.Code {
+    /// The two enumerations are one list, so the raw value always fits.
+    init(_ native: NativeErrorCode) {
+        self = CKError.Code(rawValue: native.rawValue) ?? .internalError
+    }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import Locks
+
+/// The base of operations on a database. Apple: iOS 8.
+open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation`; what is added is in `Locked`.
+
+    private let target = Locked<CKDatabase?>(nil)
+
+    public override init() {
+        super.init()
+    }
+
+    /// nil: the private database of the configuration's container, or of the default one. Setting it sets the configuration's container too.
+    open var database: CKDatabase? {
+        get { target.withLock { $0 } }
+        set {
+            target.withLock { $0 = newValue }
+            if let newValue { configuration.container = newValue.container }
+        }
+    }
+
+    /// The database that a running operation talks with.
+    final var effectiveDatabase: CKDatabase {
+        database ?? (resolvedConfiguration.container ?? .default()).privateCloudDatabase
+    }
+
+    final var conversation: Conversation {
+        let database = effectiveDatabase
+        return Conversation(
+            line: database.line, scope: database.databaseScope, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+    }
+}

@@ -1,0 +1,112 @@
+import CloudWire
+import Foundation
+
+/// Fetches records by name, in any number of zones of one database.
+///
+/// An ID that is given twice is fetched once. A missing record is `unknownItem`. On this server any number of IDs may be given; each 200
+/// of a zone are a request. Apple: iOS 8.
+open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    open var recordIDs: [CKRecord.ID]?
+    /// nil: all fields; empty: system fields alone.
+    open var desiredKeys: [CKRecord.FieldKey]?
+    /// Called with 1.0 for each record that was fetched.
+    open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
+    /// Called once for each ID.
+    open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if items failed.
+    open var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form of `perRecordResultBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    open var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
+    /// The old form of `fetchRecordsResultBlock`; not called where that is set. Failed items make it `partialFailure`. Apple: deprecated in
+    /// iOS 15.
+    open var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
+
+    typealias Results = [CKRecord.ID: Result<CKRecord, any Error>]
+
+    private var results: Results = [:]
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(recordIDs: [CKRecord.ID]) {
+        self.init()
+        self.recordIDs = recordIDs
+    }
+
+    /// Records of one request. Source: CloudKit Web Services, 200 records a response, which holds for every credential.
+    private static let maximumRecordsPerRequest = 200
+
+    private struct Batch {
+        var zoneID: CKRecordZone.ID
+        var recordIDs: [CKRecord.ID]
+    }
+
+    /// One request for each zone, or for each full load of one.
+    private func batches(_ recordIDs: [CKRecord.ID]) -> [Batch] {
+        var batches: [Batch] = []
+        var open: [CKRecordZone.ID: Int] = [:]
+        for recordID in recordIDs {
+            if let place = open[recordID.zoneID], batches[place].recordIDs.count < Self.maximumRecordsPerRequest {
+                batches[place].recordIDs.append(recordID)
+            } else {
+                open[recordID.zoneID] = batches.count
+                batches.append(Batch(zoneID: recordID.zoneID, recordIDs: [recordID]))
+            }
+        }
+        return batches
+    }
+
+    override func run() async throws(CKError) {
+        var seen: Set<CKRecord.ID> = []
+        let asked = (recordIDs ?? []).filter { seen.insert($0).inserted }
+        for recordID in asked {
+            if let fault = recordID.fault { tell(recordID, .failure(CKError(fault))) }
+        }
+        let desiredKeys = desiredKeys
+        try await conversation.eachZone(batches(asked.filter { $0.fault == nil })) { batch throws(CKError) in
+            let request = RecordsLookupRequest(
+                records: batch.recordIDs.map { RecordsLookupRequest.Item(recordName: $0.recordName) }, zoneID: batch.zoneID.wire,
+                desiredKeys: desiredKeys)
+            let response = try await conversation.lookup(request)
+            guard response.records.count == batch.recordIDs.count else { throw .unexpectedAnswer }
+            for (recordID, answer) in zip(batch.recordIDs, response.records) {
+                switch answer {
+                case .record(let record) where record.recordName == recordID.recordName:
+                    tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
+                case .failure(_, let error): tell(recordID, .failure(CKError(error)))
+                case .record, .deleted: tell(recordID, .failure(.unexpectedAnswer))
+                }
+            }
+        } failed: { batch, error in
+            for recordID in batch.recordIDs { tell(recordID, .failure(error)) }
+        }
+    }
+
+    private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results[recordID] = result
+            if result.error == nil { perRecordProgressBlock?(recordID, 1) }
+            if let perRecordResultBlock {
+                perRecordResultBlock(recordID, result)
+            } else {
+                perRecordCompletionBlock?(result.value, recordID, result.error)
+            }
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let fetchRecordsResultBlock {
+            fetchRecordsResultBlock(Result(error))
+        } else {
+            let failure = error ?? .partial("Failed to fetch some records", of: results.compactMapValues(\.error))
+            fetchRecordsCompletionBlock?(results.compactMapValues(\.value), failure)
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}

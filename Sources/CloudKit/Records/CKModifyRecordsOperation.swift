@@ -1,0 +1,146 @@
+import CloudWire
+public import Foundation
+
+/// Saves and deletes records, in any number of zones of one database.
+///
+/// The records handed back are new instances: the server's versions. On this server the instances passed in are updated too: they take the
+/// new system fields, and what was sent counts as saved, so that an app may go on editing and saving either. Their other fields stay as
+/// they are, and what was changed during the save stays changed.
+///
+/// Each zone is a request and a transaction of its own. A zone that can is all or nothing with `isAtomic`: the items at fault have their
+/// own error and all others `batchRequestFailed`. The zones follow each other; what ends the whole operation (no network, no account) is
+/// its result if it comes before any zone was answered, and otherwise the error of the items that are left. Apple: iOS 8.
+open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    /// What is sent, and whether the server compares versions.
+    public enum RecordSavePolicy: Int, Sendable {
+        /// The changed fields, if the server has the version that the record was fetched as.
+        case ifServerRecordUnchanged = 0
+        /// The changed fields, whatever the server has.
+        case changedKeys = 1
+        /// All fields, whatever the server has; fields that only the server has stay.
+        case allKeys = 2
+    }
+
+    open var recordsToSave: [CKRecord]?
+    open var recordIDsToDelete: [CKRecord.ID]?
+    open var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
+    /// Opaque to the server, which hands the latest out with the changes of a zone.
+    open var clientChangeTokenData: Data?
+    open var isAtomic: Bool = true
+    /// Called with 1.0 for each record that was saved.
+    open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
+    /// Called once for each record to save.
+    open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
+    /// Called once for each ID to delete.
+    open var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if items failed.
+    open var modifyRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form of `perRecordSaveBlock`; not called where that is set. Apple: deprecated in iOS 15.
+    open var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)?
+    /// The old form of `modifyRecordsResultBlock`; not called where that is set. Failed items make it `partialFailure`. Apple: deprecated
+    /// in iOS 15.
+    open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
+
+    /// What became of each item, in the order in which it was told.
+    struct Results: Sendable {
+        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
+        var deletions: [CKRecord.ID: Result<Void, any Error>] = [:]
+        var saved: [CKRecord] = []
+        var deleted: [CKRecord.ID] = []
+        var failures: [CKRecord.ID: any Error] = [:]
+    }
+
+    private var results = Results()
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
+        self.init()
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+    }
+
+    override func run() async throws(CKError) {
+        let policy = SavePolicy(rawValue: savePolicy.rawValue) ?? .ifServerRecordUnchanged
+        let plan = try ModifyPlan(saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic)
+        for refusal in plan.refusals {
+            switch refusal {
+            case .save(let record, let error): tell(record, .failure(error))
+            case .deletion(let recordID, let error): tell(recordID, .failure(error))
+            }
+        }
+        let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
+        try await conversation.eachZone(plan.batches) { batch throws(CKError) in
+            let request = batch.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken)
+            let response = try await conversation.modify(request)
+            guard response.records.count == batch.saves.count + batch.deletions.count else { throw .unexpectedAnswer }
+            for (save, answer) in zip(batch.saves, response.records) { tell(save, answer) }
+            for (recordID, answer) in zip(batch.deletions, response.records.dropFirst(batch.saves.count)) { tell(recordID, answer) }
+        } failed: { batch, error in
+            for save in batch.saves { tell(save.record, .failure(error)) }
+            for recordID in batch.deletions { tell(recordID, .failure(error)) }
+        }
+    }
+
+    private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {
+        switch answer {
+        case .record(let saved) where saved.recordName == save.record.recordID.recordName:
+            save.record.adopt(saved, sent: save.change)
+            tell(save.record, .success(CKRecord(wire: saved, recordID: save.record.recordID)))
+        case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record)))
+        case .record, .deleted: tell(save.record, .failure(.unexpectedAnswer))
+        }
+    }
+
+    private func tell(_ recordID: CKRecord.ID, _ answer: RecordResult) {
+        switch answer {
+        case .deleted: tell(recordID, .success(()))
+        case .failure(_, let error): tell(recordID, .failure(CKError(error)))
+        case .record: tell(recordID, .failure(.unexpectedAnswer))
+        }
+    }
+
+    private func tell(_ record: CKRecord, _ result: Result<CKRecord, CKError>) {
+        report { [self] in
+            let recordID = record.recordID
+            let result = result.mapError { $0 as any Error }
+            results.saves[recordID] = result
+            switch result {
+            case .success(let saved):
+                results.saved.append(saved)
+                perRecordProgressBlock?(saved, 1)
+            case .failure(let error): results.failures[recordID] = error
+            }
+            if let perRecordSaveBlock {
+                perRecordSaveBlock(recordID, result)
+            } else {
+                perRecordCompletionBlock?(result.value ?? record, result.error)
+            }
+        }
+    }
+
+    private func tell(_ recordID: CKRecord.ID, _ result: Result<Void, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.deletions[recordID] = result
+            if let error = result.error { results.failures[recordID] = error } else { results.deleted.append(recordID) }
+            perRecordDeleteBlock?(recordID, result)
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let modifyRecordsResultBlock {
+            modifyRecordsResultBlock(Result(error))
+        } else {
+            let failure = error ?? .partial("Failed to modify some records", of: results.failures)
+            modifyRecordsCompletionBlock?(results.saved, results.deleted, failure)
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}

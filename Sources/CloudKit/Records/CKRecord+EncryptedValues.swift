@@ -1,0 +1,29 @@
+import Foundation
+import Locks
+
+/// `CKRecord.encryptedValues` in a version that cannot encrypt: holds nothing, and remembers which keys were set, so that the save fails.
+final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
+    private let record: CKRecord
+
+    init(record: CKRecord) {
+        self.record = record
+        super.init()
+    }
+
+    func object(forKey key: String) -> (any __CKRecordObjCValue)? { nil }
+
+    func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
+        let isSet = object != nil
+        record.state.withLock { state in
+            if isSet { state.encrypted.insert(key) } else { state.encrypted.remove(key) }
+        }
+    }
+
+    subscript(key: String) -> (any __CKRecordObjCValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
+    }
+
+    func allKeys() -> [String] { [] }
+    func changedKeys() -> [String] { record.snapshot.encrypted.sorted() }
+}

@@ -1,0 +1,87 @@
+import CloudWire
+public import Foundation
+
+extension CKRecord {
+    /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
+    public typealias Reference = CKReference
+
+    /// What becomes of a record when the target of its reference is deleted.
+    public enum ReferenceAction: UInt, Sendable {
+        /// Nothing: the reference stays and names nothing.
+        case none = 0
+        /// The record that holds the reference is deleted too, and so on from there.
+        case deleteSelf = 1
+    }
+}
+
+/// Apple: deprecated.
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
+/// A link from one record's field to another record of the same zone. Compares by value; immutable.
+///
+/// Written `CKRecord.Reference`. Apple: iOS 8.
+open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue, CKRecordValueProtocol, @unchecked Sendable {
+    // Sendable: both properties are `let`s of sendable types.
+
+    /// Apple: deprecated.
+    public typealias Action = CKRecord.ReferenceAction
+
+    public let recordID: CKRecord.ID
+    public let action: CKRecord.ReferenceAction
+
+    public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
+        self.recordID = recordID
+        self.action = action
+        super.init()
+    }
+
+    public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
+        self.init(recordID: record.recordID, action: action)
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKReference else { return false }
+        return recordID == other.recordID && action == other.action
+    }
+
+    open override var hash: Int { recordID.hash }
+    open override var description: String { "<CKReference: \(recordID), action=\(action)>" }
+
+    // MARK: NSSecureCoding
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "RecordID"), let recordID = coder.decodeObject(of: CKRecordID.self, forKey: "RecordID"),
+            let action = CKRecord.ReferenceAction(rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "ReferenceAction")))
+        else { return nil }
+        self.recordID = recordID
+        self.action = action
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(recordID, forKey: "RecordID")
+        coder.encode(Int64(action.rawValue), forKey: "ReferenceAction")
+    }
+}
+
+extension CKReference {
+    /// A reference that a record of `zone` holds; a target in the same zone travels without one.
+    func wire(from zone: CKRecordZone.ID) -> Reference {
+        Reference(
+            recordName: recordID.recordName, action: action == .deleteSelf ? .deleteSelf : .none,
+            zoneID: recordID.zoneID == zone ? nil : recordID.zoneID.wire)
+    }
+
+    /// What a record of `zone` refers to.
+    ///
+    /// References stay inside a zone, so one to a zone of the same name is one to `zone`, however the server spells its owner.
+    convenience init(wire reference: Reference, from zone: CKRecordZone.ID) {
+        let target = reference.zoneID.flatMap { $0.zoneName == zone.zoneName ? nil : CKRecordZone.ID(wire: $0) } ?? zone
+        self.init(
+            recordID: CKRecord.ID(recordName: reference.recordName, zoneID: target), action: reference.action == .deleteSelf ? .deleteSelf : .none)
+    }
+}

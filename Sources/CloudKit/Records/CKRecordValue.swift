@@ -1,0 +1,69 @@
+public import CoreLocation
+public import Foundation
+
+/// What a record's field can hold, as `CKRecord`'s subscript takes and gives it.
+///
+/// On Apple's platforms this inherits `NSObjectProtocol` and only classes conform. Here Swift's value types conform too, so that
+/// `record["n"] as? Int` and `5 as CKRecordValue` compile; what a record gives out are `NSString`, `NSNumber` and their like.
+/// A type of your own may conform, but no record takes it: that is a fault, told when the record is saved.
+public protocol __CKRecordObjCValue {}
+
+/// Apple: iOS 8.
+public typealias CKRecordValue = __CKRecordObjCValue
+
+/// What a record's field can hold, as Swift types. Apple: iOS 8.
+public protocol CKRecordValueProtocol {}
+
+/// Fields under keys. Apple: iOS 9.
+public protocol CKRecordKeyValueSetting: NSObjectProtocol {
+    func object(forKey key: String) -> (any __CKRecordObjCValue)?
+    func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String)
+    subscript(key: String) -> (any __CKRecordObjCValue)? { get set }
+    func allKeys() -> [String]
+    func changedKeys() -> [String]
+}
+
+extension CKRecordKeyValueSetting {
+    /// nil where there is no value, and where it does not fit `T`; numbers fit every numeric type that can hold them exactly.
+    public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
+        get { object(forKey: key) as? T }
+        set { setObject(newValue.map(settable), forKey: key) }
+    }
+
+    public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
+        get { object(forKey: key) as? any CKRecordValueProtocol }
+        set { setObject(newValue.map(settable), forKey: key) }
+    }
+}
+
+/// A Swift value as `setObject` takes it.
+private func settable(_ value: any CKRecordValueProtocol) -> any __CKRecordObjCValue {
+    (value as? any __CKRecordObjCValue) ?? UnsupportedValue()
+}
+
+/// Stands for a value that no record takes, so that setting it is told as a fault and does not read as clearing the field.
+private struct UnsupportedValue: __CKRecordObjCValue {}
+
+extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Data: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Bool: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Double: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Float: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int8: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt8: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int16: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt16: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int32: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt32: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Int64: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension UInt64: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension Array: __CKRecordObjCValue, CKRecordValueProtocol where Element: CKRecordValueProtocol {}
+extension NSString: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSNumber: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSArray: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSDate: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension NSData: __CKRecordObjCValue, CKRecordValueProtocol {}
+extension CLLocation: __CKRecordObjCValue, CKRecordValueProtocol {}

@@ -1,0 +1,57 @@
+import CloudWire
+import CoreLocation
+import Foundation
+
+extension FieldValue {
+    /// The value as a record of `zone` hands it out; nil for what this version cannot show (assets and sealed values).
+    ///
+    /// `NSString`, `NSNumber`, `NSDate`, `NSData` and `NSArray` of them, which `as?` turns into every Swift type that can hold them.
+    func object(in zone: CKRecordZone.ID) -> (any __CKRecordObjCValue)? {
+        switch self {
+        case .string(let value): NSString(string: value)
+        case .int64(let value): NSNumber(value: value)
+        case .double(let value): NSNumber(value: value)
+        case .timestamp(let value): NSDate(timeIntervalSinceReferenceDate: value.secondsSince2001)
+        case .bytes(let value): NSData(data: Data(value))
+        case .location(let value): CLLocation(wire: value)
+        case .reference(let value): CKReference(wire: value, from: zone)
+        case .stringList(let list): NSArray(array: list.map { NSString(string: $0) })
+        case .int64List(let list): NSArray(array: list.map { NSNumber(value: $0) })
+        case .doubleList(let list): NSArray(array: list.map { NSNumber(value: $0) })
+        case .timestampList(let list): NSArray(array: list.map { NSDate(timeIntervalSinceReferenceDate: $0.secondsSince2001) })
+        case .bytesList(let list): NSArray(array: list.map { NSData(data: Data($0)) })
+        case .locationList(let list): NSArray(array: list.map { CLLocation(wire: $0) })
+        case .referenceList(let list): NSArray(array: list.map { CKReference(wire: $0, from: zone) })
+        case .emptyList: NSArray()
+        case .asset, .assetList, .sealed: nil
+        }
+    }
+
+    /// Whether `object(in:)` has something to show.
+    var isReadable: Bool {
+        switch self {
+        case .asset, .assetList, .sealed: false
+        default: true
+        }
+    }
+
+    /// The text in it, for full-text matching.
+    var texts: [String] {
+        switch self {
+        case .string(let value): [value]
+        case .stringList(let list): list
+        default: []
+        }
+    }
+}
+
+extension CLLocation {
+    /// What the source did not say is what `CLLocation` calls invalid.
+    fileprivate convenience init(wire location: Location) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: location.latitude, longitude: location.longitude), altitude: location.altitude ?? 0,
+            horizontalAccuracy: location.horizontalAccuracy ?? 0, verticalAccuracy: location.verticalAccuracy ?? -1, course: location.course ?? -1,
+            speed: location.speed ?? -1,
+            timestamp: Date(timeIntervalSinceReferenceDate: location.timestamp?.secondsSince2001 ?? -Timestamp.secondsFrom1970To2001))
+    }
+}

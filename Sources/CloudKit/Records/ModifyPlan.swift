@@ -1,0 +1,87 @@
+import CloudWire
+
+/// What a modify operation sends: one request for each zone, since a request is a zone is a transaction; and what it never sends.
+struct ModifyPlan {
+    struct Save {
+        let record: CKRecord
+        let change: RecordChange
+    }
+
+    struct Batch {
+        let zoneID: CKRecordZone.ID
+        var saves: [Save] = []
+        var deletions: [CKRecord.ID] = []
+
+        func request(isAtomic: Bool, policy: SavePolicy, clientChangeToken: [UInt8]?) -> RecordsModifyRequest {
+            let operations =
+                saves.map { RecordOperation(policy.operationType(hasChangeTag: $0.change.recordChangeTag != nil), $0.change) }
+                + deletions.map { RecordOperation(.forceDelete, RecordChange(recordName: $0.recordName)) }
+            return RecordsModifyRequest(
+                operations: operations, zoneID: zoneID.wire, atomic: isAtomic && !zoneID.wire.isDefault,
+                extension: RequestExtension(clientChangeToken: clientChangeToken))
+        }
+    }
+
+    /// An item that fails on this side.
+    enum Refusal {
+        case save(CKRecord, CKError)
+        case deletion(CKRecord.ID, CKError)
+    }
+
+    /// Items of one operation. Source: CloudKit, "Your request contains 1360 items …".
+    static let maximumItems = 400
+    /// Bytes of one operation's values. Source: CloudKit, `limitExceeded`: 2 MB without assets.
+    static let maximumBytes = 2 << 20
+
+    private(set) var batches: [Batch] = []
+    private(set) var refusals: [Refusal] = []
+
+    /// - Throws: what is wrong with the operation as a whole.
+    init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool) throws(CKError) {
+        let count = records.count + recordIDs.count
+        guard count <= Self.maximumItems else { throw .tooManyItems(count: count, maximum: Self.maximumItems) }
+        guard Set(records.map(\.recordID) + recordIDs).count == count else {
+            throw .malformed("An operation can save or delete a record only once")
+        }
+        let faults = Faults(records, recordIDs)
+        var places: [CKRecordZone.ID: Int] = [:]
+        func batch(_ zoneID: CKRecordZone.ID) -> Int {
+            if let place = places[zoneID] { return place }
+            batches.append(Batch(zoneID: zoneID))
+            places[zoneID] = batches.count - 1
+            return batches.count - 1
+        }
+        for record in records {
+            if let error = faults.error(for: record.recordID, isAtomic: isAtomic) {
+                refusals.append(.save(record, error))
+            } else {
+                batches[batch(record.recordID.zoneID)].saves.append(Save(record: record, change: record.snapshot.change(policy: policy)))
+            }
+        }
+        for recordID in recordIDs {
+            if let error = faults.error(for: recordID, isAtomic: isAtomic) {
+                refusals.append(.deletion(recordID, error))
+            } else {
+                batches[batch(recordID.zoneID)].deletions.append(recordID)
+            }
+        }
+        let bytes = batches.reduce(0) { $0 + $1.saves.reduce(0) { $0 + $1.change.set.byteCount } }
+        guard bytes <= Self.maximumBytes else { throw .tooManyBytes(count: bytes, maximum: Self.maximumBytes) }
+    }
+
+    /// What is wrong with items before anything is sent. With `isAtomic` it fails all items of its zone, whatever the zone can do.
+    private struct Faults {
+        private var own: [CKRecord.ID: CKError] = [:]
+        private var zones: Set<CKRecordZone.ID> = []
+
+        init(_ records: [CKRecord], _ recordIDs: [CKRecord.ID]) {
+            for record in records { own[record.recordID] = record.snapshot.fault.map(CKError.init) }
+            for recordID in recordIDs { own[recordID] = recordID.fault.map(CKError.init) }
+            zones = Set(own.keys.map(\.zoneID))
+        }
+
+        func error(for recordID: CKRecord.ID, isAtomic: Bool) -> CKError? {
+            own[recordID] ?? (isAtomic && zones.contains(recordID.zoneID) ? .failedWithItsBatch : nil)
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import CloudWire
+import Foundation
+
+/// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
+private struct ArchivedRecord: Codable {
+    /// Version 1 is the first.
+    static let currentVersion = 1
+    static let key = "nacre.record"
+
+    struct Stamp: Codable {
+        var time: Double
+        var user: String
+        var device: String?
+    }
+
+    struct Link: Codable {
+        var recordName: String
+        var action: String
+        var zoneName: String?
+        var zoneOwner: String?
+    }
+
+    var version = currentVersion
+    var recordType: String
+    var recordName: String
+    var zoneName: String
+    var zoneOwner: String
+    var recordChangeTag: String?
+    var created: Stamp?
+    var modified: Stamp?
+    var parent: Link?
+    var fetchedParent: Link?
+    var share: Link?
+    var fields: [String: ArchivedValue]
+    var fetchedFields: [String: ArchivedValue]
+    var changed: [String]
+    var faults: [String: ValueFault]
+    var encrypted: [String]
+}
+
+extension RecordState {
+    /// This record as the server has it: what it set, without any fields or changes.
+    var systemFields: RecordState {
+        var system = ancestor
+        system.fields = RecordFields()
+        system.fetchedFields = RecordFields()
+        return system
+    }
+
+    func encode(with coder: NSCoder) {
+        let archived = ArchivedRecord(
+            recordType: recordType, recordName: recordID.recordName, zoneName: recordID.zoneID.zoneName, zoneOwner: recordID.zoneID.ownerName,
+            recordChangeTag: recordChangeTag, created: created.map(ArchivedRecord.Stamp.init), modified: modified.map(ArchivedRecord.Stamp.init),
+            parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
+            share: share.map(ArchivedRecord.Link.init), fields: fields.archived, fetchedFields: fetchedFields.archived, changed: changed.sorted(),
+            faults: faults, encrypted: encrypted.sorted())
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        guard let data = try? encoder.encode(archived) else {
+            // Every part is a property list type, so this is out of reach; an archive without the key reads back as no record.
+            return
+        }
+        coder.encode(NSData(data: data), forKey: ArchivedRecord.key)
+    }
+
+    init?(coder: NSCoder) {
+        let key = ArchivedRecord.key
+        guard coder.containsValue(forKey: key), let data = coder.decodeObject(of: NSData.self, forKey: key),
+            let archived = try? PropertyListDecoder().decode(ArchivedRecord.self, from: Data(referencing: data)),
+            archived.version <= ArchivedRecord.currentVersion
+        else { return nil }
+        let zoneID = CKRecordZone.ID(zoneName: archived.zoneName, ownerName: archived.zoneOwner)
+        self.init(recordType: archived.recordType, recordID: CKRecord.ID(recordName: archived.recordName, zoneID: zoneID))
+        recordChangeTag = archived.recordChangeTag
+        created = archived.created?.wire
+        modified = archived.modified?.wire
+        parent = archived.parent?.wire
+        fetchedParent = archived.fetchedParent?.wire
+        share = archived.share?.wire
+        fields = RecordFields(archived: archived.fields)
+        fetchedFields = RecordFields(archived: archived.fetchedFields)
+        changed = Set(archived.changed)
+        faults = archived.faults
+        encrypted = Set(archived.encrypted)
+    }
+}
+
+extension ArchivedRecord.Stamp {
+    init(_ stamp: Record.Stamp) {
+        self.init(time: stamp.timestamp.secondsSince2001, user: stamp.userRecordName, device: stamp.deviceID)
+    }
+
+    var wire: Record.Stamp {
+        Record.Stamp(timestamp: Timestamp(secondsSince2001: time), userRecordName: user, deviceID: device)
+    }
+}
+
+extension ArchivedRecord.Link {
+    init(_ reference: Reference) {
+        self.init(
+            recordName: reference.recordName, action: reference.action.rawValue, zoneName: reference.zoneID?.zoneName,
+            zoneOwner: reference.zoneID?.ownerRecordName)
+    }
+
+    var wire: Reference {
+        Reference(
+            recordName: recordName, action: Reference.Action(rawValue: action) ?? .none,
+            zoneID: zoneName.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner) })
+    }
+}
+
+extension RecordFields {
+    /// Values that this version cannot show are left out.
+    fileprivate var archived: [String: ArchivedValue] {
+        var values: [String: ArchivedValue] = [:]
+        for field in entries { values[field.name] = ArchivedValue(field.value) }
+        return values
+    }
+
+    fileprivate init(archived values: [String: ArchivedValue]) {
+        self.init(values.lazy.map { Field($0.key, $0.value.wire) })
+    }
+}
+
+/// `FieldValue` as a property list: exactly one of the properties is there.
+private struct ArchivedValue: Codable {
+    struct Place: Codable {
+        var latitude: Double
+        var longitude: Double
+        var horizontalAccuracy: Double?
+        var verticalAccuracy: Double?
+        var altitude: Double?
+        var speed: Double?
+        var course: Double?
+        var time: Double?
+    }
+
+    var isList = false
+    var strings: [String]?
+    var integers: [Int64]?
+    var doubles: [Double]?
+    var times: [Double]?
+    var bytes: [Data]?
+    var places: [Place]?
+    var links: [ArchivedRecord.Link]?
+
+    init?(_ value: FieldValue) {
+        switch value {
+        case .string(let value): strings = [value]
+        case .int64(let value): integers = [value]
+        case .double(let value): doubles = [value]
+        case .timestamp(let value): times = [value.secondsSince2001]
+        case .bytes(let value): bytes = [Data(value)]
+        case .location(let value): places = [Place(value)]
+        case .reference(let value): links = [ArchivedRecord.Link(value)]
+        case .stringList(let list): (isList, strings) = (true, list)
+        case .int64List(let list): (isList, integers) = (true, list)
+        case .doubleList(let list): (isList, doubles) = (true, list)
+        case .timestampList(let list): (isList, times) = (true, list.map(\.secondsSince2001))
+        case .bytesList(let list): (isList, bytes) = (true, list.map { Data($0) })
+        case .locationList(let list): (isList, places) = (true, list.map(Place.init))
+        case .referenceList(let list): (isList, links) = (true, list.map(ArchivedRecord.Link.init))
+        case .emptyList: isList = true
+        case .asset, .assetList, .sealed: return nil
+        }
+    }
+
+    var wire: FieldValue {
+        if let strings { return isList ? .stringList(strings) : .string(strings.first ?? "") }
+        if let integers { return isList ? .int64List(integers) : .int64(integers.first ?? 0) }
+        if let doubles { return isList ? .doubleList(doubles) : .double(doubles.first ?? 0) }
+        if let times {
+            let stamps = times.map(Timestamp.init(secondsSince2001:))
+            return isList || stamps.isEmpty ? .timestampList(stamps) : .timestamp(stamps[0])
+        }
+        if let bytes { return isList ? .bytesList(bytes.map { [UInt8]($0) }) : .bytes([UInt8](bytes.first ?? Data())) }
+        if let places { return isList || places.isEmpty ? .locationList(places.map(\.wire)) : .location(places[0].wire) }
+        if let links { return isList || links.isEmpty ? .referenceList(links.map(\.wire)) : .reference(links[0].wire) }
+        return .emptyList
+    }
+}
+
+extension ArchivedValue.Place {
+    init(_ location: Location) {
+        self.init(
+            latitude: location.latitude, longitude: location.longitude, horizontalAccuracy: location.horizontalAccuracy,
+            verticalAccuracy: location.verticalAccuracy, altitude: location.altitude, speed: location.speed, course: location.course,
+            time: location.timestamp?.secondsSince2001)
+    }
+
+    var wire: Location {
+        Location(
+            latitude: latitude, longitude: longitude, horizontalAccuracy: horizontalAccuracy, verticalAccuracy: verticalAccuracy,
+            altitude: altitude, speed: speed, course: course, timestamp: time.map(Timestamp.init(secondsSince2001:)))
+    }
+}

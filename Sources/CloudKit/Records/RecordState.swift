@@ -1,0 +1,140 @@
+import CloudWire
+
+/// Everything that a `CKRecord` holds, as a value: what it is now, and what the server had when it was last seen.
+struct RecordState: Sendable {
+    let recordType: CKRecord.RecordType
+    let recordID: CKRecord.ID
+    var fields = RecordFields()
+    /// The fields as last fetched or saved: what an edit is based on.
+    var fetchedFields = RecordFields()
+    /// Names of fields set or cleared since then.
+    var changed: Set<String> = []
+    /// What no save will accept, under the key it was set for.
+    var faults: [String: ValueFault] = [:]
+    /// Keys of `encryptedValues` that were set.
+    var encrypted: Set<String> = []
+    var parent: Reference?
+    var fetchedParent: Reference?
+    var share: Reference?
+    var recordChangeTag: String?
+    var created: Record.Stamp?
+    var modified: Record.Stamp?
+
+    init(recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
+        self.recordType = recordType
+        self.recordID = recordID
+    }
+
+    /// Sets, or clears with nil. What cannot be stored changes nothing but is remembered, until the key gets a value that can be, or nil.
+    mutating func set(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
+        do throws(ValueFault.Reason) {
+            guard NameRule.isIdentifier(key) else { throw .invalidKey }
+            let value = try object.map { object throws(ValueFault.Reason) in try FieldValue(setting: object, in: recordID.zoneID) }
+            faults[key] = nil
+            fields[key] = value
+            let isKnown = recordChangeTag != nil || fetchedFields[key] != nil
+            if value == nil && !isKnown { changed.remove(key) } else { changed.insert(key) }
+        } catch {
+            faults[key] = ValueFault(key: key, reason: error)
+        }
+    }
+
+    func object(forKey key: String) -> (any __CKRecordObjCValue)? {
+        fields[key]?.object(in: recordID.zoneID)
+    }
+
+    var readableKeys: [String] {
+        fields.entries.compactMap { $0.value.isReadable ? $0.name : nil }
+    }
+
+    mutating func setParent(_ reference: CKRecord.Reference?) {
+        let key = CKRecord.SystemFieldKey.parent
+        switch reference {
+        case let reference? where reference.action != .none: faults[key] = ValueFault(key: "parent", reason: .parentAction)
+        case let reference? where reference.recordID.zoneID != recordID.zoneID: faults[key] = ValueFault(key: "parent", reason: .parentZone)
+        default:
+            faults[key] = nil
+            parent = reference?.wire(from: recordID.zoneID)
+        }
+    }
+
+    /// The first thing, by key, for which no save will accept this record.
+    var fault: ValueFault? {
+        if !NameRule.isIdentifier(recordType) { return ValueFault(key: "recordType", reason: .invalidRecordType) }
+        if let fault = recordID.fault { return fault }
+        if let key = faults.keys.min() { return faults[key] }
+        return encrypted.min().map { ValueFault(key: $0, reason: .encrypted) }
+    }
+}
+
+extension CKRecord.ID {
+    var fault: ValueFault? {
+        NameRule.isName(recordName) ? zoneID.fault : ValueFault(key: "recordName", reason: .invalidRecordName)
+    }
+}
+
+extension CKRecordZone.ID {
+    var fault: ValueFault? {
+        NameRule.isName(zoneName) ? nil : ValueFault(key: "zoneName", reason: .invalidZoneName)
+    }
+}
+
+// MARK: - The server's view
+
+extension RecordState {
+    /// - Parameter recordID: as the app names it; the answer may spell its zone's owner in another way.
+    init(wire record: Record, recordID: CKRecord.ID) {
+        self.init(recordType: record.recordType, recordID: recordID)
+        fields = record.fields
+        fetchedFields = record.fields
+        parent = record.parent
+        fetchedParent = record.parent
+        share = record.share
+        recordChangeTag = record.recordChangeTag
+        created = record.created
+        modified = record.modified
+    }
+
+    /// What a save of this record asks for.
+    func change(policy: SavePolicy) -> RecordChange {
+        let sent = policy == .allKeys ? fields.entries : fields.entries.filter { changed.contains($0.name) }
+        let parentChange: RecordChange.ParentChange
+        switch (parent, policy) {
+        case (let parent?, .allKeys): parentChange = .set(parent)
+        case (let parent?, _): parentChange = parent == fetchedParent ? .keep : .set(parent)
+        case (nil, _): parentChange = fetchedParent == nil ? .keep : .clear
+        }
+        return RecordChange(
+            recordName: recordID.recordName, recordType: recordType,
+            recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil, set: RecordFields(sent.filter { $0.value.isReadable }),
+            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange)
+    }
+
+    /// After a save: takes the server's system fields, and forgets those changes that it carried and that nobody changed again meanwhile.
+    mutating func adopt(_ saved: Record, sent: RecordChange) {
+        recordChangeTag = saved.recordChangeTag
+        created = saved.created
+        modified = saved.modified
+        share = saved.share
+        fetchedParent = saved.parent
+        for field in sent.set.entries {
+            fetchedFields[field.name] = field.value
+            if fields[field.name] == field.value { changed.remove(field.name) }
+        }
+        for name in sent.cleared {
+            fetchedFields[name] = nil
+            if fields[name] == nil { changed.remove(name) }
+        }
+    }
+
+    /// What the edit was based on: this record as it was last fetched or saved; without fields if it never was.
+    var ancestor: RecordState {
+        var ancestor = self
+        ancestor.fields = fetchedFields
+        ancestor.parent = fetchedParent
+        ancestor.changed = []
+        ancestor.faults = [:]
+        ancestor.encrypted = []
+        return ancestor
+    }
+}

@@ -1,0 +1,158 @@
+import CloudWire
+import Foundation
+
+/// One operation's talk with a database on a server: messages go out, answers or a `CKError` come back.
+struct Conversation: Sendable {
+    let line: ServerLine
+    let scope: CKDatabase.Scope
+    let patience: Patience
+
+    // MARK: The endpoints
+
+    /// `request` gets an operation ID here, which its repetitions keep.
+    func modify(_ request: RecordsModifyRequest) async throws(CKError) -> RecordsResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        request.extension.operationID = line.timekeeper.operationID()
+        return try await ask("records/modify", request, .change)
+    }
+
+    func lookup(_ request: RecordsLookupRequest) async throws(CKError) -> RecordsResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        return try await ask("records/lookup", request, .read)
+    }
+
+    func listZones() async throws(CKError) -> ZonesResponse {
+        try read(await send("zones/list", .get, [], .read))
+    }
+
+    func lookup(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        return try await ask("zones/lookup", request, .read)
+    }
+
+    /// `request` gets an operation ID here, which its repetitions keep.
+    func modify(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        request.extension.operationID = line.timekeeper.operationID()
+        return try await ask("zones/modify", request, .change)
+    }
+
+    func changes(_ request: ChangesDatabaseRequest) async throws(CKError) -> ChangesDatabaseResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        return try await ask("changes/database", request, .read)
+    }
+
+    func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ChangesZoneResponse {
+        var request = request
+        request.extension.wantsDetails = true
+        return try await ask("changes/zone", request, .read)
+    }
+
+    func caller() async throws(CKError) -> UserIdentity {
+        try read(await send("users/caller", .get, [], .read))
+    }
+
+    // MARK: One request
+
+    /// Seconds that an attempt gets even at the end of its time; 0 would mean "no limit" to URLSession.
+    private static let shortestTimeout = 0.1
+
+    private func ask<Answer: AnswerMessage>(
+        _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind
+    ) async throws(CKError) -> Answer {
+        try read(await send(path, .post, request.json(), kind))
+    }
+
+    private func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {
+        do throws(ServerError) {
+            return try Answer(json: bytes)
+        } catch {
+            throw CKError(error)
+        }
+    }
+
+    /// Sends the same bytes until there is an answer, or until `RetryState` gives up.
+    private func send(
+        _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind
+    ) async throws(CKError) -> [UInt8] {
+        let address = try line.address()
+        var request = try address.request(method, path, body, scope)
+        var retries = RetryState(kind: kind, patience: patience)
+        let start = line.timekeeper.now()
+        while true {
+            let remaining = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), 0) } ?? .infinity
+            request.timeout = max(min(patience.requestTimeout, remaining), Self.shortestTimeout)
+            let (ending, error): (RetryState.Ending?, CKError)
+            switch await attempt(request, over: address) {
+            case .success(let bytes): return bytes
+            case .failure(let failure): (ending, error) = (failure.ending, failure.error)
+            }
+            guard let ending else { throw error }
+            let elapsed = line.timekeeper.now() - start
+            switch retries.decide(after: ending, elapsed: elapsed, spread: line.timekeeper.spread()) {
+            case .fail: throw error
+            case .failAsLost(let retryAfter): throw .lostResponse(retryAfter: retryAfter)
+            case .retry(let pause): try await wait(pause)
+            }
+        }
+    }
+
+    private func wait(_ seconds: Double) async throws(CKError) {
+        do {
+            try await line.timekeeper.pause(seconds)
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    /// An attempt without an answer to work with: what to call it, and whether trying again may help (nil: never).
+    private struct Failure: Error {
+        var ending: RetryState.Ending?
+        var error: CKError
+    }
+
+    private func attempt(_ request: TransportRequest, over address: ServerAddress) async -> Result<[UInt8], Failure> {
+        if Task.isCancelled { return .failure(Failure(ending: .cancelled, error: .cancelled)) }
+        do throws(TransportFailure) {
+            let answer = try await address.transport.send(request)
+            if (200..<300).contains(answer.status) { return .success(answer.body) }
+            return .failure(refusal(answer, by: address))
+        } catch {
+            let ending: RetryState.Ending =
+                switch error {
+                case .notSent: .notSent
+                case .answerLost: .answerLost
+                case .cancelled: .cancelled
+                }
+            return .failure(Failure(ending: ending, error: CKError(error)))
+        }
+    }
+
+    private func refusal(_ answer: TransportAnswer, by address: ServerAddress) -> Failure {
+        let retryAfter = answer.headers["retry-after"].flatMap(Double.init)
+        guard var error = (try? ErrorResponse(json: answer.body))?.error else {
+            let error = CKError.unreadable(status: answer.status, retryAfter: retryAfter)
+            // A gateway that got no answer: what the server did is not known.
+            if answer.status == 502 || answer.status == 504 { return Failure(ending: .answerLost, error: error) }
+            return Failure(ending: error.code.saysLater ? .busy(retryAfter: retryAfter) : nil, error: error)
+        }
+        error.retryAfter = error.retryAfter ?? retryAfter.map { Int($0.rounded(.up)) }
+        if error.code == .authenticationFailed, address.apiToken == nil {
+            error.remedy = error.remedy ?? ServerSetting.apiToken.remedy
+        }
+        let ckError = CKError(error)
+        return Failure(ending: ckError.code.saysLater ? .busy(retryAfter: ckError.retryAfterSeconds) : nil, error: ckError)
+    }
+}
+
+extension CKError.Code {
+    /// The server is there, and will do it at another time.
+    fileprivate var saysLater: Bool {
+        self == .serviceUnavailable || self == .requestRateLimited || self == .zoneBusy
+    }
+}

@@ -1,0 +1,99 @@
+import CloudWire
+import Foundation
+
+/// Fetches zones by name, or all of a database. A missing zone is `zoneNotFound`. Apple: iOS 8.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    open var recordZoneIDs: [CKRecordZone.ID]?
+    /// Called once for each zone.
+    open var perRecordZoneResultBlock: ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if items failed.
+    open var fetchRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `fetchRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
+    /// iOS 15.
+    open var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+
+    struct Results: Sendable {
+        var byID: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        /// In the server's order.
+        var zones: [CKRecordZone] = []
+    }
+
+    private var fetchesAll = false
+    private var results = Results()
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public required override init() {
+        super.init()
+    }
+
+    public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
+        self.init()
+        recordZoneIDs = zoneIDs
+    }
+
+    /// An operation that fetches every zone and ignores `recordZoneIDs`.
+    open class func fetchAllRecordZonesOperation() -> Self {
+        let operation = Self()
+        operation.fetchesAll = true
+        return operation
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = conversation
+        if fetchesAll {
+            for answer in try await conversation.listZones().zones {
+                tell(CKRecordZone.ID(wire: answer.zoneID, in: conversation.scope), answer, in: conversation.scope)
+            }
+            return
+        }
+        var seen: Set<CKRecordZone.ID> = []
+        let asked = (recordZoneIDs ?? []).filter { seen.insert($0).inserted }
+        for zoneID in asked {
+            if let fault = zoneID.fault { tell(zoneID, .failure(CKError(fault))) }
+        }
+        let valid = asked.filter { $0.fault == nil }
+        guard !valid.isEmpty else { return }
+        let response = try await conversation.lookup(ZonesLookupRequest(zones: valid.map(\.wire)))
+        guard response.zones.count == valid.count else { throw .unexpectedAnswer }
+        for (zoneID, answer) in zip(valid, response.zones) { tell(zoneID, answer, in: conversation.scope) }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, _ answer: ZoneResult, in scope: CKDatabase.Scope) {
+        switch answer {
+        case .zone(let zone): tell(zoneID, .success(CKRecordZone(wire: zone, id: zoneID, in: scope)))
+        case .failure(_, let error): tell(zoneID, .failure(CKError(error)))
+        case .deleted: tell(zoneID, .failure(.unexpectedAnswer))
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, _ result: Result<CKRecordZone, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.byID[zoneID] = result
+            if let zone = result.value { results.zones.append(zone) }
+            perRecordZoneResultBlock?(zoneID, result)
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let fetchRecordZonesResultBlock {
+            fetchRecordZonesResultBlock(Result(error))
+        } else {
+            let failure = error ?? .partial("Failed to fetch some record zones", of: results.byID.compactMapValues(\.error))
+            fetchRecordZonesCompletionBlock?(results.byID.compactMapValues(\.value), failure)
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension ZoneResult {
+    var zoneID: ZoneID {
+        switch self {
+        case .zone(let zone): zone.zoneID
+        case .deleted(let zoneID), .failure(let zoneID, _): zoneID
+        }
+    }
+}

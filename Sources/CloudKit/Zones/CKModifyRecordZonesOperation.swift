@@ -1,0 +1,124 @@
+import CloudWire
+import Foundation
+
+/// Makes and deletes zones of a private database. Deleting a zone deletes everything in it.
+///
+/// Saving a zone that exists succeeds and changes nothing. Deleting one that does not is `zoneNotFound`. Apple: iOS 8.
+open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    open var recordZonesToSave: [CKRecordZone]?
+    open var recordZoneIDsToDelete: [CKRecordZone.ID]?
+    /// Called once for each zone to save.
+    open var perRecordZoneSaveBlock: ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
+    /// Called once for each ID to delete.
+    open var perRecordZoneDeleteBlock: ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if items failed.
+    open var modifyRecordZonesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `modifyRecordZonesResultBlock` is set. Failed items make it `partialFailure`. Apple: deprecated in
+    /// iOS 15.
+    open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+
+    struct Results: Sendable {
+        var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
+        var deletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
+        var saved: [CKRecordZone] = []
+        var deleted: [CKRecordZone.ID] = []
+        var failures: [CKRecordZone.ID: any Error] = [:]
+    }
+
+    private var results = Results()
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
+        self.init()
+        self.recordZonesToSave = recordZonesToSave
+        self.recordZoneIDsToDelete = recordZoneIDsToDelete
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = conversation
+        let zones = recordZonesToSave ?? []
+        let zoneIDs = recordZoneIDsToDelete ?? []
+        let count = zones.count + zoneIDs.count
+        guard count <= ModifyPlan.maximumItems else { throw .tooManyItems(count: count, maximum: ModifyPlan.maximumItems) }
+        guard Set(zones.map(\.zoneID) + zoneIDs).count == count else {
+            throw .malformed("An operation can save or delete a zone only once")
+        }
+        let saves = zones.filter { zone in
+            guard let error = Self.refusal(of: zone, in: conversation.scope) else { return true }
+            tell(zone.zoneID, saved: .failure(error))
+            return false
+        }
+        let deletions = zoneIDs.filter { zoneID in
+            guard let fault = zoneID.fault else { return true }
+            tell(zoneID, deleted: .failure(CKError(fault)))
+            return false
+        }
+        guard !saves.isEmpty || !deletions.isEmpty else { return }
+        let response = try await conversation.modify(
+            ZonesModifyRequest(
+                operations: saves.map { ZoneOperation(.create, $0.zoneID.wire) } + deletions.map { ZoneOperation(.delete, $0.wire) }))
+        guard response.zones.count == saves.count + deletions.count else { throw .unexpectedAnswer }
+        for (zone, answer) in zip(saves, response.zones) { tell(zone.zoneID, saved: Self.save(zone, answer, in: conversation.scope)) }
+        for (zoneID, answer) in zip(deletions, response.zones.dropFirst(saves.count)) { tell(zoneID, deleted: Self.deletion(answer)) }
+    }
+
+    /// What is known to be wrong before anything is sent.
+    private static func refusal(of zone: CKRecordZone, in scope: CKDatabase.Scope) -> CKError? {
+        if let fault = zone.zoneID.fault { return CKError(fault) }
+        if zone.encryptionScope == .perZone { return .malformed("The encryption scope perZone is not supported by this version") }
+        if scope != .private { return .zonesAreForPrivateDatabases }
+        return nil
+    }
+
+    private static func save(_ zone: CKRecordZone, _ answer: ZoneResult, in scope: CKDatabase.Scope) -> Result<CKRecordZone, CKError> {
+        switch answer {
+        case .zone(let saved): .success(CKRecordZone(wire: saved, id: zone.zoneID, in: scope))
+        case .failure(_, let error): .failure(CKError(error))
+        case .deleted: .failure(.unexpectedAnswer)
+        }
+    }
+
+    private static func deletion(_ answer: ZoneResult) -> Result<Void, CKError> {
+        switch answer {
+        case .deleted: .success(())
+        case .failure(_, let error): .failure(CKError(error))
+        case .zone: .failure(.unexpectedAnswer)
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, saved result: Result<CKRecordZone, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.saves[zoneID] = result
+            if let zone = result.value { results.saved.append(zone) }
+            if let error = result.error { results.failures[zoneID] = error }
+            perRecordZoneSaveBlock?(zoneID, result)
+        }
+    }
+
+    private func tell(_ zoneID: CKRecordZone.ID, deleted result: Result<Void, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results.deletions[zoneID] = result
+            if let error = result.error { results.failures[zoneID] = error } else { results.deleted.append(zoneID) }
+            perRecordZoneDeleteBlock?(zoneID, result)
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let modifyRecordZonesResultBlock {
+            modifyRecordZonesResultBlock(Result(error))
+        } else {
+            let failure = error ?? .partial("Failed to modify some record zones", of: results.failures)
+            modifyRecordZonesCompletionBlock?(results.saved, results.deleted, failure)
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}

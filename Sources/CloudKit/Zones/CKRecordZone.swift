@@ -1,0 +1,107 @@
+import CloudWire
+public import Foundation
+import Locks
+
+/// A part of a database that keeps records together: batches in it can be all or nothing, and its changes can be fetched.
+///
+/// Every database has a default zone; private databases can have others, which must be saved before records can be saved in them.
+/// Compares by identity. Apple: iOS 8.
+open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Sendable: the constants are `let`s, and the one thing that changes is in `Locked`.
+
+    /// What a zone of the server can do.
+    public struct Capabilities: OptionSet, Sendable {
+        public let rawValue: UInt
+
+        public init(rawValue: UInt) {
+            self.rawValue = rawValue
+        }
+
+        /// Its changes can be fetched.
+        public static var fetchChanges: Capabilities { Capabilities(rawValue: 1 << 0) }
+        /// A batch of changes in it happens as a whole or not at all.
+        public static var atomic: Capabilities { Capabilities(rawValue: 1 << 1) }
+        /// Hierarchies of its records can be shared.
+        public static var sharing: Capabilities { Capabilities(rawValue: 1 << 2) }
+        /// It can be shared as a whole.
+        public static var zoneWideSharing: Capabilities { Capabilities(rawValue: 1 << 3) }
+    }
+
+    /// How the keys of encrypted values are kept. Apple: iOS 26.
+    public enum EncryptionScope: Int, Sendable {
+        case perRecord = 0
+        /// On this server: saving such a zone fails with `invalidArguments`.
+        case perZone = 1
+    }
+
+    public let zoneID: CKRecordZone.ID
+    /// Empty until the zone came from the server.
+    ///
+    /// On this server: custom zones have `fetchChanges` and `atomic`, the default zone has nothing.
+    public let capabilities: Capabilities
+    private let scopeOfEncryption: Locked<EncryptionScope>
+
+    init(zoneID: CKRecordZone.ID, capabilities: Capabilities, encryptionScope: EncryptionScope) {
+        self.zoneID = zoneID
+        self.capabilities = capabilities
+        scopeOfEncryption = Locked(encryptionScope)
+        super.init()
+    }
+
+    public convenience init(zoneName: String) {
+        self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
+    }
+
+    public convenience init(zoneID: CKRecordZone.ID) {
+        self.init(zoneID: zoneID, capabilities: [], encryptionScope: .perRecord)
+    }
+
+    /// The default zone, which needs no saving.
+    open class func `default`() -> CKRecordZone {
+        CKRecordZone(zoneID: .default)
+    }
+
+    /// To be set before the zone is saved for the first time.
+    open var encryptionScope: EncryptionScope {
+        get { scopeOfEncryption.withLock { $0 } }
+        set { scopeOfEncryption.withLock { $0 = newValue } }
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any {
+        CKRecordZone(zoneID: zoneID, capabilities: capabilities, encryptionScope: encryptionScope)
+    }
+
+    open override var description: String { "<CKRecordZone: \(zoneID), capabilities=\(capabilities.rawValue)>" }
+
+    // MARK: NSSecureCoding
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "zoneID"), let zoneID = coder.decodeObject(of: CKRecordZoneID.self, forKey: "zoneID") else {
+            return nil
+        }
+        self.zoneID = zoneID
+        capabilities = Capabilities(rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "capabilities")))
+        scopeOfEncryption = Locked(EncryptionScope(rawValue: Int(coder.decodeInt64(forKey: "encryptionScope"))) ?? .perRecord)
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(zoneID, forKey: "zoneID")
+        coder.encode(Int64(truncatingIfNeeded: capabilities.rawValue), forKey: "capabilities")
+        coder.encode(Int64(encryptionScope.rawValue), forKey: "encryptionScope")
+    }
+}
+
+extension CKRecordZone {
+    /// A zone as the server answered it.
+    convenience init(wire zone: Zone, id: CKRecordZone.ID, in scope: CKDatabase.Scope) {
+        var capabilities: Capabilities = []
+        if !zone.zoneID.isDefault && scope != .public {
+            capabilities.insert(.fetchChanges)
+            if zone.atomic { capabilities.insert(.atomic) }
+        }
+        self.init(zoneID: id, capabilities: capabilities, encryptionScope: .perRecord)
+    }
+}

@@ -1,0 +1,135 @@
+public import Foundation
+
+/// A place with what a receiver knew of it: height, accuracies, course, speed and time. Immutable.
+open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // Sendable: every stored property is a `let` of a value type.
+
+    /// The mean radius of the Earth in metres. Source: IUGG, R1 of GRS 80.
+    private static let meanEarthRadius: CLLocationDistance = 6_371_008.8
+
+    public let coordinate: CLLocationCoordinate2D
+    /// Metres above sea level.
+    public let altitude: CLLocationDistance
+    /// Radius of uncertainty in metres; negative: `coordinate` is invalid.
+    public let horizontalAccuracy: CLLocationAccuracy
+    /// Metres; zero or negative: `altitude` is invalid.
+    public let verticalAccuracy: CLLocationAccuracy
+    public let course: CLLocationDirection
+    public let courseAccuracy: CLLocationDirectionAccuracy
+    public let speed: CLLocationSpeed
+    public let speedAccuracy: CLLocationSpeedAccuracy
+    public let timestamp: Date
+
+    public init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+        verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, courseAccuracy: CLLocationDirectionAccuracy,
+        speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy, timestamp: Date
+    ) {
+        self.coordinate = coordinate
+        self.altitude = altitude
+        self.horizontalAccuracy = horizontalAccuracy
+        self.verticalAccuracy = verticalAccuracy
+        self.course = course
+        self.courseAccuracy = courseAccuracy
+        self.speed = speed
+        self.speedAccuracy = speedAccuracy
+        self.timestamp = timestamp
+        super.init()
+    }
+
+    public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0, horizontalAccuracy: 0,
+            verticalAccuracy: -1, timestamp: Date())
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy, course: -1, speed: -1,
+            timestamp: timestamp)
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy hAccuracy: CLLocationAccuracy,
+        verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy, verticalAccuracy: vAccuracy, course: course,
+            courseAccuracy: -1, speed: speed, speedAccuracy: -1, timestamp: timestamp)
+    }
+
+    /// The great-circle distance in metres on a sphere; altitude does not count.
+    ///
+    /// Against the ellipsoid it is off by at most 0.6 %.
+    open func distance(from location: CLLocation) -> CLLocationDistance {
+        let radians = Double.pi / 180
+        let here = coordinate.latitude * radians
+        let there = location.coordinate.latitude * radians
+        let latitudes = sin((there - here) / 2)
+        let longitudes = sin((location.coordinate.longitude - coordinate.longitude) * radians / 2)
+        let haversine = latitudes * latitudes + cos(here) * cos(there) * longitudes * longitudes
+        return 2 * Self.meanEarthRadius * asin(min(1, haversine.squareRoot()))
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// By all values, time included.
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CLLocation else { return false }
+        return values == other.values && timestamp == other.timestamp
+    }
+
+    open override var hash: Int {
+        var hasher = Hasher()
+        hasher.combine(values)
+        hasher.combine(timestamp)
+        return hasher.finalize()
+    }
+
+    open override var description: String {
+        "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m (speed \(speed) mps / course \(course)) @ \(timestamp)"
+    }
+
+    // MARK: NSSecureCoding
+
+    public static var supportsSecureCoding: Bool { true }
+
+    private static let keys = [
+        "latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "course", "courseAccuracy", "speed", "speedAccuracy",
+    ]
+    private static let timestampKey = "timestamp"
+
+    /// In the order of `keys`.
+    private var values: [Double] {
+        [
+            coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course, courseAccuracy, speed,
+            speedAccuracy,
+        ]
+    }
+
+    /// nil when a value is missing.
+    public required init?(coder: NSCoder) {
+        guard Self.keys.allSatisfy(coder.containsValue(forKey:)), coder.containsValue(forKey: Self.timestampKey) else { return nil }
+        let values = Self.keys.map(coder.decodeDouble(forKey:))
+        coordinate = CLLocationCoordinate2D(latitude: values[0], longitude: values[1])
+        altitude = values[2]
+        horizontalAccuracy = values[3]
+        verticalAccuracy = values[4]
+        course = values[5]
+        courseAccuracy = values[6]
+        speed = values[7]
+        speedAccuracy = values[8]
+        timestamp = Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Self.timestampKey))
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        for (key, value) in zip(Self.keys, values) {
+            coder.encode(value, forKey: key)
+        }
+        coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Self.timestampKey)
+    }
+}

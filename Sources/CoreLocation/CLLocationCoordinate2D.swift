@@ -1,0 +1,51 @@
+// The names are Apple's.
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+/// Degrees of latitude or longitude.
+public typealias CLLocationDegrees = Double
+/// Metres.
+public typealias CLLocationDistance = Double
+/// Metres; negative means that the value it belongs to is invalid.
+public typealias CLLocationAccuracy = Double
+/// Metres per second; negative is invalid.
+public typealias CLLocationSpeed = Double
+/// Metres per second; negative is invalid.
+public typealias CLLocationSpeedAccuracy = Double
+/// Degrees clockwise from true north, 0 up to 360; negative is invalid.
+public typealias CLLocationDirection = Double
+/// Degrees; negative is invalid.
+public typealias CLLocationDirectionAccuracy = Double
+
+/// No filter on distance.
+public let kCLDistanceFilterNone: CLLocationDistance = -1
+/// The largest distance there is.
+public let CLLocationDistanceMax: CLLocationDistance = .greatestFiniteMagnitude
+/// A coordinate that is none: `CLLocationCoordinate2DIsValid` refuses it.
+public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
+
+/// A point on the WGS 84 ellipsoid.
+public struct CLLocationCoordinate2D: Sendable {
+    /// Degrees north of the equator.
+    public var latitude: CLLocationDegrees
+    /// Degrees east of Greenwich.
+    public var longitude: CLLocationDegrees
+
+    public init() {
+        self.init(latitude: 0, longitude: 0)
+    }
+
+    public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
+        self.latitude = latitude
+        self.longitude = longitude
+    }
+}
+
+/// Latitude within ±90 and longitude within ±180.
+public func CLLocationCoordinate2DIsValid(_ coord: CLLocationCoordinate2D) -> Bool {
+    abs(coord.latitude) <= 90 && abs(coord.longitude) <= 180
+}
+
+/// Not validated: any pair of degrees is taken.
+public func CLLocationCoordinate2DMake(_ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees) -> CLLocationCoordinate2D {
+    CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
+}

@@ -1,0 +1,85 @@
+import CloudTestSupport
+import CloudWire
+import Testing
+
+@testable import CloudContainer
+
+/// What a transaction leaves to be done after it: deleted zones give their rows back.
+@Suite struct TaskTests {
+    private func rows(of zone: ZoneAddress, in store: any Store, names: [String]) async throws -> Int {
+        try await store.read { try $0.records(in: zone, named: names).count }
+    }
+
+    /// Makes a zone of 1,200 records and deletes it.
+    private func deletedZone(_ test: TestCloud, _ user: TestCloudUser) async throws -> (address: ZoneAddress, names: [String]) {
+        try await user.makeZone("Z", "Y")
+        let names = (0..<1200).map { "r\($0)" }
+        for part in 0..<3 {
+            try await user.modify(names[part * 400..<part * 400 + 400].map { .create($0) }, zone: "Z")
+        }
+        try await user.modify([.create("r0"), .create("r1")], zone: "Y")
+        let id = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
+        let address = try #require(try await test.store.read { try $0.zones(in: id, named: ["Z"]).first?.address })
+        try await user.deleteZone("Z")
+        return (address, names)
+    }
+
+    @Test(arguments: Engine.allCases) func `a deleted zone is reclaimed in chunks, and its neighbours and its successor are not`(
+        engine: Engine
+    ) async throws {
+        let counting = CountingStore(try await engine.makeStore())
+        let test = TestCloud(counting)
+        let ann = test.user("_ann")
+        let zone = try await deletedZone(test, ann)
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("r0")], zone: "Z")
+        #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 1200, "deleting waits for nothing")
+        counting.reset()
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        let chunks = counting.transactions.filter { $0.verbs.contains(.reclaim) }
+        #expect(chunks.count == 4, "500, 500, 200, none: each in a transaction of its own")
+        #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 0)
+        let feed = try await test.store.read {
+            try $0.feed(of: zone.address, view: .owner, after: .start, through: nil, baseline: .zero, limit: 10)
+        }
+        #expect(feed.isEmpty)
+        #expect(try await ann.changes("Z").records.count == 1)
+        #expect(try await ann.changes("Y").records.count == 2)
+        #expect(try await test.cloud.runDueTasks() == (0, 0))
+    }
+
+    @Test(arguments: Engine.allCases, 1...12) func `a worker that fails in the middle is followed by another when its lease ends`(
+        engine: Engine, call: Int
+    ) async throws {
+        let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
+        let test = TestCloud(failing)
+        let ann = test.user("_ann")
+        let zone = try await deletedZone(test, ann)
+        failing.fail(atCall: call)
+        let first = try? await test.cloud.runDueTasks()
+        let didFail = failing.callsMade >= call
+        failing.fail(atCall: nil)
+        #expect(didFail == (first?.failed != 0))
+        if didFail, first != nil {
+            #expect(try await test.cloud.runDueTasks().taken == 0, "leased: nobody else takes it")
+            test.clock.move(bySeconds: Limits.taskLeaseSeconds)
+        }
+        if didFail { #expect(try await test.cloud.runDueTasks() == (1, 0)) }
+        #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 0)
+        #expect(try await ann.changes("Y").records.count == 2)
+        test.clock.move(bySeconds: Limits.taskLeaseSeconds)
+        #expect(try await test.cloud.runDueTasks() == (0, 0))
+    }
+
+    @Test(arguments: Engine.allCases) func `tasks of many databases are all taken, a few at a time`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        for place in 0..<10 {
+            let user = test.user("_u\(place)")
+            try await user.makeZone("Z")
+            try await user.deleteZone("Z")
+        }
+        var taken: [Int] = []
+        while let count = try? await test.cloud.runDueTasks(limit: 4).taken, count > 0 { taken.append(count) }
+        #expect(taken == [4, 4, 2])
+    }
+}

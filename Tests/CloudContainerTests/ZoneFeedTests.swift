@@ -1,0 +1,273 @@
+import CloudTestSupport
+import CloudWire
+import Testing
+
+@testable import CloudContainer
+
+/// `changes/zone` over every engine: each record once, no commit torn, no change lost.
+@Suite struct ZoneFeedTests {
+    /// Follows a zone from a token to its end.
+    private func follow(_ user: TestCloudUser, _ zone: String = "Z", after token: String? = nil, limit: Int? = nil) async throws -> [ChangesZoneResponse.Page] {
+        var pages: [ChangesZoneResponse.Page] = []
+        var token = token
+        repeat {
+            pages.append(try await user.changes(zone, after: token, limit: limit))
+            token = pages.last?.syncToken
+        } while pages.last?.moreComing == true
+        return pages
+    }
+
+    @Test(arguments: Engine.allCases) func `each record shows once, where it changed last, in its newest state`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for name in ["a", "b", "c"] { try await ann.modify([.create(name, ["n": .int64(1)])], zone: "Z") }
+        try await ann.modify([.update("a", ["n": .int64(2)])], zone: "Z")
+        try await ann.modify([.delete("b")], zone: "Z")
+        let first = try await ann.changes("Z")
+        #expect(first.records.map(\.recordName) == ["c", "a"], "who never saw b is not told that it is gone")
+        #expect(first.records.last?.record?.fields == ["n": .int64(2)] && !first.moreComing && !first.isMidCommit)
+        try await ann.modify([.create("b")], zone: "Z")
+        try await ann.modify([.delete("c")], zone: "Z")
+        let next = try await ann.changes("Z", after: first.syncToken)
+        #expect(next.records.map(\.recordName) == ["b", "c"])
+        #expect(next.records.last?.tombstone == Tombstone(recordName: "c", recordType: "Note"))
+        let end = try await ann.changes("Z", after: next.syncToken)
+        #expect(end.records.isEmpty && end.syncToken == next.syncToken)
+    }
+
+    @Test(arguments: Engine.allCases) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for commit in 0..<12 {
+            try await ann.modify((0...commit % 4).map { .create("r\(commit).\($0)") }, zone: "Z")
+        }
+        let commits = Dictionary(grouping: try await ann.changes("Z").records.compactMap(\.record), by: \.recordChangeTag)
+        let all = try await ann.changes("Z").records
+        #expect(all.count == 30 && commits.count == 12)
+        for limit in 1...31 {
+            let pages = try await follow(ann, limit: limit)
+            #expect(pages.flatMap(\.records) == all, "limit \(limit)")
+            #expect(pages.allSatisfy { !$0.isMidCommit })
+            #expect(pages.last?.syncToken == pages.first { !$0.moreComing }?.syncToken)
+            for page in pages {
+                let whole = Dictionary(grouping: page.records.compactMap(\.record), by: \.recordChangeTag)
+                #expect(whole.allSatisfy { commits[$0.key]?.count == $0.value.count }, "limit \(limit) tore a commit")
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `a commit of 400 comes whole on a page of 200 and on a page of one`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("before")], zone: "Z")
+        try await ann.modify((0..<400).map { .create("r\($0)") }, zone: "Z")
+        try await ann.modify([.create("after")], zone: "Z")
+        #expect(try await follow(ann).map(\.records.count) == [401, 1])
+        #expect(try await follow(ann, limit: 1).map(\.records.count) == [1, 400, 1])
+        #expect(try await ann.changes("Z", limit: 5000).records.count == 401, "a larger limit than the largest is the largest")
+        await #expect(throws: ServerError.self) { try await ann.changes("Z", limit: -1) }
+        #expect(try await ann.changes("Z", limit: 0).records.count == 401)
+    }
+
+    @Test(arguments: Engine.allCases, [1, 7, 200]) func `a commit of more than 1000 is split, says so, and is resumed where it was left`(
+        engine: Engine, limit: Int
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("before")], zone: "Z")
+        try await commitCascade(of: 2500, test, ann)
+        try await ann.modify([.create("zafter")], zone: "Z")
+        let pages = try await follow(ann, limit: limit)
+        let names = pages.flatMap(\.records).compactMap(\.recordName)
+        #expect(names == ["before"] + (0..<2500).map { "r\(10_000 + $0)" } + ["zafter"])
+        let middles = pages.filter(\.isMidCommit)
+        #expect(middles.count >= 2 && middles.allSatisfy(\.moreComing))
+        for page in pages where !page.isMidCommit {
+            let last = page.records.last?.recordName
+            #expect(["before", "r12499", "zafter"].contains(last), "\(last ?? "-") ends a page that claims to end a commit")
+        }
+    }
+
+    /// One commit larger than any request, as a cascade of deletions will be one day.
+    private func commitCascade(of count: Int, _ test: TestCloud, _ user: TestCloudUser) async throws {
+        let id = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
+        try await test.store.write { transaction in
+            let zone = try #require(try transaction.advance(zoneNamed: "Z", in: id, operation: nil).zone)
+            var plan = WritePlan()
+            plan.records = (0..<count).map { place in
+                let record = StoredRecord.sample("r\(10_000 + place)", seq: zone.lastSeq)
+                let place = FeedPlace(view: .owner, number: zone.number)
+                return RecordPut(
+                    zone: zone.address, row: record.row, leaves: [], enters: [FeedRow(place: place, entered: zone.number, isDeparture: false)],
+                    isNew: true)
+            }
+            plan.zonesChanged = [zone.address]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `every token ever given leads to the same end`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        var random = TestCloudRandom(seed: 11)
+        var copies: [(token: String?, records: [String: Record])] = [(nil, [:])]
+        for _ in 0..<60 {
+            let operations = Set((0..<3).map { _ in "r\(Int.random(in: 0..<12, using: &random))" }).map { name in
+                Bool.random(using: &random) ? RecordOperation.delete(name) : .update(name, ["n": .int64(.random(in: 0..<9, using: &random))])
+            }
+            try await ann.modify(operations, zone: "Z")
+            var copy = copies.randomElement(using: &random) ?? (nil, [:])
+            for page in try await follow(ann, after: copy.token, limit: .random(in: 1...8, using: &random)) {
+                Self.apply(page, to: &copy.records)
+                copy.token = page.syncToken
+                copies.append(copy)
+            }
+        }
+        var end: [String: Record] = [:]
+        for page in try await follow(ann) { Self.apply(page, to: &end) }
+        for copy in copies {
+            var records = copy.records
+            for page in try await follow(ann, after: copy.token) { Self.apply(page, to: &records) }
+            #expect(records == end)
+        }
+        #expect(try await ann.lookup(end.keys.sorted(), zone: "Z").allSatisfy { $0.record != nil })
+    }
+
+    private static func apply(_ page: ChangesZoneResponse.Page, to records: inout [String: Record]) {
+        for result in page.records {
+            if let name = result.recordName { records[name] = result.record }
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `a new reader hears of what goes while it reads, and not of what was gone before`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for place in 0..<9 { try await ann.modify([.create("r\(place)")], zone: "Z") }
+        try await ann.modify([.delete("r2"), .delete("r5")], zone: "Z")
+        let first = try await ann.changes("Z", limit: 3)
+        #expect(first.records.map(\.recordName) == ["r0", "r1", "r3"] && first.moreComing)
+        try await ann.modify([.delete("r1"), .delete("r7")], zone: "Z")
+        let rest = try await follow(ann, after: first.syncToken, limit: 3).flatMap(\.records)
+        #expect(rest.compactMap { $0.record?.recordName } == ["r4", "r6", "r8"])
+        #expect(rest.compactMap { $0.tombstone?.recordName } == ["r1", "r7"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a page shows the types and fields asked for, and its token passes over the others`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("n", ["a": .int64(1), "b": .int64(2)]), .make(.create, "o", type: "Other")], zone: "Z")
+        let page = try await ann.changes("Z", types: ["Note"], keys: ["b"])
+        #expect(page.records.map(\.recordName) == ["n"] && page.records.first?.record?.fields == ["b": .int64(2)])
+        #expect(try await ann.changes("Z", after: page.syncToken).records.isEmpty)
+        let none = try await ann.changes("Z", limit: 1, types: ["Nothing"])
+        #expect(none.records.isEmpty)
+        #expect(try await ann.changes("Z", after: none.syncToken).records.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases) func `an app's own token comes back with the zone's changes until another takes its place`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        #expect(try await ann.changes("Z").clientChangeToken == nil)
+        try await ann.modify([.create("a")], zone: "Z", token: [1, 2])
+        #expect(try await ann.changes("Z").clientChangeToken == [1, 2])
+        try await ann.modify([.create("b")], zone: "Z")
+        #expect(try await ann.changes("Z").clientChangeToken == [1, 2])
+        try await ann.modify([.create("c")], zone: "Z", token: [3])
+        let page = try await ann.changes("Z")
+        #expect(page.clientChangeToken == [3])
+        #expect(try await ann.changes("Z", after: page.syncToken).clientChangeToken == [3])
+    }
+}
+
+/// Tokens that do not fit: what each is told.
+@Suite struct TokenTests {
+    @Test(arguments: Engine.allCases) func `garbage and tokens of the other kind are unknown, those of other places have expired`(
+        engine: Engine
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let (ann, bob) = (test.user("_ann"), test.user("_bob"))
+        for user in [ann, bob] {
+            try await user.makeZone("Z", "Y")
+            try await user.modify([.create("r")], zone: "Z")
+        }
+        let zone = try await ann.changes("Z").syncToken
+        let database = try await ann.databaseChanges().syncToken
+        for garbage in ["", "t", "t00", "x" + zone, zone + "00", String(zone.dropLast(2)), database] {
+            await #expect(throws: ServerError.unknownToken) { try await ann.changes("Z", after: garbage) }
+        }
+        for garbage in ["", "t", database + "00", zone] {
+            await #expect(throws: ServerError.unknownToken) { try await ann.databaseChanges(after: garbage) }
+        }
+        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Y", after: zone) }
+        await #expect(throws: ServerError.tokenExpired) { try await bob.changes("Z", after: zone) }
+        await #expect(throws: ServerError.tokenExpired) { try await bob.databaseChanges(after: database) }
+    }
+
+    @Test(arguments: Engine.allCases) func `a token from a future that was lost has expired`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let tokens = PlainTokens()
+        let bytes = try #require(tokens.open(try await ann.changes("Z").syncToken))
+        guard case .zone(var zone)? = ChangeToken(bytes) else {
+            Issue.record("no token of a zone")
+            return
+        }
+        zone.position.number.seq += 1
+        let later = tokens.seal(ChangeToken.zone(zone).bytes)
+        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Z", after: later) }
+        zone.position.number.seq -= 1
+        zone.incarnation += 1
+        let elsewhere = tokens.seal(ChangeToken.zone(zone).bytes)
+        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Z", after: elsewhere) }
+        let id = zone.zone.database
+        let future = ChangeToken.OfDatabase(database: id, incarnation: 1, position: ZoneFeedPosition(99), baseline: 0)
+        await #expect(throws: ServerError.tokenExpired) { try await ann.databaseChanges(after: tokens.seal(ChangeToken.database(future).bytes)) }
+    }
+
+    @Test(arguments: Engine.allCases) func `one state of a zone gives one token, however it was reached`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        let empty = try await ann.changes("Z").syncToken
+        for place in 0..<5 { try await ann.modify([.create("r\(place)")], zone: "Z") }
+        let whole = try await ann.changes("Z").syncToken
+        #expect(try await ann.changes("Z", after: empty).syncToken == whole)
+        var token: String?
+        for _ in 0..<6 { token = try await ann.changes("Z", after: token, limit: 1).syncToken }
+        #expect(token == whole)
+        #expect(try await ann.makeZone("Z").first?.zone?.syncToken == whole)
+    }
+
+    @Test(arguments: Engine.allCases) func `each zone of a request has its own answer or its own error`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let asked: [ChangesZoneRequest.Item] = [
+            .init(zoneID: ZoneID(zoneName: "Z")), .init(zoneID: ZoneID(zoneName: "nowhere")), .init(zoneID: .defaultZone),
+            .init(zoneID: ZoneID(zoneName: "Z"), syncToken: "garbage"), .init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_bob")),
+            .init(zoneID: ZoneID(zoneName: "Z"), reverse: true),
+        ]
+        let results = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: asked), in: ann.target, by: ann.caller).zones
+        let errors = results.map { result -> String? in
+            if case .failure(_, let error) = result { error.reason } else { nil }
+        }
+        #expect(errors == [
+            nil, "Zone does not exist", "cannot get changes in default zone", "Unknown sync continuation type",
+            "PrivateDB can't be used to access another user's zone", "reading changes in reverse is not supported by this version of the server",
+        ])
+        await #expect(throws: ServerError.missing("zones")) {
+            try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: []), in: ann.target, by: ann.caller)
+        }
+        let publicly = test.user("_ann", in: .public)
+        await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.changes("Z") }
+        await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.databaseChanges() }
+    }
+}

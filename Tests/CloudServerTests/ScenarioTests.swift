@@ -1,0 +1,17 @@
+import Testing
+
+@Suite struct ScenarioTests {
+    static let all =
+        Scenario.records + Scenario.recordErrors + Scenario.zones + Scenario.changes + Scenario.credentials + Scenario.accounts + Scenario.http
+        + Scenario.isolation
+
+    @Test(arguments: all) func `a scenario comes true at the router`(_ scenario: Scenario) async throws {
+        var run = try await ScenarioRun(scenario, overSocket: false)
+        try await run.run()
+    }
+
+    @Test(arguments: all) func `a scenario comes true through a socket`(_ scenario: Scenario) async throws {
+        var run = try await ScenarioRun(scenario, overSocket: true)
+        try await run.run()
+    }
+}

@@ -1,0 +1,70 @@
+/// Bodies of requests that many scenarios send.
+enum Body {
+    /// A `records/modify` with one operation: `record` is what stands in its braces, `more` what stands beside `operations`.
+    static func modify(_ type: String, _ record: String, _ more: String = "") -> String {
+        modify([(type, record)], more)
+    }
+
+    static func modify(_ operations: [(type: String, record: String)], _ more: String = "") -> String {
+        let items = operations.map { #"{"operationType":"\#($0.type)","record":{\#($0.record)}}"# }.joined(separator: ",")
+        return #"{"operations":[\#(items)]\#(more.isEmpty ? "" : "," + more)}"#
+    }
+
+    /// What stands in the braces of a note.
+    static func note(_ name: String, _ title: String = "One", _ more: String = "") -> String {
+        #""recordName":"\#(name)","recordType":"Note","fields":{"title":{"value":"\#(title)"}}\#(more.isEmpty ? "" : "," + more)"#
+    }
+
+    static func lookup(_ names: String..., more: String = "") -> String {
+        let items = names.map { #"{"recordName":"\#($0)"}"# }.joined(separator: ",")
+        return #"{"records":[\#(items)]\#(more.isEmpty ? "" : "," + more)}"#
+    }
+
+    static func zones(_ type: String, _ names: String...) -> String {
+        let items = names.map { #"{"operationType":"\#(type)","zone":{"zoneID":{"zoneName":"\#($0)"}}}"# }.joined(separator: ",")
+        return #"{"operations":[\#(items)]}"#
+    }
+
+    static func feed(_ zone: String, token: String? = nil, more: String = "") -> String {
+        let token = token.map { #","syncToken":"\#($0)""# } ?? ""
+        return #"{"zones":[{"zoneID":{"zoneName":"\#(zone)"}\#(token)\#(more.isEmpty ? "" : "," + more)}]}"#
+    }
+
+    static let inWork = #""zoneID":{"zoneName":"Work"}"#
+    static let details = #""nacre":{"details":true}"#
+    /// One byte more than the largest body.
+    static let tooLarge = #"{"operations":[],"x":""# + String(repeating: "x", count: 8 * 1024 * 1024) + #""}"#
+
+    /// Notes of these many bytes in their titles, together in one request.
+    static func notes(_ count: Int, titleBytes: Int = 1) -> String {
+        let title = String(repeating: "x", count: titleBytes)
+        return modify((0..<count).map { ("create", note("n\($0)", title)) })
+    }
+
+    static func lookup(count: Int) -> String {
+        #"{"records":[\#((0..<count).map { #"{"recordName":"n\#($0)"}"# }.joined(separator: ","))]}"#
+    }
+
+    static func zones(count: Int) -> String {
+        let items = (0..<count).map { #"{"operationType":"create","zone":{"zoneID":{"zoneName":"z\#($0)"}}}"# }
+        return #"{"operations":[\#(items.joined(separator: ","))]}"#
+    }
+
+    static func zoneNames(count: Int) -> String {
+        #"{"zones":[\#((0..<count).map { #"{"zoneID":{"zoneName":"z\#($0)"}}"# }.joined(separator: ","))]}"#
+    }
+}
+
+extension Step {
+    /// Makes the zone Work of a sender's private database.
+    static func makeWork(_ sender: Sender = .ada) -> Step {
+        .post("private/zones/modify", sender, Body.zones("create", "Work")).gives(200, ["zones[0].serverErrorCode": .absent])
+    }
+
+    /// Saves a note that is not there yet, and keeps its tag as `tag`.
+    static func makeNote(_ name: String, _ sender: Sender = .ada, in database: String = "private", _ more: String = "") -> Step {
+        .post("\(database)/records/modify", sender, Body.modify("create", Body.note(name), more))
+            .gives(200, ["records[0].recordName": .equals(.string(name)), "records[0].serverErrorCode": .absent])
+            .keeps("tag", "records[0].recordChangeTag")
+    }
+}
