@@ -157,10 +157,11 @@ package final class Server: Sendable {
         return hosts
     }
 
-    /// The host of `scheme://host[:port][/…]`, lower case.
+    /// The host of `scheme://[user@]host[:port][/…]`, lower case; nil where there is none.
     static func host(of url: String) -> String? {
         guard let separator = url.firstRange(of: "://") else { return nil }
-        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        var authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end].lowercased() }
         let host = authority.prefix { $0 != ":" }
         return host.isEmpty ? nil : host.lowercased()

@@ -35,6 +35,35 @@ import Testing
         #expect(end.records.isEmpty && end.syncToken == next.syncToken)
     }
 
+    @Test(arguments: Engine.allCases) func `a feed's row says since when the record is there, over changes and touches and not over a deletion`(
+        engine: Engine
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
+        func row(of name: String) async throws -> FeedRow? {
+            try await test.store.read { transaction in
+                let zone = try #require(try transaction.zones(in: id, named: ["Z"]).first)
+                return try transaction.feed(of: zone.address, view: .owner, after: .start, through: nil, baseline: .zero, limit: 10)
+                    .first { $0.record.name == name }?.feed
+            }
+        }
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("r")], zone: "Z")
+        let first = try #require(try await row(of: "r"))
+        #expect(first.entered == first.place.number && !first.isDeparture)
+        try await ann.modify([.update("r")], zone: "Z")
+        try await ann.modify([.create("c", parent: "r")], zone: "Z")
+        let touched = try #require(try await row(of: "r"))
+        #expect(touched.entered == first.entered && touched.place.number > first.place.number)
+        try await ann.modify([.delete("r"), .delete("c")], zone: "Z")
+        let gone = try #require(try await row(of: "r"))
+        #expect(gone.entered == first.entered && gone.isDeparture)
+        try await ann.modify([.create("r")], zone: "Z")
+        let again = try #require(try await row(of: "r"))
+        #expect(again.entered == again.place.number && !again.isDeparture)
+    }
+
     @Test(arguments: Engine.allCases) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")

@@ -96,8 +96,7 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUser.self, of: request)
-        if let fault = PasswordRule.fault(asked.password) { throw fault }
-        let account = try await cloud.createAccount(email: asked.email, passwordHash: try await passwords.hash(asked.password))
+        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
         return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
     }
 
@@ -108,7 +107,7 @@ package struct AdminAPI: Sendable {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {
-            throw AdminProblem.malformed(error)
+            throw ServerError(error)
         }
     }
 

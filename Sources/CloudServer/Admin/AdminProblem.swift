@@ -1,6 +1,5 @@
 import CloudContainer
 import CloudWire
-import Crypto
 import FoundationEssentials
 import HTTPServer
 
@@ -13,18 +12,6 @@ enum AdminProblem {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
-    }
-
-    /// A body that does not decode, told by the key at fault where there is one.
-    static func malformed(_ error: any Error) -> ServerError {
-        switch error {
-        case DecodingError.keyNotFound(let key, _):
-            ServerError(.badRequest, "missing required field", field: key.stringValue, remedy: "Give \(key.stringValue).")
-        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
-            ServerError(.badRequest, "a field has the wrong type", field: context.codingPath.last?.stringValue)
-        default:
-            ServerError(.badRequest, "the body is not JSON", remedy: "Send an object, in UTF-8.")
-        }
     }
 
     static func response(to error: any Error, of request: HTTPRequest) -> HTTPResponse {
@@ -49,9 +36,6 @@ enum AdminProblem {
         case let error as ServerError: error
         case let error as StoreError: ServerError(error)
         case let error as HTTPError: ServerError(code(error.status), error.reason)
-        case let error as CryptoError where error.code == .busy || error.code == .outOfMemory:
-            ServerError(.tryAgainLater, "the server is busy with passwords", retryAfter: 2)
-        case let error as CryptoError where error.code == .passwordTooLong: PasswordRule.tooLong
         default: .internalError
         }
     }

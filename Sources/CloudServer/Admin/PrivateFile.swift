@@ -10,12 +10,12 @@ package enum PrivateFile {
         let temporary = "\(path).\(getpid()).new"
         let descriptor = try create(temporary)
         defer { close(descriptor) }
-        do {
+        do throws(PrivateFileError) {
             try put(bytes, descriptor, path)
             guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw PrivateFileError(.system(errno), path) }
         } catch {
             unlink(temporary)
-            throw error as! PrivateFileError
+            throw error
         }
     }
 

@@ -31,11 +31,13 @@ package struct StartFault: Error, Sendable {
         let cause = String(cString: strerror(error.code))
         switch error.step {
         case .bind where error.code == EADDRINUSE:
-            self.init("\(address) is in use by another process", "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
+            self.init(
+                "\(address) is in use by another process", "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
         case .bind where error.code == EACCES:
             self.init("\(address) needs more rights than this user has", "take a port from 1024 on, such as --listen 127.0.0.1:8787")
         case .bind, .unknownHost:
-            self.init("\(address) is no address of this machine (\(cause))", "listen on loopback with --listen 127.0.0.1:8787, or everywhere with 0.0.0.0")
+            self.init(
+                "\(address) is no address of this machine (\(cause))", "listen on loopback with --listen 127.0.0.1:8787, or everywhere with 0.0.0.0")
         default: self.init("\(address): \(error.step.rawValue) (\(cause))", nil)
         }
     }

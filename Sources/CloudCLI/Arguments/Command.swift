@@ -1,0 +1,83 @@
+/// A verb with what it takes and does, or a noun with its verbs. A value: parsing and help are made from it.
+struct Command: Sendable {
+    typealias Action = @Sendable (Call) async throws -> Void
+
+    let name: String
+    /// One line, for lists and as the head of its own help.
+    let overview: String
+    /// More, for its own help.
+    let discussion: String?
+    let arguments: [Argument]
+    let options: [Option]
+    let subcommands: [Command]
+    /// nil for a noun.
+    let action: Action?
+
+    /// A verb. Of its arguments only the last may be optional.
+    init(
+        _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [],
+        action: @escaping Action
+    ) {
+        self.name = name
+        self.overview = overview
+        self.discussion = discussion
+        self.arguments = arguments
+        self.options = options
+        self.subcommands = []
+        self.action = action
+    }
+
+    /// A noun.
+    init(_ name: String, _ overview: String, discussion: String? = nil, options: [Option] = [], subcommands: [Command]) {
+        self.name = name
+        self.overview = overview
+        self.discussion = discussion
+        self.arguments = []
+        self.options = options
+        self.subcommands = subcommands
+        self.action = nil
+    }
+
+    /// What every command takes besides its own.
+    static let help = Option.flag("help", short: "h", "Show help information.")
+}
+
+/// The values with which a command was called.
+struct Call: Sendable {
+    /// Names from the program down: `["nacre", "container", "create"]`.
+    let path: [String]
+    private(set) var arguments: [String] = []
+    private(set) var values: [String: String] = [:]
+    private(set) var flags: Set<String> = []
+
+    init(path: [String]) {
+        self.path = path
+    }
+
+    func has(_ flag: Option) -> Bool { flags.contains(flag.name) }
+
+    /// The value given, or the one that holds without; nil where there is neither.
+    func value(_ option: Option) -> String? { values[option.name] ?? option.fallback }
+
+    /// Whether the option itself was given.
+    func isGiven(_ option: Option) -> Bool { values[option.name] != nil || flags.contains(option.name) }
+
+    /// The value of a required option, which the parser has made sure of.
+    func require(_ option: Option) throws -> String {
+        guard let value = value(option) else { throw UsageError(.missingOption(option.spelling), path: path) }
+        return value
+    }
+
+    /// The `index`-th argument, required.
+    func require(_ argument: Argument, at index: Int = 0) throws -> String {
+        guard index < arguments.count else { throw UsageError(.missingArgument(argument.name), path: path) }
+        return arguments[index]
+    }
+
+    mutating func add(argument: String) { arguments.append(argument) }
+
+    /// Given twice, the last one counts: a script may append what it wants to override.
+    mutating func set(_ option: Option, _ value: String) { values[option.name] = value }
+
+    mutating func raise(_ flag: Option) { flags.insert(flag.name) }
+}

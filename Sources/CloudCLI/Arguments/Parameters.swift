@@ -1,0 +1,64 @@
+/// A value that a command takes by its place.
+struct Argument: Sendable {
+    /// As it stands in the help, without brackets: `name`.
+    let name: String
+    let help: String
+    let isRequired: Bool
+
+    init(_ name: String, _ help: String, isRequired: Bool = true) {
+        self.name = name
+        self.help = help
+        self.isRequired = isRequired
+    }
+
+    var usage: String { isRequired ? "<\(name)>" : "[<\(name)>]" }
+}
+
+/// What a command takes by name: `--name value`, `--name=value`, or a flag, which has no value.
+struct Option: Sendable {
+    enum Kind: Sendable {
+        case flag
+        /// The word for its value in the help, and the values that it may have; empty for any.
+        case value(String, oneOf: [String])
+    }
+
+    /// Without its dashes.
+    let name: String
+    let short: Character?
+    let kind: Kind
+    let help: String
+    let isRequired: Bool
+    /// What holds where the option is not given; said in the help.
+    let fallback: String?
+
+    private init(_ name: String, _ short: Character?, _ kind: Kind, _ help: String, isRequired: Bool, fallback: String?) {
+        self.name = name
+        self.short = short
+        self.kind = kind
+        self.help = help
+        self.isRequired = isRequired
+        self.fallback = fallback
+    }
+
+    static func flag(_ name: String, short: Character? = nil, isRequired: Bool = false, _ help: String) -> Option {
+        Option(name, short, .flag, help, isRequired: isRequired, fallback: nil)
+    }
+
+    static func value(_ name: String, _ placeholder: String, oneOf values: [String] = [], fallback: String? = nil, _ help: String) -> Option {
+        Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: false, fallback: fallback)
+    }
+
+    static func required(_ name: String, _ placeholder: String, oneOf values: [String] = [], _ help: String) -> Option {
+        Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: true, fallback: nil)
+    }
+
+    /// As it is written: `--name <value>`.
+    var spelling: String {
+        switch kind {
+        case .flag: "--\(name)"
+        case .value(let placeholder, _): "--\(name) <\(placeholder)>"
+        }
+    }
+
+    var usage: String { isRequired ? spelling : "[\(spelling)]" }
+}

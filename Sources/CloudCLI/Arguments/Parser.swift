@@ -1,0 +1,113 @@
+/// What a command line asks for.
+enum Request: Sendable {
+    case run(Command, Call)
+    /// The help of the command at the end of the path.
+    case help([Command])
+    case version
+}
+
+/// Reads command lines. Pure: no input, no output, no environment.
+struct Parser: Sendable {
+    let root: Command
+
+    /// What the root takes besides commands.
+    static let version = Option.flag("version", "Show the version.")
+
+    /// - Parameter words: the command line behind the program's name.
+    /// - Throws: `UsageError`.
+    func parse(_ words: [String]) throws(UsageError) -> Request {
+        var path = [root]
+        var rest = words[...]
+        while let command = path.last, !command.subcommands.isEmpty {
+            guard let word = rest.first else { return .help(path) }
+            rest = rest.dropFirst()
+            switch word {
+            case "-h", "--help": return .help(path)
+            case "--version" where path.count == 1: return .version
+            case "help" where path.count == 1: return .help(try commands(named: rest))
+            default: path.append(try subcommand(word, of: path))
+            }
+        }
+        return try parse(rest, path)
+    }
+
+    private func names(_ path: [Command]) -> [String] { path.map(\.name) }
+
+    /// The commands that `help container create` names.
+    private func commands(named words: ArraySlice<String>) throws(UsageError) -> [Command] {
+        var path = [root]
+        for word in words where !word.hasPrefix("-") { path.append(try subcommand(word, of: path)) }
+        return path
+    }
+
+    private func subcommand(_ word: String, of path: [Command]) throws(UsageError) -> Command {
+        let known = path.last?.subcommands ?? []
+        if let command = known.first(where: { $0.name == word }) { return command }
+        if word.hasPrefix("-") { throw UsageError(.unknownOption(word, nearest: nil), path: names(path)) }
+        guard !known.isEmpty else { throw UsageError(.unexpectedArgument(word), path: names(path)) }
+        let candidates = known.map(\.name) + (path.count == 1 ? ["help"] : [])
+        throw UsageError(.unknownCommand(word, nearest: Nearest.match(word, among: candidates)), path: names(path))
+    }
+
+    private func parse(_ words: ArraySlice<String>, _ path: [Command]) throws(UsageError) -> Request {
+        guard let command = path.last else { return .help(path) }
+        // Help is asked for by who does not know the rest yet: it wins over whatever is wrong with that.
+        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }
+        var call = Call(path: names(path))
+        var rest = words
+        var takesOptions = true
+        while let word = rest.popFirst() {
+            if takesOptions, word == "--" {
+                takesOptions = false
+            } else if takesOptions, word.hasPrefix("-"), word != "-" {
+                try read(word, &rest, of: command, into: &call)
+            } else if call.arguments.count < command.arguments.count {
+                call.add(argument: word)
+            } else {
+                throw UsageError(.unexpectedArgument(word), path: call.path)
+            }
+        }
+        try checkRequired(command, call)
+        return .run(command, call)
+    }
+
+    private func read(_ word: String, _ rest: inout ArraySlice<String>, of command: Command, into call: inout Call) throws(UsageError) {
+        let equals = word.hasPrefix("--") ? word.firstIndex(of: "=") : nil
+        let name = String(word[..<(equals ?? word.endIndex)])
+        guard let option = command.options.first(where: { "--\($0.name)" == name || $0.short.map { "-\($0)" } == name }) else {
+            let known = command.options.map { "--\($0.name)" } + ["--help"]
+            throw UsageError(.unknownOption(name, nearest: Nearest.match(name, among: known)), path: call.path)
+        }
+        switch option.kind {
+        case .flag:
+            guard equals == nil else { throw UsageError(.unexpectedValue(option.name), path: call.path) }
+            call.raise(option)
+        case .value(_, let allowed):
+            let value: String
+            if let equals {
+                value = String(word[word.index(after: equals)...])
+            } else if let next = rest.first, !next.hasPrefix("-") || next == "-" {
+                value = next
+                rest = rest.dropFirst()
+            } else {
+                throw UsageError(.missingValue(option.spelling), path: call.path)
+            }
+            guard !value.isEmpty else { throw UsageError(.missingValue(option.spelling), path: call.path) }
+            guard allowed.isEmpty || allowed.contains(value) else {
+                let nearest = Nearest.match(value, among: allowed)
+                throw UsageError(.notOneOf(option: option.name, values: allowed, nearest: nearest), path: call.path)
+            }
+            call.set(option, value)
+        }
+    }
+
+    private func checkRequired(_ command: Command, _ call: Call) throws(UsageError) {
+        let needed = command.arguments.filter(\.isRequired)
+        if call.arguments.count < needed.count {
+            throw UsageError(.missingArgument(needed[call.arguments.count].name), path: call.path)
+        }
+        if let missing = command.options.first(where: { $0.isRequired && !call.isGiven($0) }) {
+            throw UsageError(.missingOption(missing.spelling), path: call.path)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// What the demo did, for `--json`.
+struct DemoReport: Encodable, Sendable {
+    var url: String
+    var container: String
+    var environment: String
+    var user: String
+    /// Counts the runs over this user's data.
+    var run = 0
+    var timeZones = 0
+    var languages = 0
+    /// Records saved in batches, how many batches, and how long that took with the other device following.
+    var recordsSaved = 0
+    var batches = 0
+    var saveSeconds = 0.0
+    /// What the other device heard meanwhile, and in how many pages.
+    var changesFollowed = 0
+    var pagesFollowed = 0
+    /// Records that both devices hold at the end, every field of them alike.
+    var recordsCompared = 0
+    var conflictsResolved = 0
+    var deletionsFollowed = 0
+    var seconds = 0.0
+}

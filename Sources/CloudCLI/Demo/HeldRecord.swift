@@ -1,0 +1,73 @@
+import CloudKit
+import Foundation
+
+/// All that a device holds of a record, as a value: two devices hold the same when these are equal.
+struct HeldRecord: Equatable {
+    let recordType: String
+    let changeTag: String?
+    let created: Date?
+    let modified: Date?
+    let creator: String?
+    let fields: [String: HeldValue]
+
+    init(_ record: CKRecord) {
+        recordType = record.recordType
+        changeTag = record.recordChangeTag
+        created = record.creationDate
+        modified = record.modificationDate
+        creator = record.creatorUserRecordID?.recordName
+        var fields: [String: HeldValue] = [:]
+        for key in record.allKeys() { fields[key] = HeldValue(record[key]) }
+        self.fields = fields
+    }
+
+    /// The first part in which the two differ, in words.
+    func difference(from other: HeldRecord) -> String? {
+        if recordType != other.recordType { return "the record type" }
+        if changeTag != other.changeTag { return "the change tag" }
+        if created != other.created || modified != other.modified || creator != other.creator { return "who saved it and when" }
+        return Set(fields.keys).union(other.fields.keys).sorted().first { fields[$0] != other.fields[$0] }.map { "the field \($0)" }
+    }
+}
+
+/// The value of a field.
+enum HeldValue: Equatable {
+    case text(String)
+    case texts([String])
+    case number(Double)
+    case date(Date)
+    case place(HeldPlace)
+    /// Of no kind that the demo writes.
+    case other(String)
+
+    init?(_ value: (any __CKRecordObjCValue)?) {
+        guard let value else { return nil }
+        if let place = value as? CLLocation {
+            self = .place(HeldPlace(place))
+        } else if let text = value as? String {
+            self = .text(text)
+        } else if let texts = value as? [String] {
+            self = .texts(texts)
+        } else if let date = value as? Date {
+            self = .date(date)
+        } else if let number = value as? NSNumber {
+            self = .number(number.doubleValue)
+        } else {
+            self = .other("\(value)")
+        }
+    }
+}
+
+/// A location with all that it knows.
+struct HeldPlace: Equatable {
+    let coordinate: ISO6709
+    /// Altitude, both accuracies, course and speed.
+    let numbers: [Double]
+    let time: Date
+
+    init(_ place: CLLocation) {
+        coordinate = ISO6709(latitude: place.coordinate.latitude, longitude: place.coordinate.longitude)
+        numbers = [place.altitude, place.horizontalAccuracy, place.verticalAccuracy, place.course, place.speed]
+        time = place.timestamp
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Glibc
+
+/// What the command says: data on standard output, messages on standard error. Unbuffered, so nothing is lost however the process ends.
+enum Output {
+    /// A line of data.
+    static func data(_ line: String) throws {
+        try write(line + "\n", to: STDOUT_FILENO)
+    }
+
+    /// One JSON object, as a line of data.
+    static func json(_ value: some Encodable) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        try data(String(decoding: try encoder.encode(value), as: UTF8.self))
+    }
+
+    /// A line for people. A reader who is gone misses it, and nothing else happens.
+    static func message(_ line: String) {
+        try? write(line + "\n", to: STDERR_FILENO)
+    }
+
+    /// A line that helps with what comes next: only for a person who reads along.
+    static func hint(_ line: String) {
+        if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { message(line) }
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) throws {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            guard count >= 0 || errno == EINTR else {
+                throw CommandFailure(.failure, "standard output cannot be written: \(String(cString: strerror(errno)))")
+            }
+            rest = rest.dropFirst(max(count, 0))
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CloudServer
+import Foundation
+
+/// Asks the admin API of a server that has proved to be the one.
+struct AdminClient {
+    private let web: WebClient
+    private let token: String
+
+    /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
+    static func connect(_ call: Call) async throws -> AdminClient {
+        let server = try AdminServer.named(by: call)
+        let web = WebClient(url: server.url)
+        let nonce = try AdminProof.newNonce()
+        let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)")
+        guard answer.status == 200, let proof = try? JSONDecoder().decode(AdminMessages.Proof.self, from: answer.body),
+            AdminProof.isValid(proof.proof, nonce: nonce, token: server.token)
+        else {
+            throw CommandFailure(
+                .authentication, "what answers at \(server.url) does not know the admin token, so it was not sent",
+                remedy: "The server makes a new token at each start: take its admin.json as it is now.")
+        }
+        return AdminClient(web: web, token: server.token)
+    }
+
+    func server() async throws -> AdminMessages.Server {
+        try read(AdminMessages.Server.self, try await web.send("GET", "/admin/1/server", bearer: token))
+    }
+
+    func create(_ container: AdminMessages.NewContainer) async throws -> AdminMessages.Container {
+        try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
+    }
+
+    func create(_ asked: AdminMessages.NewToken) async throws -> AdminMessages.Token {
+        try read(AdminMessages.Token.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
+    }
+
+    func create(_ user: AdminMessages.NewUser) async throws -> AdminMessages.User {
+        try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
+    }
+
+    private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
+        guard (200..<300).contains(answer.status) else { throw Self.failure(answer) }
+        do {
+            return try JSONDecoder().decode(type, from: answer.body)
+        } catch {
+            throw CommandFailure(.failure, "the server's answer does not read; is it of version \(ServerVersion.current)?")
+        }
+    }
+
+    private static func failure(_ answer: WebClient.Answer) -> CommandFailure {
+        guard let problem = try? JSONDecoder().decode(AdminMessages.Problem.self, from: answer.body) else {
+            return CommandFailure(answer.status == 401 ? .authentication : .failure, "the server answered \(answer.status)")
+        }
+        let code: ExitCode =
+            switch problem.status {
+            case 401, 403: .authentication
+            case 503: .unreachable
+            default: .failure
+            }
+        let place = problem.field.map { " (\($0))" } ?? ""
+        let request = problem.status >= 500 ? "; request \(problem.requestID)" : ""
+        return CommandFailure(code, "\(problem.detail)\(place)\(request)", remedy: problem.remedy)
+    }
+}
