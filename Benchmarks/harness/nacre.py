@@ -12,6 +12,7 @@ from . import client, machine, records
 CONTAINER = "iCloud.com.example.bench"
 ZONE = "Notes"
 BATCH = 200
+ADMIN_SECONDS_MAX = 10
 
 
 class Nacre:
@@ -30,10 +31,20 @@ class Nacre:
             stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_until_ready(self.process, self.port, "/readyz")
+        # Apps are served a moment before administrators are.
+        deadline = time.monotonic() + ADMIN_SECONDS_MAX
+        while not os.path.exists(self.admin_path):
+            if time.monotonic() > deadline:
+                raise RuntimeError("the server wrote no admin.json")
+            time.sleep(0.001)
+
+    @property
+    def admin_path(self):
+        return os.path.join(self.folder, "admin.json")
 
     def make_user(self):
         """A container, an app's token, an account and its account token, and a zone to save into."""
-        with open(os.path.join(self.folder, "admin.json")) as file:
+        with open(self.admin_path) as file:
             admin = json.load(file)
         at = urllib.parse.urlsplit(admin["url"])
         administrator = client.Client(at.hostname, at.port, admin["token"])
