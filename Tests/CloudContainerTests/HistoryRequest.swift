@@ -53,7 +53,7 @@ extension HistoryCloud {
     /// Stands for the digest of the request's bytes: it need only be the same for the same request.
     private static func digest(of request: RecordsModifyRequest) -> [UInt8] {
         guard request.extension.operationID != nil else { return [] }
-        return request.operations.flatMap { Array("\($0.type) \($0.change.recordName ?? "") ".utf8) }
+        return request.operations.compactMap { try? $0.get() }.flatMap { Array("\($0.type) \($0.change.recordName ?? "") ".utf8) }
     }
 }
 

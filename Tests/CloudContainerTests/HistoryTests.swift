@@ -17,7 +17,8 @@ import Testing
         let seed = HistorySeed.value
         let cloud = HistoryCloud(try await engine.makeStore())
         let book = HistoryBook()
-        try await ask(.zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
+        try await ask(
+            .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
         // From here on the cloud knows the database's key, and each request is one transaction.
         #expect(try await cloud.place() == 1)
         let followers = try await run(cloud, book, seed: seed)

@@ -40,8 +40,10 @@ import Testing
         #expect(Names.containerFault(name) == nil)
     }
 
-    @Test(arguments: ["", "iCloud", "iCloud.com", "icloud.com.example", "com.example.notes", "iCloud.com.", "iCloud..example", "iCloud.com.exa mple",
-        "iCloud.com.exämple", "iCloud.com.example.", "iCloud.com." + longest])
+    @Test(arguments: [
+        "", "iCloud", "iCloud.com", "icloud.com.example", "com.example.notes", "iCloud.com.", "iCloud..example", "iCloud.com.exa mple",
+        "iCloud.com.exämple", "iCloud.com.example.", "iCloud.com." + longest,
+    ])
     func `nothing else is a container`(name: String) {
         #expect(Names.containerFault(name)?.field == "container")
     }

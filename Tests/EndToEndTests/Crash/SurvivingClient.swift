@@ -1,0 +1,33 @@
+import Foundation
+
+/// A client that outlives its server: what the network lost it sends again, the same bytes, once the server is back.
+struct SurvivingClient: Sendable {
+    let client: RawClient
+    let server: RunningServer
+
+    /// How often one request may meet a dying server. Each round kills once; more means that it never gets through.
+    private static let attemptsMax = 200
+
+    func post<Message: Decodable>(_ path: String, _ message: some Encodable, as type: Message.Type = Message.self) async throws -> Message {
+        let bytes = try RawClient.bytes(message)
+        for _ in 0..<Self.attemptsMax {
+            await server.whenUp()
+            // Whatever the network says, the answer is unknown.
+            guard let answer = try? await client.post(path, bytes) else { continue }
+            do {
+                return try answer.read(type)
+            } catch let error as RawError where error.serverErrorCode == "TRY_AGAIN_LATER" {
+                continue
+            }
+        }
+        throw UnexpectedAnswer(status: 0, body: "no answer to \(path) in \(Self.attemptsMax) attempts")
+    }
+}
+
+extension History.Sighting {
+    /// An entry of an answer as what it says of the record's version.
+    init?(_ record: RawRecord) {
+        guard let name = record.recordName else { return nil }
+        self.init(record: name, version: record.text("version"), tag: record.recordChangeTag)
+    }
+}

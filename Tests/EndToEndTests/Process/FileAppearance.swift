@@ -1,0 +1,64 @@
+import Dispatch
+import Glibc
+
+/// Waits, without asking again and again, until a name appears in a folder. Watches from its making on, so that nothing is missed between.
+final class FileAppearance: Sendable {
+    private let descriptor: Int32
+    private let name: String
+
+    /// - Throws: `POSIXFault` when the folder cannot be watched.
+    init(of name: String, in folder: String) throws {
+        descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        self.name = name
+        guard descriptor >= 0 else { throw POSIXFault(call: "inotify_init1", code: errno) }
+        // A link gives a file its name here, and so may a rename.
+        guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
+            throw POSIXFault(call: "inotify_add_watch", code: errno)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// - Returns: false when `process` ended, or the time was up, before the name appeared.
+    func wait(while process: Launched, seconds: Int) async -> Bool {
+        await withCheckedContinuation { continuation in
+            // Blocks a thread of Dispatch, none of Swift's.
+            DispatchQueue.global().async { continuation.resume(returning: self.block(while: process, seconds: seconds)) }
+        }
+    }
+
+    private func block(while process: Launched, seconds: Int) -> Bool {
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(seconds)
+        while clock.now < end {
+            var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            // The kernel ends the wait at the event; the turn of 100 ms is for the end of the process alone.
+            _ = poll(&event, 1, 100)
+            if names().contains(name) { return true }
+            if !process.isRunning { return names().contains(name) }
+        }
+        return false
+    }
+
+    private func names() -> [String] {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 * 1024, alignment: 8)
+        defer { buffer.deallocate() }
+        let count = read(descriptor, buffer.baseAddress, buffer.count)
+        guard count > 0 else { return [] }
+        var names: [String] = []
+        var offset = 0
+        let head = MemoryLayout<inotify_event>.size
+        while offset + head <= count {
+            let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let text = buffer[(offset + head)..<(offset + head + Int(event.len))].prefix { $0 != 0 }
+            names.append(String(decoding: text, as: UTF8.self))
+            offset += head + Int(event.len)
+        }
+        return names
+    }
+}
+
+struct POSIXFault: Error {
+    var call: String
+    var code: Int32
+}
