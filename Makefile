@@ -16,7 +16,11 @@ ONCE ?=
 
 SWIFT_PATHS := Sources Tests Package.swift
 
-.PHONY: help setup run test format coverage clean
+# `make bench`: QUICK=1 for one short round, QUESTIONS='batches lookups' for some of Benchmarks/*.py.
+QUICK ?=
+QUESTIONS ?=
+
+.PHONY: help setup run test bench format coverage clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +37,12 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 test: setup ## build and run every test
 	@swift build --build-tests $(BUILD_FLAGS)
 	@swift test --skip-build $(BUILD_FLAGS)
+
+bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
+	@for product in nacre JSONThroughput FrameworkCost; do \
+		NACRE_BENCHMARKS=1 swift build -c release --product $$product $(BUILD_FLAGS); done
+	@tools=$$(swift build -c release $(BUILD_FLAGS) --show-bin-path); \
+		Benchmarks/run --nacre "$$tools/nacre" --tools "$$tools" $(if $(QUICK),--quick) $(QUESTIONS)
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)

@@ -62,3 +62,14 @@ let package = Package(
         tests("TidyTests", []),
     ]
 )
+
+// `make bench` sets it: nobody else builds what only measures.
+if Context.environment["NACRE_BENCHMARKS"] != nil {
+    package.targets += [
+        .executableTarget(
+            name: "JSONThroughput", dependencies: ["CloudWire"], path: "Benchmarks/JSONThroughput", swiftSettings: settings,
+            // Foundation would bring the C library's mathematics along.
+            linkerSettings: [.linkedLibrary("m")]),
+        .executableTarget(name: "FrameworkCost", dependencies: ["CloudKit"], path: "Benchmarks/FrameworkCost", swiftSettings: settings),
+    ]
+}

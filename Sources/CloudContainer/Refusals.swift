@@ -135,7 +135,7 @@ extension ServerError {
 
     static let unknownToken = ServerError(
         .badRequest, "Unknown sync continuation type", field: "syncToken",
-        remedy: "Send a token as it was given, to the endpoint and the database that gave it.")
+        remedy: "Send a token as it was given, to the endpoint that gave it.")
 
     static let tokenExpired = ServerError(
         .badRequest, "change token expired", native: .changeTokenExpired, internalCode: 2026, field: "syncToken",

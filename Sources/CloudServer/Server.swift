@@ -127,7 +127,7 @@ package final class Server: Sendable {
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
-           .addRoutes(to: &router)
+            .addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
         Health(cloud: cloud).addRoutes(to: &router)
@@ -136,7 +136,8 @@ package final class Server: Sendable {
 
     private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String, _ publicURL: String) -> Router {
         var router = Router()
-        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL).addRoutes(to: &router)
+        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL, logger: configuration.logger)
+            .addRoutes(to: &router)
         return router
     }
 
@@ -157,10 +158,11 @@ package final class Server: Sendable {
         return hosts
     }
 
-    /// The host of `scheme://host[:port][/…]`, lower case.
+    /// The host of `scheme://[user@]host[:port][/…]`, lower case; nil where there is none.
     static func host(of url: String) -> String? {
         guard let separator = url.firstRange(of: "://") else { return nil }
-        let authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" }
+        var authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end].lowercased() }
         let host = authority.prefix { $0 != ":" }
         return host.isEmpty ? nil : host.lowercased()

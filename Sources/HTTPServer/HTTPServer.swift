@@ -14,13 +14,13 @@ package final class HTTPServer: Sendable {
         case stopped
     }
 
-    private let configuration: ServerConfiguration
+    private let configuration: HTTPServerConfiguration
     private let router: Router
     private let telemetry: Telemetry
     private let logger: Logger
     private let state = Locked(State.new)
 
-    package init(_ configuration: ServerConfiguration, router: Router, telemetry: Telemetry = Telemetry(), logger: Logger = .silent) {
+    package init(_ configuration: HTTPServerConfiguration, router: Router, telemetry: Telemetry = Telemetry(), logger: Logger = .silent) {
         self.configuration = configuration
         self.router = router
         self.telemetry = telemetry

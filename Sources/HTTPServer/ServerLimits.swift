@@ -1,4 +1,4 @@
-/// The limits of a server, each with its source. Those that somebody may want to change are defaults of `ServerConfiguration`.
+/// The limits of a server, each with its source. Those that somebody may want to change are defaults of `HTTPServerConfiguration`.
 package enum ServerLimits {
     /// Request line and headers together. nginx (`large_client_header_buffers` 4 × 8 KB) and Caddy pass this much and little more; beyond is 431.
     package static let headerBytesMax = 32 * 1024
@@ -22,7 +22,7 @@ package enum ServerLimits {
 }
 
 /// How a server listens and what it bears.
-package struct ServerConfiguration: Sendable {
+package struct HTTPServerConfiguration: Sendable {
     /// A numeric address. `::` takes IPv4 too.
     package var host = "127.0.0.1"
     /// 0 for any free port.

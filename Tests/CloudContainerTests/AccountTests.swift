@@ -17,8 +17,10 @@ import Testing
         #expect(try await cloud.createAccount(email: "bob@example.com", passwordHash: "h").id != ada.id)
     }
 
-    @Test(arguments: ["", "ada", "@example.com", "ada@", "a@b@c", "a da@example.com", "ada@exam\tple.com", "e\u{301}@example.com", "\u{212A}@example.com",
-        String(repeating: "a", count: 250) + "@b.co"])
+    @Test(arguments: [
+        "", "ada", "@example.com", "ada@", "a@b@c", "a da@example.com", "ada@exam\tple.com", "e\u{301}@example.com", "\u{212A}@example.com",
+        String(repeating: "a", count: 250) + "@b.co",
+    ])
     func `what is no address makes no account`(email: String) async throws {
         let cloud = try await TestCloud(.memory).cloud
         let error = await #expect(throws: ServerError.self) { try await cloud.createAccount(email: email, passwordHash: "h") }
@@ -40,7 +42,8 @@ import Testing
         #expect(try await cloud.account(email: "ada@example.com") == made.first)
     }
 
-    @Test(arguments: Engine.allCases, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws {
+    @Test(arguments: Engine.allCases, 1...8) func `a sign-up that was cut short is taken up where it stopped`(engine: Engine, call: Int) async throws
+    {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: call)
         let cloud = TestCloud(failing).cloud
         let error = await #expect(throws: ServerError.self) { try await cloud.createAccount(email: "ada@example.com", passwordHash: "h1") }
@@ -79,7 +82,8 @@ import Testing
         #expect(racing.count == 1)
     }
 
-    @Test(arguments: Engine.allCases) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `containers are made once, and API tokens only for containers that are there`(engine: Engine) async throws
+    {
         let cloud = try await TestCloud(engine).cloud
         let name = "iCloud.com.example.notes"
         await #expect(throws: ServerError.noContainer) { try await cloud.createAPIToken(container: name, environment: .development, name: "web") }

@@ -85,7 +85,10 @@ import Testing
             .conflict, "client oplock error", native: .serverRecordChanged, internalCode: 2004, field: "f", remedy: "r")
         let result = OperationResult(
             number: ChangeNumber(incarnation: 1, seq: 99), madeNames: [.init(place: 0, name: "A"), .init(place: 399, name: "B")],
-            failures: [.init(place: 1, error: error), .init(place: 2, error: .recordNotFound), .init(place: 3, error: .tooManyItems(3, limit: 2, field: "x"))])
+            failures: [
+                .init(place: 1, error: error), .init(place: 2, error: .recordNotFound),
+                .init(place: 3, error: .tooManyItems(3, limit: 2, field: "x")),
+            ])
         #expect(try OperationResult(result.bytes) == result)
         for length in 0..<result.bytes.count {
             #expect(throws: StoreError.self, "cut to \(length)") { try OperationResult(Array(result.bytes.prefix(length))) }

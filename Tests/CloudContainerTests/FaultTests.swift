@@ -20,7 +20,8 @@ import Testing
     static let changes: [Change] = [
         Change("first save into the default zone") { try await $0.modify([.create("a"), .create("b", parent: "a")], id: "op") },
         Change("mixed batch") {
-            try await $0.modify([.create("a"), .update("r1"), .delete("r2"), .create("c", parent: "r0"), .update("k")], zone: "Z", id: "op", token: [9])
+            try await $0.modify(
+                [.create("a"), .update("r1"), .delete("r2"), .create("c", parent: "r0"), .update("k")], zone: "Z", id: "op", token: [9])
         },
         Change("atomic batch that falls") { try await $0.modify([.create("a"), .create("r1")], zone: "Z") },
         Change("deletion with a child outside") { try await $0.modify([.delete("p")], zone: "Z") },

@@ -18,7 +18,8 @@ import Testing
         _ operations: [RecordOperation], over stored: [StoredRecord] = [], parentsOutside: Set<String> = [], atomic: Bool = false
     ) -> ModifyBatch {
         var batch = ModifyBatch(
-            operations.map { ($0.change.recordName ?? "", $0) }, faults: [:], stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
+            operations.map { ($0.change.recordName ?? "", $0) }, faults: [:],
+            stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
             in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
         batch.settleParents(parentsOutside: parentsOutside.intersection(batch.deletedNames))
         if atomic { _ = batch.settleAtomically() }

@@ -54,7 +54,9 @@ import Testing
         #expect(partly.map(\.error?.code) == [nil, .conflict])
     }
 
-    @Test(arguments: Engine.allCases) func `the default zone and the public database take what they can, whatever atomic says`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `the default zone and the public database take what they can, whatever atomic says`(engine: Engine)
+        async throws
+    {
         let test = try await TestCloud(engine)
         for user in [test.user("_ann"), test.user("_ann", in: .public)] {
             try await user.modify([.create("there")])
@@ -165,6 +167,21 @@ import Testing
         await #expect(throws: ServerError.self) { try await ann.modify([.create("a")], token: [UInt8](repeating: 0, count: 1025)) }
     }
 
+    @Test(arguments: Engine.allCases) func `an operation that could not be read fails in its place, and its name counts`(engine: Engine) async throws
+    {
+        let ann = try await TestCloud(engine).user("_ann")
+        func send(_ names: String?...) async throws -> [RecordResult] {
+            var request = RecordsModifyRequest(operations: [.create("a"), .create("b")])
+            request.operations += names.map { .failure(OperationFault(recordName: $0, error: .missing("value"))) }
+            return try await ann.cloud.modifyRecords(request, in: ann.target, by: ann.caller, digest: []).records
+        }
+        let results = try await send("x", nil)
+        #expect(results.map(\.error?.code) == [nil, nil, .badRequest, .badRequest])
+        #expect(results[2].recordName == "x")
+        #expect(try await ann.lookup(["a", "x"]).map(\.error?.code) == [nil, .notFound])
+        await #expect(throws: ServerError.repeatedItem(field: "operations")) { try await send("a") }
+    }
+
     @Test(arguments: Engine.allCases) func `a reference stays in its zone and in its owner's`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         func fault(_ zoneID: ZoneID?) async throws -> String? {
@@ -182,7 +199,8 @@ import Testing
         #expect(try await fault(ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: "_bob")) == "references across zones are not allowed")
     }
 
-    @Test(arguments: Engine.allCases) func `only the fields asked for are answered, the operation's before the request's`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `only the fields asked for are answered, the operation's before the request's`(engine: Engine) async throws
+    {
         let ann = try await TestCloud(engine).user("_ann")
         let fields: RecordFields = ["a": .int64(1), "b": .int64(2)]
         var own = RecordOperation.create("own", fields)

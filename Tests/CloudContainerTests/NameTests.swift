@@ -40,8 +40,10 @@ import Testing
         #expect(Names.containerFault(name) == nil)
     }
 
-    @Test(arguments: ["", "iCloud", "iCloud.com", "icloud.com.example", "com.example.notes", "iCloud.com.", "iCloud..example", "iCloud.com.exa mple",
-        "iCloud.com.exämple", "iCloud.com.example.", "iCloud.com." + longest])
+    @Test(arguments: [
+        "", "iCloud", "iCloud.com", "icloud.com.example", "com.example.notes", "iCloud.com.", "iCloud..example", "iCloud.com.exa mple",
+        "iCloud.com.exämple", "iCloud.com.example.", "iCloud.com." + longest,
+    ])
     func `nothing else is a container`(name: String) {
         #expect(Names.containerFault(name)?.field == "container")
     }
@@ -66,5 +68,19 @@ import Testing
             #expect(SavePolicy.changedKeys.operationType(hasChangeTag: hasChangeTag) == .forceUpdate)
             #expect(SavePolicy.allKeys.operationType(hasChangeTag: hasChangeTag) == .forceUpdate)
         }
+    }
+}
+
+@Suite struct PasswordRuleTests {
+    @Test(arguments: [("", "password is too short"), ("1234567", "password is too short"), ("🔑🔑🔑", "password is too short")])
+    func `a short password is refused`(password: String, reason: String) {
+        #expect(PasswordRule.fault(password)?.reason == reason)
+    }
+
+    @Test func `eight characters to 1,024 bytes are taken, whatever they are`() {
+        #expect(PasswordRule.fault("12345678") == nil)
+        #expect(PasswordRule.fault("        ") == nil)
+        #expect(PasswordRule.fault(String(repeating: "é", count: 512)) == nil)
+        #expect(PasswordRule.fault(String(repeating: "é", count: 512) + "e") == PasswordRule.tooLong)
     }
 }

@@ -35,7 +35,10 @@ import Testing
         }
     }
 
-    enum Answer: Hashable { case makes, changes, clearsAndChanges, deletes, nothing, refuses(ServerErrorCode, String) }
+    enum Answer: Hashable {
+        case makes, changes, clearsAndChanges, deletes, nothing
+        case refuses(ServerErrorCode, String)
+    }
 
     /// The rules in the order in which a reader of the reference would ask them.
     private func expected(_ cell: Cell) -> Answer {
@@ -101,7 +104,9 @@ import Testing
         case (.delete, .deletes), (.nothing, .nothing): break
         case (.refuse(let error), .refuses(let code, let reason)):
             #expect(error.code == code && error.reason == reason)
-            #expect((error.serverRecord?.value == before?.record && before != nil) == (code == .conflict), "a conflict carries the server's record, nothing else does")
+            #expect(
+                (error.serverRecord?.value == before?.record && before != nil) == (code == .conflict),
+                "a conflict carries the server's record, nothing else does")
         default: Issue.record("\(verdict) and not \(expected)")
         }
     }
@@ -121,7 +126,9 @@ import Testing
         #expect(refusal(.make(.create, "r", type: "No te"))?.field == "recordType")
     }
 
-    @Test(arguments: CloudWire.OperationType.allCases.filter { !$0.isDelete }) func `a record of more than 1 MB is refused`(type: CloudWire.OperationType) {
+    @Test(arguments: CloudWire.OperationType.allCases.filter { !$0.isDelete }) func `a record of more than 1 MB is refused`(
+        type: CloudWire.OperationType
+    ) {
         let needsRecord = type == .update || type == .replace
         let existing = needsRecord ? StoredRecord.sample("r", seq: 1) : nil
         func save(_ bytes: Int) -> ServerError? {

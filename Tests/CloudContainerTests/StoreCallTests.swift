@@ -23,7 +23,8 @@ import Testing
             case .keptParents: return .update("c\(place)")
             case .mixed:
                 let all: [RecordOperation] = [
-                    .create("new\(place)"), .update("c\(place)"), .delete(name), .make(.forceUpdate, "m\(place)", parent: parent), .delete("c\(place)"),
+                    .create("new\(place)"), .update("c\(place)"), .delete(name), .make(.forceUpdate, "m\(place)", parent: parent),
+                    .delete("c\(place)"),
                 ]
                 return all[place % all.count]
             }

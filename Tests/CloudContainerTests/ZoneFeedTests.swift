@@ -7,7 +7,9 @@ import Testing
 /// `changes/zone` over every engine: each record once, no commit torn, no change lost.
 @Suite struct ZoneFeedTests {
     /// Follows a zone from a token to its end.
-    private func follow(_ user: TestCloudUser, _ zone: String = "Z", after token: String? = nil, limit: Int? = nil) async throws -> [ChangesZoneResponse.Page] {
+    private func follow(_ user: TestCloudUser, _ zone: String = "Z", after token: String? = nil, limit: Int? = nil) async throws
+        -> [ChangesZoneResponse.Page]
+    {
         var pages: [ChangesZoneResponse.Page] = []
         var token = token
         repeat {
@@ -33,6 +35,35 @@ import Testing
         #expect(next.records.last?.tombstone == Tombstone(recordName: "c", recordType: "Note"))
         let end = try await ann.changes("Z", after: next.syncToken)
         #expect(end.records.isEmpty && end.syncToken == next.syncToken)
+    }
+
+    @Test(arguments: Engine.allCases) func `a feed's row says since when the record is there, over changes and touches and not over a deletion`(
+        engine: Engine
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
+        func row(of name: String) async throws -> FeedRow? {
+            try await test.store.read { transaction in
+                let zone = try #require(try transaction.zones(in: id, named: ["Z"]).first)
+                return try transaction.feed(of: zone.address, view: .owner, after: .start, through: nil, baseline: .zero, limit: 10)
+                    .first { $0.record.name == name }?.feed
+            }
+        }
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("r")], zone: "Z")
+        let first = try #require(try await row(of: "r"))
+        #expect(first.entered == first.place.number && !first.isDeparture)
+        try await ann.modify([.update("r")], zone: "Z")
+        try await ann.modify([.create("c", parent: "r")], zone: "Z")
+        let touched = try #require(try await row(of: "r"))
+        #expect(touched.entered == first.entered && touched.place.number > first.place.number)
+        try await ann.modify([.delete("r"), .delete("c")], zone: "Z")
+        let gone = try #require(try await row(of: "r"))
+        #expect(gone.entered == first.entered && gone.isDeparture)
+        try await ann.modify([.create("r")], zone: "Z")
+        let again = try #require(try await row(of: "r"))
+        #expect(again.entered == again.place.number && !again.isDeparture)
     }
 
     @Test(arguments: Engine.allCases) func `pages of every limit give the same records in the same order`(engine: Engine) async throws {
@@ -184,90 +215,5 @@ import Testing
         let page = try await ann.changes("Z")
         #expect(page.clientChangeToken == [3])
         #expect(try await ann.changes("Z", after: page.syncToken).clientChangeToken == [3])
-    }
-}
-
-/// Tokens that do not fit: what each is told.
-@Suite struct TokenTests {
-    @Test(arguments: Engine.allCases) func `garbage and tokens of the other kind are unknown, those of other places have expired`(
-        engine: Engine
-    ) async throws {
-        let test = try await TestCloud(engine)
-        let (ann, bob) = (test.user("_ann"), test.user("_bob"))
-        for user in [ann, bob] {
-            try await user.makeZone("Z", "Y")
-            try await user.modify([.create("r")], zone: "Z")
-        }
-        let zone = try await ann.changes("Z").syncToken
-        let database = try await ann.databaseChanges().syncToken
-        for garbage in ["", "t", "t00", "x" + zone, zone + "00", String(zone.dropLast(2)), database] {
-            await #expect(throws: ServerError.unknownToken) { try await ann.changes("Z", after: garbage) }
-        }
-        for garbage in ["", "t", database + "00", zone] {
-            await #expect(throws: ServerError.unknownToken) { try await ann.databaseChanges(after: garbage) }
-        }
-        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Y", after: zone) }
-        await #expect(throws: ServerError.tokenExpired) { try await bob.changes("Z", after: zone) }
-        await #expect(throws: ServerError.tokenExpired) { try await bob.databaseChanges(after: database) }
-    }
-
-    @Test(arguments: Engine.allCases) func `a token from a future that was lost has expired`(engine: Engine) async throws {
-        let test = try await TestCloud(engine)
-        let ann = test.user("_ann")
-        try await ann.makeZone("Z")
-        let tokens = PlainTokens()
-        let bytes = try #require(tokens.open(try await ann.changes("Z").syncToken))
-        guard case .zone(var zone)? = ChangeToken(bytes) else {
-            Issue.record("no token of a zone")
-            return
-        }
-        zone.position.number.seq += 1
-        let later = tokens.seal(ChangeToken.zone(zone).bytes)
-        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Z", after: later) }
-        zone.position.number.seq -= 1
-        zone.incarnation += 1
-        let elsewhere = tokens.seal(ChangeToken.zone(zone).bytes)
-        await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Z", after: elsewhere) }
-        let id = zone.zone.database
-        let future = ChangeToken.OfDatabase(database: id, incarnation: 1, position: ZoneFeedPosition(99), baseline: 0)
-        await #expect(throws: ServerError.tokenExpired) { try await ann.databaseChanges(after: tokens.seal(ChangeToken.database(future).bytes)) }
-    }
-
-    @Test(arguments: Engine.allCases) func `one state of a zone gives one token, however it was reached`(engine: Engine) async throws {
-        let ann = try await TestCloud(engine).user("_ann")
-        try await ann.makeZone("Z")
-        let empty = try await ann.changes("Z").syncToken
-        for place in 0..<5 { try await ann.modify([.create("r\(place)")], zone: "Z") }
-        let whole = try await ann.changes("Z").syncToken
-        #expect(try await ann.changes("Z", after: empty).syncToken == whole)
-        var token: String?
-        for _ in 0..<6 { token = try await ann.changes("Z", after: token, limit: 1).syncToken }
-        #expect(token == whole)
-        #expect(try await ann.makeZone("Z").first?.zone?.syncToken == whole)
-    }
-
-    @Test(arguments: Engine.allCases) func `each zone of a request has its own answer or its own error`(engine: Engine) async throws {
-        let test = try await TestCloud(engine)
-        let ann = test.user("_ann")
-        try await ann.makeZone("Z")
-        let asked: [ChangesZoneRequest.Item] = [
-            .init(zoneID: ZoneID(zoneName: "Z")), .init(zoneID: ZoneID(zoneName: "nowhere")), .init(zoneID: .defaultZone),
-            .init(zoneID: ZoneID(zoneName: "Z"), syncToken: "garbage"), .init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_bob")),
-            .init(zoneID: ZoneID(zoneName: "Z"), reverse: true),
-        ]
-        let results = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: asked), in: ann.target, by: ann.caller).zones
-        let errors = results.map { result -> String? in
-            if case .failure(_, let error) = result { error.reason } else { nil }
-        }
-        #expect(errors == [
-            nil, "Zone does not exist", "cannot get changes in default zone", "Unknown sync continuation type",
-            "PrivateDB can't be used to access another user's zone", "reading changes in reverse is not supported by this version of the server",
-        ])
-        await #expect(throws: ServerError.missing("zones")) {
-            try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: []), in: ann.target, by: ann.caller)
-        }
-        let publicly = test.user("_ann", in: .public)
-        await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.changes("Z") }
-        await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.databaseChanges() }
     }
 }

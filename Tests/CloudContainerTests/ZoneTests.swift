@@ -16,7 +16,11 @@ import Testing
         #expect(list.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "B", "a", "b"])
         #expect(list.first?.atomic == false && list.first?.syncToken == nil)
         let deleted = try await ann.deleteZone("a", "nowhere")
-        #expect(deleted == [.deleted(ZoneID(zoneName: "a", ownerRecordName: "_ann")), .failure(ZoneID(zoneName: "nowhere"), .zoneNotFound(ZoneID(zoneName: "nowhere")))])
+        #expect(
+            deleted == [
+                .deleted(ZoneID(zoneName: "a", ownerRecordName: "_ann")),
+                .failure(ZoneID(zoneName: "nowhere"), .zoneNotFound(ZoneID(zoneName: "nowhere"))),
+            ])
         let asked = ["b", "a", ZoneID.defaultZoneName, "b"].map { ZoneID(zoneName: $0) }
         let found = try await ann.cloud.lookupZones(ZonesLookupRequest(zones: asked), in: ann.target, by: ann.caller).zones
         #expect(found.map { $0.zone?.zoneID.zoneName } == ["b", nil, ZoneID.defaultZoneName, "b"])
@@ -35,7 +39,9 @@ import Testing
         #expect(try await zones(test.user("_ann", in: .shared)).isEmpty)
     }
 
-    @Test(arguments: Engine.allCases) func `making the default zone answers it as it is, before and after its first record`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `making the default zone answers it as it is, before and after its first record`(engine: Engine)
+        async throws
+    {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         for _ in 0..<2 {

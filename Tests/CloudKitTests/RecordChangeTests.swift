@@ -99,6 +99,41 @@ import Testing
         #expect(record.snapshot.ancestor.fields == ["a": .int64(2), "b": .string("y")])
     }
 
+    @Test func `after a save the record is the server's version, with what others saved`() {
+        record["a"] = 2
+        let sent = record.snapshot.change(policy: .changedKeys)
+        record.adopt(RecordChangeTests.fetched(["a": .int64(2), "b": .string("theirs")], tag: "t2"), sent: sent)
+        #expect(record["b"] as? String == "theirs")
+        #expect(record.changedKeys().isEmpty && record.recordChangeTag == "t2")
+    }
+
+    @Test func `an answer with a newer value than was sent is taken over whole`() {
+        record["a"] = 2
+        let sent = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        record.adopt(RecordChangeTests.fetched(["a": .int64(7), "b": .string("x")], tag: "t3"), sent: sent)
+        #expect(record["a"] as? Int == 7 && record.recordChangeTag == "t3")
+    }
+
+    @Test func `an edit during a save that somebody else crossed keeps the old version, so that it conflicts`() {
+        record["a"] = 2
+        let sent = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        record["a"] = 3
+        record.adopt(RecordChangeTests.fetched(["a": .int64(7), "b": .string("x")], tag: "t3"), sent: sent)
+        #expect(record["a"] as? Int == 3)
+        #expect(record.snapshot.change(policy: .ifServerRecordUnchanged).recordChangeTag == "t1")
+    }
+
+    @Test func `a field cleared or a parent set during a save stays so`() {
+        record["a"] = 2
+        let sent = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        record["b"] = nil
+        record.setParent(CKRecord.ID(recordName: "p"))
+        record.adopt(RecordChangeTests.fetched(["a": .int64(2), "b": .string("x")], tag: "t2"), sent: sent)
+        let next = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        #expect(next.cleared == ["b"] && next.set.isEmpty && next.recordChangeTag == "t2")
+        #expect(next.parent == .set(Reference(recordName: "p", action: .none)))
+    }
+
     @Test func `the ancestor is the record as it was fetched`() {
         record["a"] = 2
         record["c"] = "new"

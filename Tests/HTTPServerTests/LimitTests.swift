@@ -95,7 +95,7 @@ import Testing
 
     @Test func `an address in use is refused`() async throws {
         try await withServer(routes: routing { _ in }) { server in
-            var configuration = ServerConfiguration()
+            var configuration = HTTPServerConfiguration()
             configuration.port = server.port
             configuration.loopCount = 2
             let second = HTTPServer(configuration, router: Router())

@@ -5,7 +5,7 @@ import Telemetry
 
 /// A server on a free port, for the time of a body; afterwards it is shut down and nothing is left.
 func withServer(
-    _ configuration: ServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), routes router: Router,
+    _ configuration: HTTPServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), routes router: Router,
     _ body: (ServerUnderTest) async throws -> Void
 ) async throws {
     let server = HTTPServer(configuration, router: router, telemetry: telemetry)
@@ -20,8 +20,8 @@ func withServer(
 }
 
 /// A configuration whose deadlines only the tests of deadlines meet, however slow the machine is.
-func configured(_ change: (inout ServerConfiguration) -> Void) -> ServerConfiguration {
-    var configuration = ServerConfiguration()
+func configured(_ change: (inout HTTPServerConfiguration) -> Void) -> HTTPServerConfiguration {
+    var configuration = HTTPServerConfiguration()
     configuration.headerDeadline = .seconds(600)
     configuration.bodyDeadline = .seconds(600)
     configuration.idleTimeout = .seconds(600)

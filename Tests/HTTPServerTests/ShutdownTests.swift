@@ -111,11 +111,11 @@ import Testing
     }
 
     @Test func `a server that never started, or stopped, stops at once, and does not start again`() async throws {
-        let server = HTTPServer(ServerConfiguration(), router: Router())
+        let server = HTTPServer(HTTPServerConfiguration(), router: Router())
         try await server.start()
         await server.shutdown(grace: .seconds(30))
         await server.shutdown(grace: .seconds(30))
         await #expect(throws: ServerStartError.self) { try await server.start() }
-        await HTTPServer(ServerConfiguration(), router: Router()).shutdown(grace: .seconds(30))
+        await HTTPServer(HTTPServerConfiguration(), router: Router()).shutdown(grace: .seconds(30))
     }
 }

@@ -1,5 +1,4 @@
 import CloudKit
-import CoreLocation
 import Foundation
 
 /// One line of the demo's input as a record: what is written into it, and what must be found in it on another device.

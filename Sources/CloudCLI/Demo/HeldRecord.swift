@@ -1,5 +1,4 @@
 import CloudKit
-import CoreLocation
 import Foundation
 
 /// All that a device holds of a record, as a value: two devices hold the same when these are equal.

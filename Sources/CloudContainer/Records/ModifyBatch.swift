@@ -44,8 +44,8 @@ struct ModifyBatch {
         var moved = true
         while moved {
             moved = false
-            let parentsKept = Set(items.compactMap { parentAfter($0) })
             let deletions = items.indices.filter { items[$0].verdict == .delete }
+            let parentsKept = deletions.isEmpty ? [] : Set(items.compactMap { parentAfter($0) })
             for place in deletions + items.indices {
                 guard let fault = parentFault(of: items[place], parentsKept: parentsKept, parentsOutside: parentsOutside) else { continue }
                 items[place].verdict = .refuse(fault)

@@ -4,10 +4,12 @@ package import CloudWire
 package enum Names {
     /// CloudKit: ASCII, at most 255 characters, not empty, no underscore first (those are CloudKit's own).
     static func recordNameFault(_ name: String, field: String) -> ServerError? {
-        guard !name.isEmpty, name.utf8.count <= Limits.nameCharacters, name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), name.utf8.first != UInt8(ascii: "_")
+        guard !name.isEmpty, name.utf8.count <= Limits.nameCharacters, name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }),
+            name.utf8.first != UInt8(ascii: "_")
         else {
             return .badValue(
-                field, "invalid name", remedy: "Names are 1 to \(Limits.nameCharacters) printable ASCII characters and do not begin with an underscore.")
+                field, "invalid name",
+                remedy: "Names are 1 to \(Limits.nameCharacters) printable ASCII characters and do not begin with an underscore.")
         }
         return nil
     }

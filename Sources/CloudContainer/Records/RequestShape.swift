@@ -5,7 +5,12 @@ enum RequestShape {
     static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
         if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
         let readable = request.operations.compactMap { try? $0.get() }
-        let names = readable.compactMap(\.change.recordName)
+        let names = request.operations.compactMap { operation in
+            switch operation {
+            case .success(let operation): operation.change.recordName
+            case .failure(let fault): fault.recordName
+            }
+        }
         guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
         let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
@@ -19,7 +24,8 @@ enum RequestShape {
     static func fault(of request: RequestExtension) -> ServerError? {
         if let id = request.operationID, id.isEmpty || id.utf8.count > Limits.operationIDCharacters {
             return .badValue(
-                "nacre.operationID", "invalid operation ID", remedy: "Operation IDs have 1 to \(Limits.operationIDCharacters) characters; a UUID is good.")
+                "nacre.operationID", "invalid operation ID",
+                remedy: "Operation IDs have 1 to \(Limits.operationIDCharacters) characters; a UUID is good.")
         }
         if let token = request.clientChangeToken, token.count > Limits.clientChangeTokenBytes {
             return .badValue(
@@ -35,7 +41,13 @@ enum RequestShape {
             return .missing("recordName")
         }
         if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
-        return fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+        return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+    }
+
+    /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
+    private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
+        let field = fields.entries.first { !$0.value.hasFiniteNumbers }
+        return field.map { .badValue($0.name, "numbers must be finite", remedy: "Leave the field out where there is no number to give.") }
     }
 
     /// CloudKit: a reference stays inside its zone, and a parent's action is none.

@@ -3,9 +3,9 @@ public import Foundation
 
 /// Saves and deletes records, in any number of zones of one database.
 ///
-/// The records handed back are new instances: the server's versions. On this server the instances passed in are updated too: they take the
-/// new system fields, and what was sent counts as saved, so that an app may go on editing and saving either. Their other fields stay as
-/// they are, and what was changed during the save stays changed.
+/// The records handed back are new instances: the server's versions. On this server the instances passed in become that version too, so
+/// that an app may go on editing and saving either; what was changed during the save stays changed. Where somebody else changed the very
+/// field that was edited during the save, the instance stays at its version, and its next save is `serverRecordChanged`.
 ///
 /// Each zone is a request and a transaction of its own. A zone that can is all or nothing with `isAtomic`: the items at fault have their
 /// own error and all others `batchRequestFailed`. The zones follow each other; what ends the whole operation (no network, no account) is

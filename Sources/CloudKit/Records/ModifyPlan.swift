@@ -28,10 +28,12 @@ struct ModifyPlan {
         case deletion(CKRecord.ID, CKError)
     }
 
+    /// Zones of one request. Ours, and the server's.
+    static let maximumZones = 200
     /// Items of one operation. Source: CloudKit, "Your request contains 1360 items …".
     static let maximumItems = 400
     /// Bytes of one operation's values. Source: CloudKit, `limitExceeded`: 2 MB without assets.
-    static let maximumBytes = 2 << 20
+    static let maximumBytes = 2_000_000
 
     private(set) var batches: [Batch] = []
     private(set) var refusals: [Refusal] = []

@@ -110,21 +110,31 @@ extension RecordState {
             cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange)
     }
 
-    /// After a save: takes the server's system fields, and forgets those changes that it carried and that nobody changed again meanwhile.
+    /// After a save: becomes the server's version, apart from what was changed since the save was sent, which stays changed.
+    ///
+    /// Unless somebody else changed the same field before the answer was made: then this record keeps its version, so that its next save
+    /// is a conflict, and not a silent overwrite.
     mutating func adopt(_ saved: Record, sent: RecordChange) {
+        let edited = changed.filter { name in
+            if let value = sent.set[name] { return fields[name] != value }
+            return !sent.cleared.contains(name) || fields[name] != nil
+        }
+        let isCrossed = edited.contains { name in
+            let base = sent.cleared.contains(name) ? nil : sent.set[name] ?? fetchedFields[name]
+            return saved.fields[name] != base
+        }
+        guard !isCrossed else { return }
+        var merged = saved.fields
+        for name in edited { merged[name] = fields[name] }
+        fields = merged
+        fetchedFields = saved.fields
+        changed = edited
+        if parent == sent.parent(over: fetchedParent) { parent = saved.parent }
+        fetchedParent = saved.parent
+        share = saved.share
         recordChangeTag = saved.recordChangeTag
         created = saved.created
         modified = saved.modified
-        share = saved.share
-        fetchedParent = saved.parent
-        for field in sent.set.entries {
-            fetchedFields[field.name] = field.value
-            if fields[field.name] == field.value { changed.remove(field.name) }
-        }
-        for name in sent.cleared {
-            fetchedFields[name] = nil
-            if fields[name] == nil { changed.remove(name) }
-        }
     }
 
     /// What the edit was based on: this record as it was last fetched or saved; without fields if it never was.
@@ -136,5 +146,16 @@ extension RecordState {
         ancestor.faults = [:]
         ancestor.encrypted = []
         return ancestor
+    }
+}
+
+extension RecordChange {
+    /// The parent after this change of a record that had `old`.
+    fileprivate func parent(over old: Reference?) -> Reference? {
+        switch parent {
+        case .keep: old
+        case .set(let reference): reference
+        case .clear: nil
+        }
     }
 }

@@ -54,11 +54,14 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         for zoneID in asked {
             if let fault = zoneID.fault { tell(zoneID, .failure(CKError(fault))) }
         }
-        let valid = asked.filter { $0.fault == nil }
-        guard !valid.isEmpty else { return }
-        let response = try await conversation.lookup(ZonesLookupRequest(zones: valid.map(\.wire)))
-        guard response.zones.count == valid.count else { throw .unexpectedAnswer }
-        for (zoneID, answer) in zip(valid, response.zones) { tell(zoneID, answer, in: conversation.scope) }
+        var rest = asked.filter { $0.fault == nil }[...]
+        while !rest.isEmpty {
+            let zoneIDs = rest.prefix(ModifyPlan.maximumZones)
+            rest = rest.dropFirst(zoneIDs.count)
+            let response = try await conversation.lookup(ZonesLookupRequest(zones: zoneIDs.map(\.wire)))
+            guard response.zones.count == zoneIDs.count else { throw .unexpectedAnswer }
+            for (zoneID, answer) in zip(zoneIDs, response.zones) { tell(zoneID, answer, in: conversation.scope) }
+        }
     }
 
     private func tell(_ zoneID: CKRecordZone.ID, _ answer: ZoneResult, in scope: CKDatabase.Scope) {

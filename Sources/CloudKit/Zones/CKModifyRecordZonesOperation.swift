@@ -46,7 +46,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         let zones = recordZonesToSave ?? []
         let zoneIDs = recordZoneIDsToDelete ?? []
         let count = zones.count + zoneIDs.count
-        guard count <= ModifyPlan.maximumItems else { throw .tooManyItems(count: count, maximum: ModifyPlan.maximumItems) }
+        guard count <= ModifyPlan.maximumZones else { throw .tooManyItems(count: count, maximum: ModifyPlan.maximumZones) }
         guard Set(zones.map(\.zoneID) + zoneIDs).count == count else {
             throw .malformed("An operation can save or delete a zone only once")
         }

@@ -5,10 +5,11 @@ import HTTPServer
 extension API {
     /// `POST zones/modify`
     func zonesModify(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: ZonesModifyRequest.self) { request in
+        let body = try await call.body()
+        return try await answer(call, body, as: ZonesModifyRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails)
         } ask: { request in
-            try await cloud.modifyZones(request, in: call.target, by: call.caller)
+            try await cloud.modifyZones(request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension))
         }
     }
 }

@@ -17,10 +17,12 @@ final class Checkpointer: Sendable {
     private let signal = Signal()
     private let statistics: SQLiteStatistics
     private let disk: DiskTrust
+    private let pagesBeforeCheckpoint: Int32
 
-    init(statistics: SQLiteStatistics, disk: DiskTrust) {
+    init(statistics: SQLiteStatistics, disk: DiskTrust, pagesBeforeCheckpoint: Int32) {
         self.statistics = statistics
         self.disk = disk
+        self.pagesBeforeCheckpoint = pagesBeforeCheckpoint
     }
 
     /// Called by the writer after each commit. Cheap.
@@ -29,7 +31,7 @@ final class Checkpointer: Sendable {
             if pages < state.pages { state.copied = 0 }
             state.pages = pages
             // Asleep it must hear of any commit, so that it will cut the log later; awake only of work.
-            let isNews = !state.isAwake ? pages > 0 : pages - state.copied >= SQLiteLimits.pagesBeforeCheckpoint
+            let isNews = !state.isAwake ? pages > 0 : pages - state.copied >= pagesBeforeCheckpoint
             state.isAwake = state.isAwake || isNews
             return isNews
         }
@@ -57,7 +59,7 @@ final class Checkpointer: Sendable {
     }
 
     private func copy(_ connection: Connection) {
-        let isDue = state.withLock { $0.pages - $0.copied >= SQLiteLimits.pagesBeforeCheckpoint }
+        let isDue = state.withLock { $0.pages - $0.copied >= pagesBeforeCheckpoint }
         guard isDue, let done = attempt({ try connection.checkpoint(.passive) }) else { return }
         statistics.count(.checkpoints)
         state.withLock { $0.copied = done.copied }

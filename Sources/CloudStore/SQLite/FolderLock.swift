@@ -70,6 +70,13 @@ final class FolderLock: Sendable {
         guard result == 0 else { throw systemError("A folder could not be made durable", folder, code) }
     }
 
+    /// Makes an empty file that its owner alone may read, unless there is one: SQLite gives the log beside it the same rights.
+    static func makeFile(_ path: String) throws {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw systemError("The database file could not be opened", path) }
+        Glibc.close(descriptor)
+    }
+
     private static func systemError(_ text: String, _ path: String, _ code: Int32 = errno) -> StoreError {
         StoreError(code == ENOSPC || code == EDQUOT ? .full : .unavailable, text, ["path": path, "errno": String(code)])
     }

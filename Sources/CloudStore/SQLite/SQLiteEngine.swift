@@ -37,16 +37,18 @@ final class SQLiteEngine: Sendable {
     init(folder: String, options: SQLiteOptions) throws {
         lock = try FolderLock(folder: folder)
         disk = DiskTrust(onLoss: options.onFsyncFailure)
-        checkpointer = Checkpointer(statistics: statistics, disk: disk)
+        checkpointer = Checkpointer(statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint)
         do {
-            connections = try Self.connect(DatabaseFile(folder: folder, vfs: options.vfs))
+            let file = DatabaseFile(folder: folder, vfs: options.vfs)
+            try FolderLock.makeFile(file.path)
+            connections = try Self.connect(file)
         } catch let error {
             lock.release()
             throw StoreError(error)
         }
         do {
             try FolderLock.syncFolder(folder)
-            try start()
+            try start(options)
         } catch let error {
             close(nil)
             throw error
@@ -75,8 +77,10 @@ final class SQLiteEngine: Sendable {
         return Connections(writer: writer, checkpointer: others[0], readers: Array(others[1...]))
     }
 
-    private func start() throws {
-        let writer = Writer(connection: connections.writer, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk)
+    private func start(_ options: SQLiteOptions) throws {
+        let writer = Writer(
+            connection: connections.writer, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk,
+            pagesInLog: options.pagesInLog)
         try startThread { writer.run() }
         try startThread { [checkpointer, connection = connections.checkpointer] in checkpointer.run(connection) }
         for connection in connections.readers {

@@ -8,5 +8,10 @@ package struct SQLiteOptions: Sendable {
     /// what is on the disk is then unknown, and only a new start can read it.
     package var onFsyncFailure: @Sendable (StoreError) -> Void = DiskTrust.endProcess
 
+    /// Pages of 4 KiB that the write-ahead log may hold before writers wait for it to be emptied: it cannot grow much beyond.
+    package var pagesInLog = SQLiteLimits.pagesInLog
+    /// Pages of the log not yet in the file at which they are copied there, beside the writer.
+    package var pagesBeforeCheckpoint = SQLiteLimits.pagesBeforeCheckpoint
+
     package init() {}
 }

@@ -59,12 +59,14 @@ class SQLiteSnapshot: ReadTransaction {
     }
 
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
-        try ask { connection in
-            try connection.use(position.name == nil ? .zoneFeedAfterSeq : .zoneFeedAfterName) { statement in
+        // Zones at 0 are in no feed: every position up to there is the start.
+        let name = position.seq > 0 ? position.name : nil
+        return try ask { connection in
+            try connection.use(name == nil ? .zoneFeedAfterSeq : .zoneFeedAfterName) { statement in
                 statement.bind(database.rawValue)
                 statement.bind(max(limit, 0))
-                statement.bind(position.seq)
-                if let name = position.name { statement.bind(name) }
+                statement.bind(max(position.seq, 0))
+                if let name { statement.bind(name) }
                 return try statement.rows { try $0.zone(in: database) }
             }
         }

@@ -10,6 +10,7 @@ struct Writer: Sendable {
     let checkpointer: Checkpointer
     let statistics: SQLiteStatistics
     let disk: DiskTrust
+    let pagesInLog: Int32
 
     /// Serves until the queue is closed and empty.
     func run() {
@@ -113,7 +114,7 @@ struct Writer: Sendable {
     /// Lets the checkpointer know how long the log is, and takes part when that cannot keep up: then writers must wait, or the log grows for ever.
     private func keepLogShort() {
         checkpointer.logGrew(to: connection.pagesInLog)
-        guard disk.lost == nil, connection.pagesInLog >= SQLiteLimits.pagesInLog else { return }
+        guard disk.lost == nil, connection.pagesInLog >= pagesInLog else { return }
         do {
             let done = try connection.checkpoint(.restart)
             statistics.count(.forcedCheckpoints)

@@ -39,13 +39,13 @@ extension Statement {
     static let zoneFeedAfterSeq = Statement(
         """
         SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
-        FROM zones WHERE db_id = ?1 AND feed_seq > 0 AND feed_seq > ?3 ORDER BY feed_seq, name, zone_id LIMIT ?2
+        FROM zones WHERE db_id = ?1 AND feed_seq > ?3 ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
     static let zoneFeedAfterName = Statement(
         """
         SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
-        FROM zones WHERE db_id = ?1 AND feed_seq > 0 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
+        FROM zones WHERE db_id = ?1 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
     /// The place in the feed stays what it was: it is `zonePlace`'s.

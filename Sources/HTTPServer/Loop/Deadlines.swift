@@ -9,7 +9,7 @@ struct Deadlines: Sendable {
     /// How often connections are looked through for late ones: an eighth of the shortest deadline, within reason.
     let tick: UInt64
 
-    init(_ configuration: ServerConfiguration) {
+    init(_ configuration: HTTPServerConfiguration) {
         header = configuration.headerDeadline.nanoseconds
         body = configuration.bodyDeadline.nanoseconds
         idle = configuration.idleTimeout.nanoseconds

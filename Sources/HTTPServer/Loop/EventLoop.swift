@@ -65,7 +65,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
     init(
-        _ configuration: ServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
+        _ configuration: HTTPServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
         onStopped: @escaping @Sendable () -> Void
     ) throws {
         self.router = router

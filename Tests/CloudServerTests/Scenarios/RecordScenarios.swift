@@ -152,7 +152,7 @@ extension Scenario {
             .post("public/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
                 .gives(200, ["records[0].recordName": "a"]),
             .post("public/records/modify", .device("bob"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
-                .refuses(400, "BAD_REQUEST", "operation ID was used for another request")),
+                .gives(200, ["records[0].serverErrorCode": "CONFLICT", "records[0].reason": "record to insert already exists"])),
     ]
 
     private static let lookups: [Scenario] = [

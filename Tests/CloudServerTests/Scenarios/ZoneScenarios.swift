@@ -25,6 +25,9 @@ extension Scenario {
             .post("private/zones/list", .ada, "{}").gives(200, ["zones": .count(2)]), .post("private/zones/list", .ada, "").gives(200, ["zones": .count(2)])),
         Scenario("making a zone that is there succeeds", .makeWork(), .makeWork(), .get("private/zones/list", .ada).gives(200, ["zones": .count(2)])),
         Scenario(
+            "the default zone is always there", .post("private/zones/modify", .ada, Body.zones("create", "_defaultZone"))
+                .gives(200, ["zones[0].serverErrorCode": .absent, "zones[0].atomic": false, "zones[0].syncToken": .absent])),
+        Scenario(
             "the public database has its default zone, for the world", .get("public/zones/list", .world)
                 .gives(200, ["zones": .count(1), "zones[0].zoneID.zoneName": "_defaultZone", "zones[0].zoneID.ownerRecordName": .absent]),
             .post("public/zones/lookup", .world, Body.zoneNames(count: 1)).gives(200, ["zones[0].serverErrorCode": "ZONE_NOT_FOUND"])),

@@ -189,7 +189,8 @@ struct HistoryMaker {
     private mutating func zoneRow(in database: DatabaseID) -> ZoneRow {
         ZoneRow(
             address: ZoneAddress(database: database, zone: Int64(number(1...4))), name: pick(Self.zoneNames) ?? "",
-            state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, incarnation: Int64(number(1...3)), lastSeq: Int64(number(0...99)),
+            state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, incarnation: Int64(number(1...3)),
+            lastSeq: Int64(number(0...99)),
             feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil)
     }
 

@@ -1,0 +1,87 @@
+import CloudKit
+import Foundation
+
+/// What does an app spend on each record that it saves or fetches? Prints one JSON object.
+///
+///     FrameworkCost save|fetch ZONE COUNT
+///
+/// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
+/// server and the account come from the environment, as for any app.
+@main
+struct FrameworkCost {
+    private static let recordsPerSave = 400
+    private static let recordsPerPage = 200
+
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let count = Int(arguments[3]) else { throw Misuse() }
+        let database = CKContainer.default().privateCloudDatabase
+        let zone = CKRecordZone.ID(zoneName: arguments[2], ownerName: CKCurrentUserDefaultName)
+        let start = usage()
+        let clock = ContinuousClock()
+        let began = clock.now
+        let records =
+            switch arguments[1] {
+            case "save": try await save(count, into: zone, of: database)
+            case "fetch": try await fetch(zone, of: database)
+            default: throw Misuse()
+            }
+        let seconds = began.duration(to: clock.now) / .seconds(1)
+        print(#"{"records":\#(records),"seconds":\#(seconds),"cpu_seconds":\#(usage() - start)}"#)
+    }
+
+    private struct Misuse: Error {}
+    /// A record that was not saved.
+    private struct Unsaved: Error {
+        var error: any Error
+    }
+
+    private static func save(_ count: Int, into zone: CKRecordZone.ID, of database: CKDatabase) async throws -> Int {
+        let prefix = UUID().uuidString
+        var saved = 0
+        while saved < count {
+            let records = (saved..<min(saved + recordsPerSave, count)).map { record("\(prefix)-\($0)", in: zone) }
+            let results = try await database.modifyRecords(saving: records, deleting: [], savePolicy: .ifServerRecordUnchanged, atomically: true)
+            for (_, result) in results.saveResults {
+                if case .failure(let error) = result { throw Unsaved(error: error) }
+            }
+            saved += results.saveResults.count
+        }
+        return saved
+    }
+
+    private static func fetch(_ zone: CKRecordZone.ID, of database: CKDatabase) async throws -> Int {
+        var token: CKServerChangeToken?
+        var fetched = 0
+        while true {
+            let page = try await database.recordZoneChanges(inZoneWith: zone, since: token, desiredKeys: nil, resultsLimit: recordsPerPage)
+            for (_, result) in page.modificationResultsByID {
+                // As an app would: one value of each record is looked at.
+                if try result.get().record["title"] as? String != nil { fetched += 1 }
+            }
+            token = page.changeToken
+            if !page.moreComing { return fetched }
+        }
+    }
+
+    private static func record(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+        record["title"] = "The quick brown fox jumps over the lazy dog"
+        record["body"] = String(repeating: "lorem ipsum ", count: 20)
+        record["count"] = 42
+        record["price"] = 3.25
+        record["when"] = Date(timeIntervalSince1970: 1_662_388_216.238)
+        record["tags"] = ["a", "b"]
+        record["done"] = true
+        record["link"] = "https://example.com/notes"
+        return record
+    }
+
+    /// User and system time of this process so far, in seconds.
+    private static func usage() -> Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    }
+}

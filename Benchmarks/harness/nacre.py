@@ -1,0 +1,112 @@
+"""Nacre as it is started by anybody: `nacre serve` with SQLite in a folder of its own."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import time
+import urllib.parse
+
+from . import client, machine, records
+
+CONTAINER = "iCloud.com.example.bench"
+ZONE = "Notes"
+BATCH = 200
+ADMIN_SECONDS_MAX = 10
+
+
+class Nacre:
+    name = "nacre"
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = binary, folder
+        self.log = open(folder + ".log", "ab")
+        self.start()
+
+    def start(self):
+        """Starts the process and returns when it serves."""
+        self.port = client.free_port()
+        self.process = subprocess.Popen(
+            [self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning"],
+            stdout=self.log, stderr=self.log)
+        self.pid = self.process.pid
+        wait_until_ready(self.process, self.port, "/readyz")
+        # Apps are served a moment before administrators are.
+        deadline = time.monotonic() + ADMIN_SECONDS_MAX
+        while not os.path.exists(self.admin_path):
+            if time.monotonic() > deadline:
+                raise RuntimeError("the server wrote no admin.json")
+            time.sleep(0.001)
+
+    @property
+    def admin_path(self):
+        return os.path.join(self.folder, "admin.json")
+
+    def make_user(self):
+        """A container, an app's token, an account and its account token, and a zone to save into."""
+        with open(self.admin_path) as file:
+            admin = json.load(file)
+        at = urllib.parse.urlsplit(admin["url"])
+        administrator = client.Client(at.hostname, at.port, admin["token"])
+        administrator.json("POST", "/admin/1/containers", {"name": CONTAINER})
+        token = administrator.json(
+            "POST", "/admin/1/tokens", {"container": CONTAINER, "environment": "development", "kind": "api", "name": "bench"})["token"]
+        person = {"email": "bench@example.com", "password": "correct horse battery"}
+        administrator.json("POST", "/admin/1/users", person)
+        administrator.close()
+        anyone = client.Client("127.0.0.1", self.port)
+        self.api_token = token
+        self.token = anyone.json(
+            "POST", "/account/1/sign-in",
+            person | {"apiToken": token, "container": CONTAINER, "environment": "development", "kind": "account"})["token"]
+        anyone.close()
+        self.client = client.Client("127.0.0.1", self.port, self.token)
+        self.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": ZONE}}}]})
+
+    def path(self, endpoint):
+        return f"/database/1/{CONTAINER}/development/private/{endpoint}"
+
+    def ask(self, endpoint, body):
+        return self.client.json("POST", self.path(endpoint), body)
+
+    def seed(self, count):
+        """Saves records named `records.name(0)` and on, in batches of 200."""
+        for first in range(0, count, BATCH):
+            operations = ",".join(
+                '{"operationType":"create","record":{"recordName":"%s","recordType":"Note","fields":%s}}'
+                % (records.name(number), records.NACRE_FIELDS) for number in range(first, min(first + BATCH, count)))
+            self.client.raw("POST", self.path("records/modify"), '{"zoneID":{"zoneName":"%s"},"operations":[%s]}' % (ZONE, operations))
+
+    def record_count(self):
+        """Records in the file, read beside the server: what was answered must be there."""
+        with sqlite3.connect(f"file:{self.folder}/nacre.sqlite?mode=ro", uri=True) as database:
+            return database.execute("SELECT count(*) FROM records WHERE is_tombstone = 0").fetchone()[0]
+
+    def stop(self):
+        stop(self.process)
+        self.log.close()
+
+
+def wait_until_ready(process, port, path, seconds_max=30):
+    """Asks in a tight loop until the server answers."""
+    deadline = time.monotonic() + seconds_max
+    while True:
+        probe = client.Client("127.0.0.1", port)
+        try:
+            probe.raw("GET", path)
+            return
+        except (OSError, client.Refused):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"the server did not start: {process.args}") from None
+        finally:
+            probe.close()
+
+
+def stop(process):
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

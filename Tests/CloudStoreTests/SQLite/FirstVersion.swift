@@ -1,0 +1,117 @@
+import CloudContainer
+import CloudStore
+import CloudTestSupport
+import CloudWire
+import FoundationEssentials
+import Testing
+
+/// `Fixtures/v1.sqlite`, written by the first version of the schema and never again: every later version must open it and read this.
+///
+/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying `nacre.sqlite` out of it.
+@Suite struct FirstVersion {
+    private static let shareView = FeedView(rawValue: 4)
+    private static let sibling = ZoneAddress(database: Sample.database, zone: -8)
+
+    private static let databases = [
+        Sample.databaseRow,
+        DatabaseRow(
+            id: DatabaseID(rawValue: .min), key: DatabaseKey(container: "registry", environment: .production, scope: .registry, owner: "Zoë"),
+            incarnation: 3, lastSeq: .max - 1),
+    ]
+
+    private static let zones: [ZoneRow] = {
+        var app = Sample.zoneRow(lastSeq: 5)
+        app.clientChangeToken = [0, 1, 254, 255]
+        let states = ZoneRow.State.allCases.filter { $0 != .live }
+        return [app, Sample.zoneRow("Ideas", sibling)]
+            + states.enumerated().map { Sample.zoneRow("Old", ZoneAddress(database: Sample.database, zone: Int64(100 + $0)), state: $1) }
+    }()
+
+    private static let records: [RecordPut] = {
+        var shared = Sample.put("shared", 4, body: [UInt8](repeating: 9, count: 9000))
+        let place = FeedPlace(view: shareView, number: ChangeNumber(incarnation: 2, seq: 1))
+        shared.enters.append(FeedRow(place: place, entered: Sample.number(2), isDeparture: true))
+        return [
+            Sample.put("folder", 1, body: []), Sample.put("note", 2, parent: "folder"), Sample.put("gone", 3, isTombstone: true), shared,
+            Sample.put("é", 5, body: [1]), Sample.put("e\u{301}", 5, body: [2]), Sample.put("zero\u{0}inside", 5),
+            Sample.put("elsewhere", 1, in: sibling),
+        ]
+    }()
+
+    private static let operation = OperationRow(
+        database: Sample.database, id: "operation", digest: [1, 2, 3], result: [4, 5], expires: Timestamp(secondsSince2001: 0.1 + 0.2))
+
+    private static let entries = [
+        EntryRow(key: EntryKey(Sample.database, .session, "session"), value: [7], expires: Timestamp(secondsSince2001: -1.5)),
+        EntryRow(key: EntryKey(Sample.database, .sealingKey, "key"), value: []),
+    ]
+
+    private static let task = TaskRow(
+        key: TaskKey(Sample.database, .trimOperations, "task"), payload: [8, 8], due: Timestamp(secondsSince2001: 700_000_000.25), attempts: 2)
+
+    private static var content: WritePlan {
+        var plan = WritePlan()
+        plan.databases = databases
+        plan.zones = zones
+        plan.records = records
+        plan.operations = [operation]
+        plan.entries = entries
+        plan.tasks = [task]
+        plan.zonesChanged = [Sample.zone, sibling]
+        return plan
+    }
+
+    @Test func `a file of version 1 is opened and read exactly`() async throws {
+        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/v1.sqlite")
+        let folder = try TemporaryFolder()
+        try FileManager.default.copyItem(atPath: fixture.path, toPath: folder.path + "/nacre.sqlite")
+        let store = try await SQLiteStore.open(folder: folder.path)
+        try await check(store)
+        await store.close()
+    }
+
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"] != nil, "only to make the file of a new version"))
+    func `the file of this version is written`() async throws {
+        let store = try await SQLiteStore.open(folder: try #require(ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"]))
+        try await store.apply(Self.content)
+        await store.close()
+    }
+
+    private func check(_ store: SQLiteStore) async throws {
+        var rows = Self.databases
+        rows[0].lastSeq = 1
+        let ids = rows.map(\.id)
+        #expect(Set(try await store.read { try $0.databases(ids) }) == Set(rows))
+
+        var live = Self.zones[0...1]
+        live[0].feedSeq = 1
+        live[1].feedSeq = 1
+        #expect(try await store.read { try $0.zones(in: Sample.database, after: nil, limit: 9) } == [live[1], live[0]])
+        #expect(try await store.read { try $0.zoneFeed(in: Sample.database, after: .start, limit: 9) } == [live[1], live[0]])
+
+        let mine = Self.records.filter { $0.zone == Sample.zone }
+        let names = mine.map(\.row.name)
+        let found = try await store.read { try $0.records(in: Sample.zone, named: names) }
+        #expect(Set(found) == Set(mine.map(\.row)))
+        #expect(bytes(try await store.names()) == bytes(["folder", "note", "gone", "shared", "e\u{301}", "zero\u{0}inside", "é"]))
+        #expect(try await store.feed(view: Self.shareView) == [FeedEntry(feed: mine[3].enters[1], record: mine[3].row)])
+        #expect(try await store.feed(Self.sibling).map(\.record) == [Self.records[7].row])
+        #expect(try await store.read { try $0.parents(in: Sample.zone, among: ["folder", "note"], ofRecordsOutside: []) } == ["folder"])
+
+        for entry in Self.entries {
+            #expect(try await store.read { try $0.entries(in: Sample.database, entry.key.kind, keys: [entry.key.key]) } == [entry])
+        }
+        let advance = try await store.write { .commit(try $0.advance(zoneNamed: "Notes", in: Sample.database, operation: "operation")) }
+        live[0].lastSeq = 6
+        #expect(advance == Advance(database: rows[0], zone: live[0], operation: Self.operation))
+
+        var leased = Self.task
+        leased.attempts = 3
+        #expect(try await store.write { .commit(try $0.leaseTasks(dueAt: Self.task.due, until: Self.task.due, limit: 9)) } == [leased])
+        // The buried zones are there too: their numbers can be forgotten, and their name is free.
+        try await store.apply(WritePlan(\.zonesChanged, Self.zones[2...].map(\.address)))
+        let buried = try await store.read { try $0.zoneFeed(in: Sample.database, after: ZoneFeedPosition(1), limit: 9) }
+        #expect(Set(buried.map(\.state)) == [.deleted, .purged, .encryptedDataReset])
+    }
+}

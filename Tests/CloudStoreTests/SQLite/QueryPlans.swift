@@ -1,0 +1,71 @@
+import CSQLite
+import CloudStore
+import CloudTestSupport
+import FoundationEssentials
+import Testing
+
+/// Every text of the catalogue finds its rows by a key: nothing gets slower because somebody else's data grew.
+@Suite struct QueryPlans {
+    /// Sorts a database's operations, as it says.
+    private static let sorting = ["operationsOldest"]
+
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Sources/CloudStore/Statements")
+
+    @Test func `no statement looks through a table or sorts`() async throws {
+        let store = try await TemporarySQLiteStore()
+        try await store.populate()
+        let statements = try Self.catalogue()
+        #expect(statements.count >= 40)
+        for (name, sql) in statements {
+            let plan = try explain(sql, store.folder)
+            #expect(!plan.contains { $0.hasPrefix("SCAN") }, "\(name): \(plan)")
+            #expect(Self.sorting.contains(name) || !plan.contains { $0.contains("TEMP B-TREE") }, "\(name): \(plan)")
+        }
+        // A page of a feed begins and ends where it is asked to, whatever stands before and after.
+        for (name, bounds) in [
+            ("feedAfterNumber", "(incarnation,seq)>(?,?) AND (incarnation,seq)<(?,?)"),
+            ("feedAfterName", "(incarnation,seq,name)>(?,?,?) AND (incarnation,seq)<(?,?)"), ("zoneFeedAfterName", "(feed_seq,name)>(?,?)"),
+        ] {
+            let sql = try #require(statements.first { $0.name == name }?.sql)
+            #expect(try explain(sql, store.folder).contains { $0.contains(bounds) }, "\(name)")
+        }
+        await store.close()
+    }
+
+    @Test func `every statement begins its search with the database, but for work that is due`() throws {
+        let due = ["entriesExpired", "operationsExpired", "tasksDue"]
+        for (name, sql) in try Self.catalogue() where sql.contains("WHERE") && !due.contains(name) {
+            #expect(sql.contains("db_id = ?1"), "\(name)")
+        }
+    }
+
+    /// The names and texts of the catalogue, read from its source.
+    private static func catalogue() throws -> [(name: String, sql: String)] {
+        var found: [(String, String)] = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path) where file != "Statement.swift" {
+            let source = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+            for part in source.split(separator: "static let ").dropFirst() {
+                let name = String(part.prefix { $0 != " " })
+                let isLong = part.contains("\"\"\"")
+                let pieces = part.split(separator: isLong ? "\"\"\"" : "\"", omittingEmptySubsequences: false)
+                if pieces.count >= 2 { found.append((name, String(pieces[1]))) }
+            }
+        }
+        return found
+    }
+
+    private func explain(_ sql: String, _ folder: TemporaryFolder) throws -> [String] {
+        var handle: OpaquePointer?
+        defer { sqlite3_close_v2(handle) }
+        try #require(sqlite3_open(folder.path + "/nacre.sqlite", &handle) == SQLITE_OK)
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        try #require(sqlite3_prepare_v2(handle, "EXPLAIN QUERY PLAN " + sql, -1, &statement, nil) == SQLITE_OK, "\(sql)")
+        var lines: [String] = []
+        while sqlite3_step(statement) == SQLITE_ROW {
+            lines.append(sqlite3_column_text(statement, 3).map { String(cString: $0) } ?? "")
+        }
+        return lines
+    }
+}
