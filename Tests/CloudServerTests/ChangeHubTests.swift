@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudServer
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeHubTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangeHubTests {
     private let clock = TestClock()
     private let database = DatabaseID(rawValue: 1)
 

@@ -9,7 +9,7 @@ import Telemetry
 import Testing
 
 /// Starts, failures to start, ends, and starts again: whole servers on folders of their own.
-@Suite(.timeLimit(.minutes(1))) struct ServerLifeTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLifeTests {
     private func configuration(_ folder: TemporaryFolder, memory: Bool = true, port: Int = 0) -> CloudServer.ServerConfiguration {
         var configuration = CloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
         configuration.isMemory = memory
