@@ -127,7 +127,7 @@ package final class Server: Sendable {
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
-           .addRoutes(to: &router)
+            .addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
         Health(cloud: cloud).addRoutes(to: &router)
