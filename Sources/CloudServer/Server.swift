@@ -136,7 +136,8 @@ package final class Server: Sendable {
 
     private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String, _ publicURL: String) -> Router {
         var router = Router()
-        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL).addRoutes(to: &router)
+        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL, logger: configuration.logger)
+            .addRoutes(to: &router)
         return router
     }
 
