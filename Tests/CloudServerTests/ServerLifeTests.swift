@@ -171,7 +171,9 @@ import Testing
         let port = try await first.startListening()
         func question(_ path: String, _ body: String) -> Question {
             Question(
-                method: "POST", target: "/database/1/\(TestServer.container)/development/\(path)?ckAPIToken=\(first.names["api"] ?? "")&ckWebAuthToken=\(first.names["ada"] ?? "")",
+                method: "POST",
+                target:
+                    "/database/1/\(TestServer.container)/development/\(path)?ckAPIToken=\(first.names["api"] ?? "")&ckWebAuthToken=\(first.names["ada"] ?? "")",
                 body: Array(body.utf8))
         }
         _ = try await ask(question("private/zones/modify", Body.zones("create", "Work")), port: port)
