@@ -15,6 +15,7 @@ final class RunningServer: Sendable {
     let port: Int
     private let folder: TemporaryFolder
     private let arguments: [String]
+    private let environment: [String: String]
     private let state = Locked(State())
 
     private struct State {
@@ -27,17 +28,21 @@ final class RunningServer: Sendable {
         var isOver = false
     }
 
-    private init(_ arguments: [String]) throws {
+    private init(_ arguments: [String], _ environment: [String: String]) throws {
         folder = try TemporaryFolder()
         data = folder.path + "/data"
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         port = try QuietPort.any()
         self.arguments = arguments
+        self.environment = environment
     }
 
     /// Starts a server, runs the body, and cleans up.
-    static func with<Value>(_ arguments: [String] = [], _ body: (RunningServer) async throws -> Value) async throws -> Value {
-        let server = try RunningServer(arguments)
+    /// - Parameter environment: what the process finds beside the test's own.
+    static func with<Value>(
+        _ arguments: [String] = [], environment: [String: String] = [:], _ body: (RunningServer) async throws -> Value
+    ) async throws -> Value {
+        let server = try RunningServer(arguments, environment)
         do {
             try await server.start()
             let value = try await body(server)
@@ -69,7 +74,8 @@ final class RunningServer: Sendable {
             return state.starts
         }
         let process = try Launched(
-            ["serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--log-format", "json"] + arguments, named: "serve-\(count)", in: folder.path)
+            ["serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--log-format", "json"] + arguments, named: "serve-\(count)",
+            in: folder.path, environment: environment)
         state.withLock { $0.process = process }
         guard await appearance.wait(while: process, seconds: Self.patienceSeconds) else {
             process.signal(SIGKILL)
