@@ -15,7 +15,7 @@ package enum Limits {
     /// How far a page may exceed its limit to finish one commit. On this server: the largest request (400 items, and the parents that
     /// they touch) is never split; a cascade may be.
     package static let changesPerUnsplitCommit = 1000
-    /// Zones of one `zones/modify`, `zones/lookup` or `changes/zone`. CloudKit: Web Services Reference, items of a request.
+    /// Zones of one `changes/zone`, whoever asks. CloudKit: Web Services Reference, items of a request.
     package static let zonesPerRequest = 200
     /// Live zones of a database that `zones/list` answers at once. On this server.
     package static let zonesPerList = 5000

@@ -84,6 +84,10 @@ import Testing
         await #expect(throws: ServerError.missing("zones")) {
             try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: []), in: ann.target, by: ann.caller)
         }
+        let many = (0..<201).map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: "z\($0)")) }
+        await #expect(throws: ServerError.tooManyItems(201, limit: 200, field: "zones")) {
+            try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: many), in: ann.target, by: ann.caller)
+        }
         let publicly = test.user("_ann", in: .public)
         await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.changes("Z") }
         await #expect(throws: ServerError.notInPublicDatabase) { try await publicly.databaseChanges() }

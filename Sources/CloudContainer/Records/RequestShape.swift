@@ -41,7 +41,13 @@ enum RequestShape {
             return .missing("recordName")
         }
         if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
-        return fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+        return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+    }
+
+    /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
+    private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
+        let field = fields.entries.first { !$0.value.hasFiniteNumbers }
+        return field.map { .badValue($0.name, "numbers must be finite", remedy: "Leave the field out where there is no number to give.") }
     }
 
     /// CloudKit: a reference stays inside its zone, and a parent's action is none.

@@ -3,6 +3,7 @@ import CloudWire
 package import Crypto
 import FoundationEssentials
 package import HTTPServer
+package import Telemetry
 
 /// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
 ///
@@ -17,19 +18,26 @@ package struct AdminAPI: Sendable {
     private let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
+    private let logger: Logger
 
     /// - Parameter token: the one in the admin file.
     /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
-    package init(cloud: Cloud, passwords: PasswordHasher, token: String, publicURL: String) {
+    package init(cloud: Cloud, passwords: PasswordHasher, token: String, publicURL: String, logger: Logger = .silent) {
         self.cloud = cloud
         self.passwords = passwords
         self.token = token
         self.publicURL = publicURL
+        self.logger = logger
     }
 
     /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
     package func addRoutes(to router: inout Router) {
-        router.onError = { AdminProblem.response(to: $0, of: $1) }
+        router.onError = { error, request in
+            if !(error is ServerError || error is HTTPError) {
+                logger.log(.error, "An admin request failed", [.requestID: .string(request.id), .error: .string(String(reflecting: error))])
+            }
+            return AdminProblem.response(to: error, of: request)
+        }
         router.use(authenticate)
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)

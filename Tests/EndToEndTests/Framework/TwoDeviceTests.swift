@@ -87,6 +87,7 @@ struct TwoDeviceTests {
             record["place"] = "market"
             try await a.database.save(record)
             let stale = try await b.database.record(for: Device.recordID("one"))
+            let other = try await b.database.record(for: Device.recordID("one"))
             record["place"] = "harbour"
             record["count"] = 3
             try await a.database.save(record)
@@ -95,7 +96,7 @@ struct TwoDeviceTests {
             let saved = try #require(try changed.saveResults[Device.recordID("one")]?.get())
             #expect(saved["text"] as? String == "olives")
             #expect(saved["place"] as? String == "harbour")
-            let all = try await b.database.modifyRecords(saving: [stale], deleting: [], savePolicy: .allKeys)
+            let all = try await b.database.modifyRecords(saving: [other], deleting: [], savePolicy: .allKeys)
             let whole = try #require(try all.saveResults[Device.recordID("one")]?.get())
             #expect(whole["place"] as? String == "market")
             #expect(whole["count"] as? Int == 3)

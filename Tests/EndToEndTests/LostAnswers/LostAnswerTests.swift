@@ -52,7 +52,9 @@ struct LostAnswerTests {
     }
 
     @Test func `by hand: a create and a compare-and-set whose answers are lost happen once`() async throws {
-        try await with { $0 % 2 == 0 } _: { setting in
+        try await with {
+            $0 % 2 == 0
+        } _: { setting in
             let create = try RawClient.bytes(modify("create", counter(1), id: "create"))
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", create) }
             let (first, token) = try await feed(setting.direct)
@@ -76,7 +78,9 @@ struct LostAnswerTests {
     }
 
     @Test func `without an operation ID a retry is a new request, and meets the record that it made`() async throws {
-        try await with { $0 == 0 } _: { setting in
+        try await with {
+            $0 == 0
+        } _: { setting in
             var request = modify("create", counter(1), id: "")
             request.nacre = nil
             let bytes = try RawClient.bytes(request)
@@ -87,7 +91,9 @@ struct LostAnswerTests {
     }
 
     @Test func `the framework asks again with the same bytes, and its save succeeds once`() async throws {
-        try await with { $0 % 2 == 0 } _: { setting in
+        try await with {
+            $0 % 2 == 0
+        } _: { setting in
             let database = try Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
             let recordID = CKRecord.ID(recordName: "counter", zoneID: CKRecordZone.ID(zoneName: Self.zone))
             let record = CKRecord(recordType: "Counter", recordID: recordID)
@@ -113,7 +119,9 @@ struct LostAnswerTests {
     }
 
     @Test func `the framework says that the answer is lost, and never that there is a conflict, when none comes at all`() async throws {
-        try await with { _ in true } _: { setting in
+        try await with { _ in
+            true
+        } _: { setting in
             let database = try Device(setting.cloud, token: setting.through.token, through: setting.proxy.url).database
             let recordID = CKRecord.ID(recordName: "counter", zoneID: CKRecordZone.ID(zoneName: Self.zone))
             let record = CKRecord(recordType: "Counter", recordID: recordID)
@@ -127,7 +135,9 @@ struct LostAnswerTests {
     }
 
     @Test func `a record that somebody changed between the commit and the retry comes in its newest version`() async throws {
-        try await with { $0 == 0 } _: { setting in
+        try await with {
+            $0 == 0
+        } _: { setting in
             let create = try RawClient.bytes(modify("create", counter(1), id: "mine"))
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", create) }
             let tag = try await feed(setting.direct).records.first?.recordChangeTag

@@ -47,10 +47,20 @@ final class RunningServer: Sendable {
             try await server.start()
             let value = try await body(server)
             await server.kill()
+            server.expectCleanLogs()
             return value
         } catch {
             await server.kill()
             throw error
+        }
+    }
+
+    /// Whatever clients do, and however often it is killed, a server logs no error of its own.
+    private func expectCleanLogs() {
+        for number in 1...state.withLock({ $0.starts }) {
+            let text = (try? String(contentsOf: URL(filePath: "\(scratch)/serve-\(number).err"), encoding: .utf8)) ?? ""
+            let errors = text.split(separator: "\n").filter { $0.contains("\"level\":\"error\"") || $0.contains("\"level\":\"critical\"") }
+            #expect(errors.isEmpty)
         }
     }
 
@@ -60,6 +70,10 @@ final class RunningServer: Sendable {
 
     var admin: AdminFile {
         get throws { try #require(state.withLock { $0.admin }) }
+    }
+
+    var adminURL: String {
+        get throws { try admin.url }
     }
 
     var process: Launched {

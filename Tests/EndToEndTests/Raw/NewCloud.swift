@@ -50,7 +50,9 @@ struct NewCloud: Sendable {
         var request = URLRequest(url: try RawClient.url(url))
         if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
         let answer = try await RawClient.send(request, try RawClient.bytes(message), over: .shared)
-        guard (200..<300).contains(answer.status) else { throw UnexpectedAnswer(status: answer.status, body: String(decoding: answer.body, as: UTF8.self)) }
+        guard (200..<300).contains(answer.status) else {
+            throw UnexpectedAnswer(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+        }
         let members = try JSONSerialization.jsonObject(with: answer.body) as? [String: Any]
         return (members ?? [:]).compactMapValues { $0 as? String }
     }

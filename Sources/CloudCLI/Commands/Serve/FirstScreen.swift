@@ -45,7 +45,7 @@ struct FirstScreen: Encodable {
 
               nacre demo\(option)
               nacre container create iCloud.com.example.Notes\(option)
-              nacre token create --container iCloud.com.example.Notes --environment development --kind api\(option)
+              export CLOUDKIT_API_TOKEN=$(nacre token create --container iCloud.com.example.Notes --environment development --kind api\(option))
 
             Ctrl-C stops it.
 

@@ -1,0 +1,62 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// `nacre demo`: the main job on real data, and again on the data of its last run.
+struct DemoTests {
+    /// What the demo writes down of its user.
+    private struct Credentials: Decodable {
+        var email: String
+        var password: String
+        var apiToken: String
+    }
+
+    private static let container = "iCloud.dev.nacre.demo"
+
+    /// One more device of the demo's user.
+    private func device(_ server: RunningServer) async throws -> CKDatabase {
+        let path = server.data + "/demo.json"
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        let known = try JSONDecoder().decode(Credentials.self, from: Data(contentsOf: URL(filePath: path)))
+        let signedIn = try await Nacre.run(
+            [
+                "user", "sign-in", known.email, "--password-stdin", "--container", Self.container, "--environment", "development",
+                "--api-token", known.apiToken, "--account", "--data", server.data,
+            ], in: server.scratch, input: known.password)
+        try #require(signedIn.status == 0)
+        let settings = CloudKitServer(
+            url: try RawClient.url(server.url), environment: .development, apiToken: known.apiToken, accountToken: signedIn.line)
+        return CKContainer(identifier: Self.container, server: settings).privateCloudDatabase
+    }
+
+    @Test func `it prints its timeline, works again on its data, and mends what was changed behind its back`() async throws {
+        try await RunningServer.with { server in
+            let first = try await Nacre.run(["demo", "--data", server.data], in: server.scratch)
+            #expect(first.status == 0, "\(first.messages)")
+            for text in ["atomic batches", "serverRecordChanged", "deleted", "notAuthenticated", "everything was as it should be"] {
+                #expect(first.output.contains(text), "\(text)")
+            }
+            let times = first.output.split(separator: "\n").compactMap { Double($0.drop { $0 == " " }.prefix { $0 != " " }) }
+            #expect(times.count > 5 && times == times.sorted())
+
+            let database = try await device(server)
+            let zoneID = CKRecordZone.ID(zoneName: "Atlas")
+            let changed = try await database.record(for: CKRecord.ID(recordName: "zone.Europe.Andorra", zoneID: zoneID))
+            for key in changed.allKeys() where changed[key] is String { changed[key] = "changed behind its back" }
+            try await database.save(changed)
+            try await database.deleteRecord(withID: CKRecord.ID(recordName: "zone.Europe.Berlin", zoneID: zoneID))
+
+            let second = try await Nacre.run(["demo", "--data", server.data, "--json"], in: server.scratch)
+            #expect(second.status == 0, "\(second.messages)")
+            let report = try second.object()
+            #expect(report["run"] as? Double == 2)
+            #expect(report["conflictsResolved"] as? Double == 1)
+            #expect(report["deletionsFollowed"] as? Double == 1)
+            let compared = try #require(report["recordsCompared"] as? Double)
+            #expect(compared == (report["timeZones"] as? Double ?? 0) + (report["languages"] as? Double ?? 0) - 1)
+            let mended = try await database.record(for: changed.recordID)
+            #expect(!mended.allKeys().contains { mended[$0] as? String == "changed behind its back" })
+        }
+    }
+}
