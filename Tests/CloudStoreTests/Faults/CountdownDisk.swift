@@ -19,7 +19,7 @@ final class CountdownDisk: Sendable {
         var description: String { rawValue }
     }
 
-    private struct State {
+    fileprivate struct State {
         var fault: Fault?
         var failing = 0
         var made = 0

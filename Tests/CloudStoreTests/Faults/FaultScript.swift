@@ -5,7 +5,7 @@ import CloudTestSupport
 /// A short history of numbered transactions. Each leaves records from which can be read later whether it is there, and whether all of it is.
 enum FaultScript {
     /// Enough for the log to begin anew in between.
-    static let transactions: ClosedRange<UInt8> = 1...5
+    static let transactions: ClosedRange<UInt8> = 1...4
     private static let recordsOfOwn = 3
     /// Two records of a transaction do not fit one page of 4 KiB.
     private static let bodyBytes = 2500
@@ -15,7 +15,7 @@ enum FaultScript {
     static func options(_ disk: String? = nil) -> SQLiteOptions {
         var options = SQLiteOptions()
         options.vfs = disk
-        options.pagesInLog = 24
+        options.pagesInLog = 20
         options.pagesBeforeCheckpoint = .max
         // The test looks on; a server would end here.
         options.onFsyncFailure = { _ in }

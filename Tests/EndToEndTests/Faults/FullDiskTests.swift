@@ -9,7 +9,7 @@ struct FullDiskTests {
 
     @Test(.enabled(if: MountedDisk.isAllowedInMemory, "needs root, to mount a small disk"))
     func `a full disk refuses writes for a while, reads go on, and writes resume by themselves`() async throws {
-        try await RunningServer.with { server in
+        try await RunningServer.with(faults: .expected) { server in
             await server.kill()
             let disk = try MountedDisk.inMemory(mebibytes: Self.diskMebibytes, at: server.data)
             try await server.start()
