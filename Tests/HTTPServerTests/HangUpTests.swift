@@ -34,6 +34,17 @@ import Testing
         }
     }
 
+    /// The end of what it says comes with the request, in one event: libmicrohttpd alone does not see it.
+    @Test(arguments: ["GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "GET /nothing HTTP/1.1\r\nHost: a\r\n"])
+    func `a client that ends its side with what it sends is not kept until a deadline`(_ request: String) async throws {
+        try await withServer(routes: routing { _ in }) { server in
+            let client = try await server.client()
+            client.sendLast(request)
+            let rest = try await client.rest()
+            #expect(String(decoding: rest, as: UTF8.self).hasPrefix("HTTP/1.1 404 ") || !request.hasSuffix("\r\n\r\n"))
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a client that hangs up in its body ends the reading`(_ isChunked: Bool) async throws {
         let ended = Gate()

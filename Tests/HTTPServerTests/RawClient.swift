@@ -68,6 +68,14 @@ final class RawClient: Sendable {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
     }
 
+    /// Sends a few bytes and the end of all sending in one segment, and can still read.
+    func sendLast(_ text: String) {
+        let bytes = Array(text.utf8)
+        // MSG_MORE keeps the bytes back until the end takes them along.
+        _ = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_MORE)) }
+        shutdown(socket, Int32(SHUT_WR))
+    }
+
     /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.
     func hangUp() {
         let wasOpen = isOpen.withLock { isOpen in

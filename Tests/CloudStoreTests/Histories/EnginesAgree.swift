@@ -2,12 +2,13 @@ import CloudContainer
 import CloudStore
 import CloudTestSupport
 import CloudWire
+import FoundationEssentials
 import Testing
 
 /// Long random histories: what SQLite answers and keeps is what the oracle answers and keeps.
 @Suite struct EnginesAgree {
-    /// Operations of a run in all; a step has one or two.
-    private static let operations = 20_000
+    /// Operations of all runs together, a step has one or two: `NACRE_OPERATIONS` for longer histories.
+    private static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 20_000
     private static let runs = 4
 
     @Test(arguments: 0..<runs)
