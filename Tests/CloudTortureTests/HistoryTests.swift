@@ -218,7 +218,8 @@ struct HistoryTests {
     }
 
     @Test func `a token that skips when it is used again is found`() {
-        for shown in [[("a", 2), ("b", 3)], [("b", 3)]] {
+        let pages: [[(Character, Int?)]] = [[("a", 2), ("b", 3)], [("b", 3)]]
+        for shown in pages {
             var script = Script()
             script.write(1, [.create("a"), .create("b")], at: 0...10)
             script.page([("a", 1), ("b", 1)], at: 20...30)

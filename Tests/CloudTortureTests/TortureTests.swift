@@ -1,5 +1,6 @@
 import CloudContainer
 import CloudTestSupport
+import CloudWire
 import Testing
 
 @testable import CloudTorture
