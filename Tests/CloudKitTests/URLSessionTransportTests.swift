@@ -107,7 +107,7 @@ import Testing
         #expect(throws: TransportFailure.self) { try result.get() }
     }
 
-    @Test func `cancelling in the moment in which a request fails ends the call, and not the process`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `cancelling in the moment in which a request fails ends the call, and not the process`() async throws {
         let count = 400
         let peer = try Peer(answers: Array(repeating: "", count: count))
         let request = try request(peer.port)
