@@ -37,10 +37,11 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 	@LISTEN='$(LISTEN)' DATA='$(DATA)' ONCE='$(ONCE)' \
 		exec Scripts/run "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre"
 
-# Suites run in parallel inside one process; that is what `swift test` does unless told otherwise.
+# Suites run in parallel inside one process, a few at a time: many more than there are cores would only starve the ones that talk over sockets.
+TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
 test: setup ## build and run every test
 	@swift build --build-tests $(BUILD_FLAGS)
-	@swift test --skip-build $(BUILD_FLAGS)
+	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS)
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
 	@for product in nacre JSONThroughput FrameworkCost; do \

@@ -39,8 +39,9 @@ let package = Package(
         module("CloudStore", ["CloudContainer", "CloudWire", "Crypto", "Telemetry", "Locks", "CSQLite"]),
         module("HTTPServer", ["Telemetry", "Locks", "CMicroHTTPD", "CZlib"]),
         module("CloudServer", ["CloudContainer", "CloudStore", "CloudWire", "Crypto", "HTTPServer", "Telemetry", "Locks"]),
+        module("CloudTorture", ["CloudWire", "Locks"]),
         .executableTarget(
-            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudWire", "Locks"], swiftSettings: settings),
+            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudTorture", "CloudWire", "Locks"], swiftSettings: settings),
 
         .target(
             name: "CloudTestSupport", dependencies: ["CloudContainer", "CloudStore", "CloudWire", "Locks"],
@@ -55,6 +56,9 @@ let package = Package(
         tests(
             "CloudServerTests",
             ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "Crypto", "HTTPServer", "Locks", "Telemetry", "CloudTestSupport"]),
+        tests(
+            "CloudTortureTests",
+            ["CloudTorture", "CloudServer", "CloudContainer", "CloudStore", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
         tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
         tests(
             "EndToEndTests",

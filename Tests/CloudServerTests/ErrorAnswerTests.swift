@@ -22,7 +22,8 @@ import Testing
     @Test(arguments: [
         (HTTPStatus.badRequest, "BAD_REQUEST", "said"), (.notFound, "NOT_FOUND", "could not find handler for endpoint"),
         (.methodNotAllowed, "BAD_REQUEST", "method not allowed"), (.contentTooLarge, "BAD_REQUEST", "request body is too large"),
-        (.headersTooLarge, "BAD_REQUEST", "said"), (.requestTimeout, "BAD_REQUEST", "said"), (.serviceUnavailable, "TRY_AGAIN_LATER", "The server is busy"),
+        (.headersTooLarge, "BAD_REQUEST", "said"), (.requestTimeout, "BAD_REQUEST", "said"),
+        (.serviceUnavailable, "TRY_AGAIN_LATER", "The server is busy"),
         (.internalServerError, "INTERNAL_ERROR", "Internal server error"), (.notImplemented, "INTERNAL_ERROR", "Internal server error"),
     ])
     func `a refusal of the HTTP server keeps its status, and has a code`(_ status: HTTPStatus, _ code: String, _ reason: String) {
@@ -40,10 +41,11 @@ import Testing
         #expect(answer.headers.filter { $0.name == "Retry-After" }.map(\.value) == ["7"])
     }
 
-    @Test(arguments: [
-        (StoreError.Code.full, 503, "TRY_AGAIN_LATER", "30"), (.unavailable, 503, "TRY_AGAIN_LATER", "5"), (.closed, 503, "TRY_AGAIN_LATER", "5"),
-        (.corrupt, 500, "INTERNAL_ERROR", nil), (.inUse, 500, "INTERNAL_ERROR", nil), (.newerVersion, 500, "INTERNAL_ERROR", nil),
-    ] as [(StoreError.Code, Int, String, String?)])
+    @Test(
+        arguments: [
+            (StoreError.Code.full, 503, "TRY_AGAIN_LATER", "30"), (.unavailable, 503, "TRY_AGAIN_LATER", "5"), (.closed, 503, "TRY_AGAIN_LATER", "5"),
+            (.corrupt, 500, "INTERNAL_ERROR", nil), (.inUse, 500, "INTERNAL_ERROR", nil), (.newerVersion, 500, "INTERNAL_ERROR", nil),
+        ] as [(StoreError.Code, Int, String, String?)])
     func `an error of the store is told by what a client can do`(_ code: StoreError.Code, _ status: Int, _ text: String, _ retry: String?) {
         let answer = answer(StoreError(code, "secret", ["path": "secret"]))
         #expect(answer.status == status)

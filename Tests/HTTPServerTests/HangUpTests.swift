@@ -3,7 +3,7 @@ import Locks
 import Testing
 
 /// A handler learns that nobody waits for it any more.
-@Suite(.timeLimit(.minutes(1))) struct HangUpTests {
+@Suite(.timeLimit(.minutes(5))) struct HangUpTests {
     /// Waits until the task is cancelled, and nothing else ends it.
     private static func waitForCancellation() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()

@@ -48,6 +48,8 @@ struct Call: Sendable {
     let path: [String]
     private(set) var arguments: [String] = []
     private(set) var values: [String: String] = [:]
+    /// Every value of each option, in the order given.
+    private var allValues: [String: [String]] = [:]
     private(set) var flags: Set<String> = []
 
     init(path: [String]) {
@@ -58,6 +60,9 @@ struct Call: Sendable {
 
     /// The value given, or the one that holds without; nil where there is neither.
     func value(_ option: Option) -> String? { values[option.name] ?? option.fallback }
+
+    /// All values of an option that may be given several times.
+    func all(_ option: Option) -> [String] { allValues[option.name] ?? [] }
 
     /// Whether the option itself was given.
     func isGiven(_ option: Option) -> Bool { values[option.name] != nil || flags.contains(option.name) }
@@ -77,7 +82,10 @@ struct Call: Sendable {
     mutating func add(argument: String) { arguments.append(argument) }
 
     /// Given twice, the last one counts: a script may append what it wants to override.
-    mutating func set(_ option: Option, _ value: String) { values[option.name] = value }
+    mutating func set(_ option: Option, _ value: String) {
+        values[option.name] = value
+        allValues[option.name, default: []].append(value)
+    }
 
     mutating func raise(_ flag: Option) { flags.insert(flag.name) }
 }

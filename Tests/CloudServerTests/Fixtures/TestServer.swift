@@ -30,7 +30,9 @@ final class TestServer: Sendable {
     let names: [String: String]
     private let router: Router
 
-    init(opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(), over inner: any Store = MemoryStore()) async throws {
+    init(opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(), over inner: any Store = MemoryStore())
+        async throws
+    {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
         let clock = clock

@@ -86,7 +86,7 @@ import Testing
 }
 
 /// The first part of an answer that is not the same; nil if all are.
-private func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
+func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
     guard found != expected else { return nil }
     for (left, right) in zip(Mirror(reflecting: found).children, Mirror(reflecting: expected).children) {
         let (left, right) = (String(reflecting: left), String(reflecting: right))
@@ -96,7 +96,7 @@ private func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) 
 }
 
 /// One random question for each verb that reads.
-private struct Question: Sendable, CustomStringConvertible {
+struct Question: Sendable, CustomStringConvertible {
     private let database: DatabaseID
     private let zone: ZoneAddress
     private let names: [String]

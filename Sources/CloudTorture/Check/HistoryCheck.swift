@@ -1,0 +1,227 @@
+/// The judge: a history in, broken promises out. Nothing else goes in, so every verdict can be had again.
+///
+/// It looks for one order of commits that explains all that was seen: each batch at once and whole, after everything that was answered before it
+/// was asked (strict serializability of the zone). Lookups show a moment of that order, pages of the feed show its changes in order, and
+/// whoever follows the feed to its end has the zone as it was then. Tags are unique and versions name what they build on, so the order need
+/// not be searched: it is the absence of circles in one graph. Time and memory are linear in the history, but for the sort by time.
+package struct HistoryCheck {
+    /// Circles that are told one by one; where there are more, something is wrong throughout.
+    package static let cyclesMax = 25
+
+    private let history: History
+    private let chains: Chains
+    private var graph: OrderGraph
+    /// The first page's node of each stream.
+    private var pageNodes: [Int] = []
+    private var violations: [Violation]
+
+    package static func violations(of history: History) -> [Violation] {
+        var check = HistoryCheck(history)
+        return check.run()
+    }
+
+    private init(_ history: History) {
+        self.history = history
+        chains = Chains(history)
+        violations = history.faults + chains.violations
+        var nodes = history.writes.count + history.reads.count
+        for stream in history.streams {
+            pageNodes.append(nodes)
+            nodes += stream.pages.count
+        }
+        graph = OrderGraph(nodes: nodes)
+    }
+
+    private mutating func run() -> [Violation] {
+        checkTags()
+        addBatches()
+        addReads()
+        var followers = FollowerCheck(history, chains)
+        followers.run({ [pageNodes] in pageNodes[$0] + $1 }, into: &graph)
+        violations += followers.violations
+        addTime()
+        let realNodes = pageNodes.last.map { $0 + (history.streams.last?.pages.count ?? 0) } ?? history.writes.count + history.reads.count
+        for cycle in graph.cycles(limit: Self.cyclesMax) { violations.append(violation(cycle, realNodes: realNodes)) }
+        checkEnd()
+        return violations
+    }
+
+    // MARK: Tags
+
+    private struct Tagged: Hashable {
+        var record: RecordKey
+        var tag: UInt64
+    }
+
+    private struct Seen: Hashable {
+        var record: RecordKey
+        var version: Version
+    }
+
+    /// A version has one tag, and a tag one version.
+    private mutating func checkTags() {
+        var versions: [Tagged: Version] = [:]
+        var tags: [Seen: UInt64] = [:]
+        var told: Set<Seen> = []
+        for sight in history.sights where sight.tag != 0 {
+            let seen = Seen(record: sight.record, version: sight.version)
+            if let tag = tags.updateValue(sight.tag, forKey: seen), tag != sight.tag, told.insert(seen).inserted {
+                violations.append(Violation(.appliedTwice, "\(sight.record) by \(sight.version) has two change tags"))
+            }
+            let tagged = Tagged(record: sight.record, tag: sight.tag)
+            if let version = versions.updateValue(sight.version, forKey: tagged), version != sight.version, told.insert(seen).inserted {
+                violations.append(Violation(.reusedTag, "\(sight.record) has one change tag as \(version) and as \(sight.version) left it"))
+            }
+        }
+    }
+
+    // MARK: Who comes before whom
+
+    private mutating func addBatches() {
+        for item in history.items.indices where chains.position[item] > 0 && chains.next[item] >= 0 {
+            guard !chains.broken.contains(history.items[item].record) else { continue }
+            graph.add(chains.writeOf[item], chains.writeOf[chains.next[item]], .builds)
+        }
+    }
+
+    private mutating func addReads() {
+        for (number, read) in history.reads.enumerated() {
+            let node = history.writes.count + number
+            for sight in read.sights.map({ history.sights[$0] }) {
+                guard let item = chains.item(sight) else { continue }
+                graph.add(chains.writeOf[item], node, .shows)
+                if chains.next[item] >= 0 { graph.add(node, chains.writeOf[chains.next[item]], .lacks) }
+            }
+        }
+    }
+
+    private struct Moment {
+        var time: UInt64
+        var node: Int
+        var isStart: Bool
+    }
+
+    /// Everything that was answered comes before everything that was asked later. A node stands for each moment between answers and the questions
+    /// after them, so that there are as few edges as answers.
+    private mutating func addTime() {
+        var moments: [Moment] = []
+        func add(_ node: Int, _ span: History.Span, isAnswered: Bool = true) {
+            moments.append(Moment(time: span.start, node: node, isStart: true))
+            if isAnswered { moments.append(Moment(time: span.end, node: node, isStart: false)) }
+        }
+        for (number, write) in history.writes.enumerated() where chains.isApplied[number] {
+            add(number, write.span, isAnswered: write.outcome == .applied)
+        }
+        for (number, read) in history.reads.enumerated() { add(history.writes.count + number, read.span) }
+        for (number, stream) in history.streams.enumerated() {
+            for (page, told) in stream.pages.enumerated() { add(pageNodes[number] + page, told.span) }
+        }
+        // At one moment the question comes first: it was not asked after the answer.
+        moments.sort { ($0.time, $0.isStart ? 0 : 1) < ($1.time, $1.isStart ? 0 : 1) }
+        var current: Int?
+        var hasStarted = true
+        for moment in moments {
+            if moment.isStart {
+                if let current { graph.add(current, moment.node, .time) }
+                hasStarted = true
+                continue
+            }
+            if hasStarted {
+                let next = graph.addNode()
+                if let current { graph.add(current, next, .time) }
+                current = next
+                hasStarted = false
+            }
+            if let current { graph.add(moment.node, current, .time) }
+        }
+    }
+
+    // MARK: What a circle says
+
+    private func violation(_ cycle: [OrderGraph.Edge], realNodes: Int) -> Violation {
+        let accused = Int(cycle[0].from)
+        let kind: Violation.Kind
+        switch cycle[0].reason {
+        case .lacks:
+            let isOfBatches = cycle.allSatisfy { $0.reason != .time && $0.reason != .precedes }
+            if isOfBatches {
+                kind = .splitBatch
+            } else if accused < history.writes.count + history.reads.count {
+                kind = .staleRead
+            } else {
+                kind = history.streams[stream(ofNode: accused)].origin == .beginning ? .skippedChange : .tokenSkips
+            }
+        case .precedes, .builds, .shows, .time: kind = .orderInversion
+        }
+        return Violation(kind, text(cycle, realNodes: realNodes))
+    }
+
+    private func stream(ofNode node: Int) -> Int {
+        (pageNodes.lastIndex { $0 <= node }) ?? 0
+    }
+
+    private func text(_ cycle: [OrderGraph.Edge], realNodes: Int) -> String {
+        var parts: [String] = []
+        for edge in cycle where Int(edge.from) < realNodes {
+            let reason =
+                switch edge.reason {
+                case .time: "was answered before"
+                case .builds: "was replaced by"
+                case .shows: "is shown by"
+                case .lacks: "does not show"
+                case .precedes: "comes in the feed before"
+                }
+            parts.append("\(text(ofNode: Int(edge.from))) \(reason)")
+        }
+        return parts.joined(separator: " ") + " the first of these"
+    }
+
+    private func text(ofNode node: Int) -> String {
+        if node < history.writes.count { return history.text(ofWrite: node) }
+        if node < history.writes.count + history.reads.count { return history.text(ofRead: node - history.writes.count) }
+        let stream = stream(ofNode: node)
+        return history.text(ofPage: node - pageNodes[stream], stream: stream)
+    }
+
+    // MARK: The end
+
+    /// When nobody writes any more, what is there is the end of every chain. Records of batches that were never answered are left out: those
+    /// may still arrive.
+    private mutating func checkEnd() {
+        let open = history.writes.filter { $0.outcome == .unknown }.flatMap { $0.items.map { history.items[$0].record } }
+        let excluded = chains.broken.union(open)
+        var looked: [RecordKey: Version] = [:]
+        for sight in history.finalSights.map({ history.sights[$0] }) where !excluded.contains(sight.record) {
+            let shown = sight.version == .deleted ? .absent : sight.version
+            looked[sight.record] = shown
+            guard let last = chains.last[sight.record] else { continue }
+            let write = history.writes[chains.writeOf[last]]
+            guard shown != (history.items[last].isDeletion ? .absent : Version(write.batch)) else { continue }
+            let text = history.text(ofWrite: chains.writeOf[last])
+            violations.append(Violation(.lostWrite, "at the end \(sight.record) is \(shown), without \(text)"))
+        }
+        guard !history.finalSights.isEmpty else { return }
+        let quiet = history.writes.map(\.span.end).max() ?? 0
+        for (number, stream) in history.streams.enumerated() where stream.origin == .beginning {
+            guard let last = stream.pages.last, last.isCaughtUp, last.span.start >= quiet else { continue }
+            compare(looked, with: copy(of: stream).filter { !excluded.contains($0.key) }, of: number)
+        }
+    }
+
+    /// What somebody has who followed a stream to its end.
+    private func copy(of stream: History.Stream) -> [RecordKey: Version] {
+        var copy: [RecordKey: Version] = [:]
+        for page in stream.pages {
+            for sight in page.sights.map({ history.sights[$0] }) { copy[sight.record] = sight.version == .deleted ? .absent : sight.version }
+        }
+        return copy
+    }
+
+    private mutating func compare(_ looked: [RecordKey: Version], with copy: [RecordKey: Version], of stream: Int) {
+        for record in Set(looked.keys).union(copy.keys).sorted(by: { $0.rawValue < $1.rawValue }) {
+            let (there, followed) = (looked[record] ?? .absent, copy[record] ?? .absent)
+            guard there != followed else { continue }
+            violations.append(Violation(.wrongFinalState, "at the end \(record) is \(there), and \(followed) to follower \(stream)"))
+        }
+    }
+}

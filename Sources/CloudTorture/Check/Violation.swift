@@ -1,0 +1,45 @@
+/// A promise that a history shows broken, with the evidence.
+package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConvertible {
+    package enum Kind: String, Hashable, Sendable, Encodable, CaseIterable {
+        /// Two batches both replaced one version of a record.
+        case doubleSuccess
+        /// An acknowledged batch, or one that somebody saw, is gone.
+        case lostWrite
+        /// A batch that was refused is there all the same.
+        case refusedApplied
+        /// A request and its retry were both carried out.
+        case appliedTwice
+        /// A retry was not known for one.
+        case retryForgotten
+        /// Part of a batch was to be seen without the rest.
+        case splitBatch
+        /// A feed shows batches in an order that cannot be, or goes back to an older version.
+        case orderInversion
+        /// A feed shows a version that it has shown before.
+        case repeatedChange
+        /// A follower of the feed misses a change.
+        case skippedChange
+        /// Whoever goes on from an older token misses a change.
+        case tokenSkips
+        /// A read shows what had been replaced, by an acknowledged batch or one that somebody saw.
+        case staleRead
+        /// A change tag names two versions of a record.
+        case reusedTag
+        /// A record is not as any batch left it.
+        case wrongContent
+        /// At the end, the feed and a lookup do not show the same.
+        case wrongFinalState
+        /// The server answered what it has no reason for.
+        case unexpectedAnswer
+    }
+
+    package var kind: Kind
+    package var evidence: String
+
+    package init(_ kind: Kind, _ evidence: String) {
+        self.kind = kind
+        self.evidence = evidence
+    }
+
+    package var description: String { "\(kind.rawValue): \(evidence)" }
+}

@@ -1,0 +1,37 @@
+/// What came out of a run.
+package struct TortureReport: Sendable, Encodable {
+    /// Makes the same choices again; what the server does with them in time is its own.
+    package var seed: UInt64
+    package var accounts: Int
+    package var rounds = 0
+    package var seconds: Double = 0
+    package var restarts = 0
+    package var counts = TortureCounts()
+    package var violations: [Violation] = []
+
+    package init(seed: UInt64, accounts: Int) {
+        self.seed = seed
+        self.accounts = accounts
+    }
+
+    /// Violations that are told one by one; the others are counted.
+    package static let violationsShown = 20
+
+    /// For people; the last line is the verdict.
+    package var lines: [String] {
+        func rate(_ count: Int) -> String { seconds > 0 ? "\(Int((Double(count) / seconds).rounded()))/s" : "–" }
+        var lines = [
+            "seed \(seed), \(rounds) rounds, \(Int(seconds.rounded())) s, \(accounts) accounts, \(restarts) restarts",
+            "batches  \(counts.batchesApplied) done (\(rate(counts.batchesApplied))), \(counts.batchesRefused) refused, "
+                + "\(counts.batchesUnanswered) never answered; \(counts.recordsChanged) records changed",
+            "retries  \(counts.retries), after \(counts.answersAbandoned) answers not waited for; \(counts.repetitions) requests sent twice",
+            "feeds    \(counts.pages) pages (\(rate(counts.pages))), \(counts.changesRead) changes, \(counts.tokensReplayed) old tokens used again, "
+                + "\(counts.tokensExpired) expired",
+            "lookups  \(counts.lookups)",
+        ]
+        lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }
+        if violations.count > Self.violationsShown { lines.append("and \(violations.count - Self.violationsShown) more") }
+        lines.append(violations.isEmpty ? "no violation" : "\(violations.count) violations")
+        return lines
+    }
+}

@@ -1,0 +1,58 @@
+import CloudContainer
+import CloudTestSupport
+import CloudWire
+import Testing
+
+@testable import CloudTorture
+
+/// The whole run, over HTTP, against servers in this process. One after the other: each keeps the machine busy.
+@Suite(.serialized) struct TortureTests {
+    private func run(over store: any Store, seconds: Double, restarting: Bool = false) async throws -> TortureReport {
+        let server = try await ServedStore(store)
+        var options = server.options(seconds: seconds, seed: HistorySeed.value)
+        if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
+        let result = await Task { try await Torture(options).run() }.result
+        await server.close()
+        return try result.get()
+    }
+
+    /// A run in which nothing happened would pass.
+    private func checkVariety(_ counts: TortureCounts) {
+        #expect(counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5)
+        #expect(counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0)
+        #expect(counts.repetitions > 0 && counts.answersAbandoned > 0 && counts.batchesUnanswered == 0 && counts.tokensExpired == 0)
+    }
+
+    @Test func `a server under load breaks no promise`() async throws {
+        let report = try await run(over: try await Engine.sqlite.makeStore(), seconds: 4)
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        checkVariety(report.counts)
+    }
+
+    @Test func `a server that is stopped in the middle and started again breaks no promise`() async throws {
+        let report = try await run(over: try await Engine.sqlite.makeStore(), seconds: 4, restarting: true)
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        #expect(report.restarts > 0 && report.counts.retries > 0)
+        #expect(report.counts.batchesApplied > 20 && report.counts.batchesUnanswered == 0)
+    }
+
+    @Test func `change numbers that are taken before the transaction are found out`() async throws {
+        let report = try await run(over: EarlyNumberStore(try await Engine.sqlite.makeStore()), seconds: 4)
+        let kinds = Set(report.violations.map(\.kind))
+        #expect(kinds.contains(.skippedChange), "NACRE_SEED=\(report.seed), \(report.counts)")
+        #expect(kinds.isSubset(of: [.skippedChange, .tokenSkips, .wrongFinalState, .splitBatch, .orderInversion]), "\(report.violations)")
+    }
+
+    @Test func `who is not let in is told so at once`() async throws {
+        let server = try await ServedStore(try await Engine.memory.makeStore())
+        var options = server.options(seconds: 1, seed: 1)
+        options.accountTokens = ["nonsense"]
+        await #expect {
+            _ = try await Torture(options).run()
+        } throws: { error in
+            guard case .refused(let refusal)? = error as? TortureFault else { return false }
+            return refusal.code == .authenticationFailed
+        }
+        await server.close()
+    }
+}
