@@ -45,6 +45,37 @@ import Testing
         }
     }
 
+    /// Tells when nobody holds it any more.
+    private final class Witness: Sendable {
+        let gone: Gate
+
+        init(_ gone: Gate) { self.gone = gone }
+
+        deinit { Task { [gone] in await gone.open() } }
+    }
+
+    @Test func `a response that reads its request is forgotten with a connection that breaks`() async throws {
+        let gone = Gate()
+        try await withServer(
+            routes: routing { router in
+                router.put("/pieces") { request, _ in
+                    let witness = Witness(gone)
+                    return HTTPResponse(
+                        body: .stream { writer in
+                            for try await piece in request.body { try await writer.write(piece) }
+                            withExtendedLifetime(witness) {}
+                        })
+                }
+            }
+        ) { server in
+            let client = try await server.client()
+            // The chunk is shorter than it says, and its end is none.
+            client.sendLast("PUT /pieces HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhell\n")
+            _ = try await client.rest()
+            await gone.pass()
+        }
+    }
+
     @Test(arguments: [false, true])
     func `a client that hangs up in its body ends the reading`(_ isChunked: Bool) async throws {
         let ended = Gate()
