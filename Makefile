@@ -14,13 +14,17 @@ LISTEN ?=
 DATA ?= ./nacre-data
 ONCE ?=
 
-SWIFT_PATHS := Sources Tests Package.swift
+SWIFT_PATHS := Sources Tests Fuzz Package.swift
 
 # `make bench`: QUICK=1 for one short round, QUESTIONS='batches lookups' for some of Benchmarks/*.py.
 QUICK ?=
 QUESTIONS ?=
 
-.PHONY: help setup run test bench format coverage clean
+# `make soak`: how long, minutes to an hour; PARTS='fuzz kills' for some of what Scripts/soak/run does.
+SECONDS ?= 1800
+PARTS ?=
+
+.PHONY: help setup run test bench soak format coverage clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -33,16 +37,22 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 	@LISTEN='$(LISTEN)' DATA='$(DATA)' ONCE='$(ONCE)' \
 		exec Scripts/run "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre"
 
-# Suites run in parallel inside one process; that is what `swift test` does unless told otherwise.
+# Suites run in parallel inside one process, a few at a time: many more than there are cores would only starve the ones that talk over sockets.
+TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
 test: setup ## build and run every test
 	@swift build --build-tests $(BUILD_FLAGS)
-	@swift test --skip-build $(BUILD_FLAGS)
+	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS)
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
 	@for product in nacre JSONThroughput FrameworkCost; do \
 		NACRE_BENCHMARKS=1 swift build -c release --product $$product $(BUILD_FLAGS); done
 	@tools=$$(swift build -c release $(BUILD_FLAGS) --show-bin-path); \
 		Benchmarks/run --nacre "$$tools/nacre" --tools "$$tools" $(if $(QUICK),--quick) $(QUESTIONS)
+
+soak: setup ## look for faults for a long time: histories, kills, fuzzing, slow clients, races (SECONDS=1800, PARTS='fuzz kills')
+	@swift build --build-tests $(BUILD_FLAGS)
+	@swift build -c release --product nacre $(BUILD_FLAGS)
+	@Scripts/soak/run --seconds '$(SECONDS)' --nacre "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre" $(PARTS)
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)

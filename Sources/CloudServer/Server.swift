@@ -127,7 +127,7 @@ package final class Server: Sendable {
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
-           .addRoutes(to: &router)
+            .addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
         Health(cloud: cloud).addRoutes(to: &router)
@@ -136,7 +136,8 @@ package final class Server: Sendable {
 
     private func adminRouter(_ cloud: Cloud, _ passwords: PasswordHasher, _ token: String, _ publicURL: String) -> Router {
         var router = Router()
-        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL).addRoutes(to: &router)
+        AdminAPI(cloud: cloud, passwords: passwords, token: token, publicURL: publicURL, logger: configuration.logger)
+            .addRoutes(to: &router)
         return router
     }
 

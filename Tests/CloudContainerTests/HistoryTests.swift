@@ -1,13 +1,15 @@
 import CloudTestSupport
 import CloudWire
+import FoundationEssentials
 import Testing
 
 @testable import CloudContainer
 
 /// Long random histories: many ask at once, and what they heard must be what one after the other would have heard.
 @Suite(.serialized) struct HistoryTests {
-    /// Operations on records in one history, and requests under way at once.
-    static let operations = 20_000
+    /// Operations on records in one history: `NACRE_OPERATIONS` for a longer one.
+    static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 20_000
+    /// Requests under way at once.
     static let writers = 8
     static let followers = 3
 

@@ -70,3 +70,17 @@ import Testing
         }
     }
 }
+
+@Suite struct PasswordRuleTests {
+    @Test(arguments: [("", "password is too short"), ("1234567", "password is too short"), ("🔑🔑🔑", "password is too short")])
+    func `a short password is refused`(password: String, reason: String) {
+        #expect(PasswordRule.fault(password)?.reason == reason)
+    }
+
+    @Test func `eight characters to 1,024 bytes are taken, whatever they are`() {
+        #expect(PasswordRule.fault("12345678") == nil)
+        #expect(PasswordRule.fault("        ") == nil)
+        #expect(PasswordRule.fault(String(repeating: "é", count: 512)) == nil)
+        #expect(PasswordRule.fault(String(repeating: "é", count: 512) + "e") == PasswordRule.tooLong)
+    }
+}

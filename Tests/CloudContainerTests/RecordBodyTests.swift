@@ -11,13 +11,13 @@ import Testing
             name: values.string(), type: values.string(), number: values.number(), isTombstone: values.integer() > 0,
             parent: values.optional { $0.string() }, body: [])
         row.body = RecordBody.encode(
-            content, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+            content, in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         return (row, content)
     }
 
     private func isCorrupt(_ row: RecordRow) -> Bool {
         do {
-            _ = try RecordBody.decode(row)
+            _ = try RecordBody.decode(row, in: .sample)
             return false
         } catch {
             return error.code == .corrupt
@@ -27,10 +27,10 @@ import Testing
     @Test(arguments: 1...300 as ClosedRange<UInt64>) func `random values of all types come back as they were`(seed: UInt64) throws {
         var values = RandomValues(seed: seed)
         let (row, content) = row(&values, fields: Int(seed % 24))
-        let decoded = try RecordBody.decode(row)
+        let decoded = try RecordBody.decode(row, in: .sample)
         #expect(decoded == content)
         let again = RecordBody.encode(
-            decoded, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+            decoded, in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         #expect(again == row.body, "bytes say more than values do: -0.0, canonical equivalents")
     }
 
@@ -38,8 +38,9 @@ import Testing
         let number = ChangeNumber(incarnation: 1, seq: 1)
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: "")
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["n": .double(.nan)])
-        let body = RecordBody.encode(content, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
-        let decoded = try RecordBody.decode(RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body))
+        let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
+        let decoded = try RecordBody.decode(row, in: .sample)
         guard case .double(let value)? = decoded.fields["n"] else {
             Issue.record("another value came back")
             return
@@ -113,14 +114,24 @@ import Testing
         #expect(isCorrupt(row))
     }
 
+    @Test func `the same record of another zone or database is found to be another's`() throws {
+        let row = StoredRecord.sample("r", seq: 1).row
+        _ = try RecordBody.decode(row, in: .sample)
+        for (database, zone) in [(1, 3), (2, 2), (2, 1)] as [(Int64, Int64)] {
+            let other = ZoneAddress(database: DatabaseID(rawValue: database), zone: zone)
+            let error = #expect(throws: StoreError.self) { try RecordBody.decode(row, in: other) }
+            #expect(error?.code == .corrupt)
+        }
+    }
+
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
         row.body[0] = RecordBody.version + 1
         let sum = RecordBody.checksum(
-            of: row.body[...], name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+            of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
-        let error = #expect(throws: StoreError.self) { try RecordBody.decode(row) }
+        let error = #expect(throws: StoreError.self) { try RecordBody.decode(row, in: .sample) }
         #expect(error?.code == .newerVersion)
     }
 
@@ -131,7 +142,7 @@ import Testing
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["i": .int64(-3), "s": .string("é")])
         let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 1, 1, 0x64]
         let fieldBytes: [UInt8] = [2, 1, 0x69, 2, 5, 1, 0x73, 1, 2, 0xc3, 0xa9]
-        let body = RecordBody.encode(content, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
         #expect(Array(body.dropLast(4)) == [1] + stampBytes + stampBytes + [2, 4] + fieldBytes)
     }
 }

@@ -48,7 +48,8 @@ import Testing
             Question(
                 method: "POST", target: "/account/1/sign-in",
                 body: Array(
-                    #"{"email":"ada@example.com","password":"leaked password","apiToken":"\#(api)","container":"\#(TestServer.container)","environment":"development"}"#.utf8)),
+                    #"{"email":"ada@example.com","password":"leaked password","apiToken":"\#(api)","container":"\#(TestServer.container)","environment":"development"}"#
+                        .utf8)),
             Question(method: "POST", target: "/account/1/sign-up", body: Array(#"{"email":"eve@example.com","password":"leaked"}"#.utf8)),
         ]
         for question in questions { _ = await server.respond(question) }

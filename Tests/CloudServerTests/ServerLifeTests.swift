@@ -9,7 +9,7 @@ import Telemetry
 import Testing
 
 /// Starts, failures to start, ends, and starts again: whole servers on folders of their own.
-@Suite struct ServerLifeTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerLifeTests {
     private func configuration(_ folder: TemporaryFolder, memory: Bool = true, port: Int = 0) -> CloudServer.ServerConfiguration {
         var configuration = CloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
         configuration.isMemory = memory
@@ -171,7 +171,9 @@ import Testing
         let port = try await first.startListening()
         func question(_ path: String, _ body: String) -> Question {
             Question(
-                method: "POST", target: "/database/1/\(TestServer.container)/development/\(path)?ckAPIToken=\(first.names["api"] ?? "")&ckWebAuthToken=\(first.names["ada"] ?? "")",
+                method: "POST",
+                target:
+                    "/database/1/\(TestServer.container)/development/\(path)?ckAPIToken=\(first.names["api"] ?? "")&ckWebAuthToken=\(first.names["ada"] ?? "")",
                 body: Array(body.utf8))
         }
         _ = try await ask(question("private/zones/modify", Body.zones("create", "Work")), port: port)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudServer
 
-@Suite struct TaskRunnerTests {
+@Suite(.timeLimit(.minutes(5))) struct TaskRunnerTests {
     private func runner(_ server: TestServer) -> TaskRunner {
         TaskRunner(cloud: server.cloud, clock: server.clock.serverClock, logger: server.log.logger)
     }

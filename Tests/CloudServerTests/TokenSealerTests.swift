@@ -64,7 +64,10 @@ import Testing
         let bytes = (0..<255).map { UInt8($0) }
         let text = try sealer.seal(bytes, for: .change)
         #expect(try sealer.seal(bytes, for: .change) == text)
-        #expect(text.utf8.allSatisfy { $0 < 0x7f && (Character(UnicodeScalar($0)).isLetter || Character(UnicodeScalar($0)).isNumber || "-_.".utf8.contains($0)) })
+        #expect(
+            text.utf8.allSatisfy {
+                $0 < 0x7f && (Character(UnicodeScalar($0)).isLetter || Character(UnicodeScalar($0)).isNumber || "-_.".utf8.contains($0))
+            })
     }
 
     @Test func `the longest change token opens`() throws {

@@ -3,7 +3,7 @@ import CloudWire
 import Testing
 
 /// `changes/database` with `waitSeconds`, over a socket, on a clock that only the test moves.
-@Suite struct WaitingTests {
+@Suite(.timeLimit(.minutes(5))) struct WaitingTests {
     private struct Waiter {
         let server: TestServer
         let port: Int

@@ -9,10 +9,10 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     package var description: String { rawValue }
 
     /// A new, empty store of this engine, with a folder of its own that goes when the store does.
-    package func makeStore() async throws -> any Store {
+    package func makeStore(on place: TemporaryFolder.Place = .disk) async throws -> any Store {
         switch self {
         case .memory: MemoryStore()
-        case .sqlite: try await TemporarySQLiteStore()
+        case .sqlite: try await TemporarySQLiteStore(on: place)
         }
     }
 }
@@ -22,8 +22,8 @@ package final class TemporarySQLiteStore: Store {
     package let store: SQLiteStore
     package let folder: TemporaryFolder
 
-    package init(options: SQLiteOptions = SQLiteOptions()) async throws {
-        folder = try TemporaryFolder()
+    package init(options: SQLiteOptions = SQLiteOptions(), on place: TemporaryFolder.Place = .disk) async throws {
+        folder = try TemporaryFolder(on: place)
         store = try await SQLiteStore.open(folder: folder.path, options: options)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Crypto
 
-@Suite(.timeLimit(.minutes(1))) struct BoundedThreadsTests {
+@Suite(.timeLimit(.minutes(5))) struct BoundedThreadsTests {
     private enum Event: Hashable {
         case entered(UInt64)
         case ran(UInt64)

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// Bytes arrive in any pieces, and clients leave at any of them.
-@Suite(.timeLimit(.minutes(1))) struct ArrivalTests {
+@Suite(.timeLimit(.minutes(5))) struct ArrivalTests {
     static let requests = [
         "POST /echo?q=1 HTTP/1.1\r\nHost: a\r\nX-Note: b\r\nContent-Length: 11\r\n\r\nhello world",
         "POST /echo?q=1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n",

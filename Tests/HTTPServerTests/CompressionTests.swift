@@ -2,7 +2,7 @@ import Foundation
 import HTTPServer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct CompressionTests {
+@Suite(.timeLimit(.minutes(5))) struct CompressionTests {
     private static let text = Array(String(repeating: "{\"recordName\":\"note\"},", count: 200).utf8)
 
     private func routes(_ router: inout Router) {

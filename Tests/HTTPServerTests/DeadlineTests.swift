@@ -3,7 +3,7 @@ import Telemetry
 import Testing
 
 /// Clients that take too long are let go, also those that send a byte now and then.
-@Suite(.timeLimit(.minutes(1))) struct DeadlineTests {
+@Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     private func drip(_ request: String, _ server: ServerUnderTest) async throws {
         let client = try await server.client()
         try await client.send(request)

@@ -3,7 +3,7 @@ import HTTPServer
 import Testing
 
 /// Files: whole, in part, and not again to a client that has them.
-@Suite(.timeLimit(.minutes(1))) struct FileTests {
+@Suite(.timeLimit(.minutes(5))) struct FileTests {
     /// Ten bytes whose tag is `"v1"`, at `/file`; larger than any buffer at `/large`; its own tag at `/untagged`.
     private func withFiles(_ body: (ServerUnderTest) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-http-\(UUID().uuidString)")

@@ -2,7 +2,7 @@ import HTTPServer
 import Testing
 
 /// Requests that two readers could cut differently are refused, and the connection with them.
-@Suite(.timeLimit(.minutes(1))) struct FramingTests {
+@Suite(.timeLimit(.minutes(5))) struct FramingTests {
     static let refused: [(String, Int)] = [
         ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),

@@ -4,7 +4,7 @@ import Telemetry
 import Testing
 
 /// What the server makes of what a handler does.
-@Suite(.timeLimit(.minutes(1))) struct HandlerTests {
+@Suite(.timeLimit(.minutes(5))) struct HandlerTests {
     private struct Surprise: Error {}
 
     @Test func `what a handler throws becomes a response, and the connection goes on`() async throws {

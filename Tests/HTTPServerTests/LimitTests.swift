@@ -3,7 +3,7 @@ import Locks
 import Testing
 
 /// What is too large or too much is refused with its own status, and the server goes on.
-@Suite(.timeLimit(.minutes(1))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     @Test(arguments: [(31, 200), (33, 431), (60, 431), (300, 431)])
     func `headers pass below 32 KB and are 431 above`(_ kilobytes: Int, _ status: Int) async throws {
         try await withServer(routes: routing { _ in }) { server in

@@ -25,11 +25,11 @@ final class RawClient: Sendable {
     private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
-    /// Connects to a port of this machine. Reading gives up after fifty seconds, so that a fault is a failure and not a hang.
+    /// Connects to a port of this machine. Reading gives up after four minutes, so that a fault is a failure and not a hang.
     init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread {
             let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var limit = timeval(tv_sec: 50, tv_usec: 0)
+            var limit = timeval(tv_sec: 240, tv_usec: 0)
             setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
             if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
@@ -66,6 +66,14 @@ final class RawClient: Sendable {
     /// Sends what the socket takes now, and answers how much that was.
     func sendNow(_ bytes: [UInt8]) -> Int {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
+    }
+
+    /// Sends a few bytes and the end of all sending in one segment, and can still read.
+    func sendLast(_ text: String) {
+        let bytes = Array(text.utf8)
+        // MSG_MORE keeps the bytes back until the end takes them along.
+        _ = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_MORE)) }
+        shutdown(socket, Int32(SHUT_WR))
     }
 
     /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.

@@ -2,7 +2,7 @@ import HTTPServer
 import Locks
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
+@Suite(.timeLimit(.minutes(5))) struct ShutdownTests {
     @Test func `what is under way is finished, idle connections close, and nothing new is accepted`() async throws {
         let gate = Gate()
         try await withServer(

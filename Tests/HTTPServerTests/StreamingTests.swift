@@ -3,7 +3,7 @@ import Locks
 import Testing
 
 /// Bodies in both directions are never held whole, however slow the other side is.
-@Suite(.timeLimit(.minutes(1))) struct StreamingTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamingTests {
     private static let total = 48 * 1024 * 1024
     /// Both sockets' buffers, which the kernel lets grow (`tcp_rmem`, `tcp_wmem`), and ours.
     private static let inBetween = 16 * 1024 * 1024

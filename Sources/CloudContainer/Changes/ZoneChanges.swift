@@ -90,7 +90,7 @@ struct FeedPage: Sendable {
                 self.token = token.moved(to: position)
             }
         }
-        records = try entries.map { try StoredRecord($0.record) }
+        records = try entries.map { try StoredRecord($0.record, in: zone.address) }
     }
 
     /// What else belongs to the commit of a page's last row.

@@ -19,7 +19,7 @@ extension Cloud {
                 }
                 var found: [String: StoredRecord] = [:]
                 for row in try transaction.records(in: zone.address, named: names) where !row.isTombstone {
-                    found[row.name] = try StoredRecord(row)
+                    found[row.name] = try StoredRecord(row, in: zone.address)
                 }
                 return found
             }

@@ -148,7 +148,7 @@ struct RecordModification: Sendable {
         _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], _ transaction: any ReadTransaction
     ) throws {
         for row in try transaction.records(in: zone.address, named: Array(Set(names))) {
-            stored[row.name] = try StoredRecord(row)
+            stored[row.name] = try StoredRecord(row, in: zone.address)
         }
     }
 

@@ -41,11 +41,11 @@ package enum Names {
 
     /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".
     package static func containerFault(_ name: String) -> ServerError? {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let wellFormed = parts.allSatisfy { part in
-            !part.isEmpty && part.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+            !part.isEmpty && part.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         }
-        guard parts.count >= 3, parts[0] == "iCloud", wellFormed, name.utf8.count <= Limits.nameCharacters else {
+        guard parts.count >= 3, parts[0].elementsEqual("iCloud".utf8), wellFormed, name.utf8.count <= Limits.nameCharacters else {
             return .badValue(
                 "container", "invalid container name", remedy: "Containers are named in reverse DNS behind iCloud., as in iCloud.com.example.notes.")
         }

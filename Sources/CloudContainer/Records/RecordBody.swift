@@ -11,13 +11,15 @@ struct RecordContent: Hashable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version 1: version byte, stamps, `entered`, fields in the order of their names, and a CRC-32C over the body *and* the row's columns:
-/// a flipped bit in either is found, and never served. Type codes are kept in databases: never reuse one.
+/// Version 1: version byte, stamps, `entered`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
     static let version: UInt8 = 1
     private static let checksumBytes = 4
 
-    static func encode(_ content: RecordContent, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?) -> [UInt8] {
+    static func encode(
+        _ content: RecordContent, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
+    ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
         writer.byte(version)
@@ -30,17 +32,17 @@ enum RecordBody {
             writer.string(field.name)
             write(field.value, to: &writer)
         }
-        let sum = checksum(of: writer.bytes[...], name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
+        let sum = checksum(of: writer.bytes[...], in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         withUnsafeBytes(of: sum.littleEndian) { writer.bytes.append(contentsOf: $0) }
         return writer.bytes
     }
 
     /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
-    static func decode(_ row: RecordRow) throws(StoreError) -> RecordContent {
+    static func decode(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) -> RecordContent {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body.suffix(checksumBytes).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
-            of: payload, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+            of: payload, in: zone, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         guard row.body.count > checksumBytes, sum == stored else {
             throw StoreError(.corrupt, "A record's checksum does not match", ["recordName": row.name])
         }
@@ -62,9 +64,11 @@ enum RecordBody {
     }
 
     static func checksum(
-        of body: ArraySlice<UInt8>, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
+        of body: ArraySlice<UInt8>, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
         var columns = ByteWriter()
+        columns.fixed(UInt64(bitPattern: zone.database.rawValue))
+        columns.fixed(UInt64(bitPattern: zone.zone))
         columns.string(name)
         columns.string(type)
         columns.signed(number.incarnation)

@@ -47,7 +47,7 @@ struct RecordPlan {
     private func put(
         _ content: RecordContent, name: String, type: String, isTombstone: Bool, parent: String?, over before: StoredRecord?
     ) -> Change {
-        let body = RecordBody.encode(content, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
+        let body = RecordBody.encode(content, in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         let row = RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body)
         var put = RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: before == nil)
         if hasFeed {

@@ -11,8 +11,8 @@ struct StoredRecord: Hashable, Sendable {
     }
 
     /// - Throws: `StoreError` when the row is not what was written.
-    init(_ row: RecordRow) throws(StoreError) {
-        self.init(row: row, content: try RecordBody.decode(row))
+    init(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
+        self.init(row: row, content: try RecordBody.decode(row, in: zone))
     }
 
     var isLive: Bool { !row.isTombstone }

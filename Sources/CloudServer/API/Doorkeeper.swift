@@ -62,11 +62,13 @@ struct Doorkeeper: Sendable {
 
     /// Never the target: its query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
+        let level: LogLevel = response.status.rawValue >= 500 ? .error : .info
+        guard level >= logger.level else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
         let segments = (try? request.segments) ?? []
         let isDatabase = segments.count > 3 && segments[0] == "database"
         logger.log(
-            response.status.rawValue >= 500 ? .error : .info, "request",
+            level, "request",
             [
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
                 .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),

@@ -36,6 +36,7 @@ final class TaskRunner: Sendable {
 
     private func run() async {
         var rests = 0
+        var spareMemory = SpareMemory()
         while !Task.isCancelled {
             do {
                 while try await cloud.runDueTasks().taken > 0, !Task.isCancelled {}
@@ -46,6 +47,7 @@ final class TaskRunner: Sendable {
                 logger.log(.warning, "Background work failed and will be tried again", [.error: .string(String(describing: error))])
             }
             rests += 1
+            spareMemory.returnAfterBurst()
             try? await clock.sleep(Self.rest)
         }
     }

@@ -242,11 +242,13 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         return Int32(clamping: (next - now + 999_999) / 1_000_000)
     }
 
-    /// Ends the connections that are late.
+    /// Ends the connections that are late, and those whose client has ended its side.
     private func tick() {
         nextTick = now &+ deadlines.tick
-        for connection in connections.values where connection.isLate(now) {
-            metrics.late.add()
+        for connection in connections.values {
+            let isLate = connection.isLate(now)
+            guard isLate || connection.hasEnded() else { continue }
+            if isLate { metrics.late.add() }
             connection.hangUp()
             mustServe = true
         }

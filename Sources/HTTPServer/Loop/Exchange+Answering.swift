@@ -20,6 +20,8 @@ extension Exchange {
             }
         }
         if prepared.closes { MHD_add_response_header(response, "Connection", "close") }
+        // libmicrohttpd has its own copy now. A client that reads slowly, or never, should not make us keep two.
+        self.response?.body = .none
         return MHD_queue_response(raw, UInt32(clamping: prepared.status.rawValue), response)
     }
 

@@ -2,7 +2,7 @@ import CloudContainer
 import CloudStore
 import Locks
 
-/// A store in memory whose next writes wait until they are let go.
+/// A store in memory whose next reads wait until they are let go. Every request reads; what works in the background only writes.
 final class SlowStore: Store {
     private struct State {
         var isHolding = false
@@ -29,7 +29,7 @@ final class SlowStore: Store {
         for continuation in held { continuation.resume() }
     }
 
-    /// Returns once a write is held.
+    /// Returns once a read is held.
     func arrived() async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -40,7 +40,7 @@ final class SlowStore: Store {
         }
     }
 
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         await withCheckedContinuation { continuation in
             let watchers: [CheckedContinuation<Void, Never>]? = state.withLock { state in
                 guard state.isHolding else { return nil }
@@ -51,11 +51,11 @@ final class SlowStore: Store {
             guard let watchers else { return continuation.resume() }
             for watcher in watchers { watcher.resume() }
         }
-        return try await store.write(body)
+        return try await store.read(body)
     }
 
-    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        try await store.write(body)
     }
 
     func close() async {

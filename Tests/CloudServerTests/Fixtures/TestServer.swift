@@ -30,7 +30,9 @@ final class TestServer: Sendable {
     let names: [String: String]
     private let router: Router
 
-    init(opensSignUp: Bool = false, publicURL: String? = nil, over inner: any Store = MemoryStore()) async throws {
+    init(opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(), over inner: any Store = MemoryStore())
+        async throws
+    {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
         let clock = clock
@@ -47,7 +49,7 @@ final class TestServer: Sendable {
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, committed: hub.signal)
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
-        router = server.publicRouter(cloud, sealer, hub, PasswordHasher())
+        router = server.publicRouter(cloud, sealer, hub, passwords)
         names = try await Self.populate(cloud, authenticator)
     }
 

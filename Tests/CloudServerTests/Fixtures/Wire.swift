@@ -65,7 +65,7 @@ private func askBlocking(_ bytes: [UInt8], port: Int) throws -> Answer {
     guard descriptor >= 0 else { throw SocketFault(step: "socket") }
     defer { close(descriptor) }
     // A fault is a failure and not a hang.
-    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    var patience = timeval(tv_sec: 240, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

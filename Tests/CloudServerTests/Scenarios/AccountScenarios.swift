@@ -22,8 +22,9 @@ extension Scenario {
     ) -> Step {
         .post(
             signIn, .nobody,
-            #"{"email":"\#(email)","password":"\#(password)","apiToken":"\#(token)","container":"\#(container)","environment":"\#(environment)"\#(more)}"#)
-            .lacks(password)
+            #"{"email":"\#(email)","password":"\#(password)","apiToken":"\#(token)","container":"\#(container)","environment":"\#(environment)"\#(more)}"#
+        )
+        .lacks(password)
     }
 
     private static let signUps: [Scenario] = [
@@ -47,31 +48,39 @@ extension Scenario {
             .post(signUp, .nobody, #"{"email":1,"password":"x"}"#).refuses(400, "BAD_REQUEST", "field has the wrong type"),
             .post(signUp, .nobody, #"{"email":null,"password":"x"}"#).gives(400, ["serverErrorCode": "BAD_REQUEST"]),
             .post(signUp, .nobody, String(repeating: " ", count: 16 * 1024 + 1)).refuses(413, "BAD_REQUEST", "request body is too large")),
-        Scenario("sign-up where the store has no room", opensSignUp: true, .store(.full), new("carol@example.com")
-            .refuses(503, "TRY_AGAIN_LATER", "The server has no room to write").answers(header: "Retry-After", "30"), .store(nil), new("carol@example.com").gives()),
+        Scenario(
+            "sign-up where the store has no room", opensSignUp: true, .store(.full),
+            new("carol@example.com")
+                .refuses(503, "TRY_AGAIN_LATER", "The server has no room to write").answers(header: "Retry-After", "30"), .store(nil),
+            new("carol@example.com").gives()),
     ]
 
     private static let wrong = "wrong e-mail address or password"
 
     private static let signIns: [Scenario] = [
         Scenario(
-            "a web sign-in gives a web auth token", asks(#","kind":"web""#).secret
+            "a web sign-in gives a web auth token",
+            asks(#","kind":"web""#).secret
                 .gives(200, ["userRecordName": "<<ada.name>>", "token": .some]).keeps("mine", "token"),
             .get("public/users/caller", .world).query(["ckWebAuthToken": "<<mine>>"]).gives(200, ["userRecordName": "<<ada.name>>"])
                 .answers(header: "X-Apple-CloudKit-Web-Auth-Token", "<<mine>>"),
             .later(1800), .get("private/zones/list", .world).query(["ckWebAuthToken": "<<mine>>"]).gives(421)),
         Scenario(
-            "a web sign-in that is kept gives a token for two weeks", asks(#","keepSignedIn":true"#).secret.gives().keeps("mine", "token"), .later(1801),
+            "a web sign-in that is kept gives a token for two weeks", asks(#","keepSignedIn":true"#).secret.gives().keeps("mine", "token"),
+            .later(1801),
             .get("private/zones/list", .world).query(["ckWebAuthToken": "<<mine>>"]).gives()),
         Scenario(
-            "a device's sign-in gives an account token", asks(#","kind":"account","device":"Ada's laptop""#).secret
+            "a device's sign-in gives an account token",
+            asks(#","kind":"account","device":"Ada's laptop""#).secret
                 .gives(200, ["userRecordName": "<<ada.name>>"]).keeps("mine", "token"),
             .get("public/users/caller", .nobody).header("Authorization", "Bearer <<mine>>").gives(200, ["userRecordName": "<<ada.name>>"]),
             .post("/account/1/sign-out", .nobody).header("Authorization", "Bearer <<mine>>").gives(),
             .get("public/users/caller", .nobody).header("Authorization", "Bearer <<mine>>").detailed.gives(401)),
         Scenario(
-            "a wrong password and an unknown address are answered alike", asks(password: "wrong password").refuses(401, "AUTHENTICATION_FAILED", wrong),
-            asks(email: "nobody@example.com").refuses(401, "AUTHENTICATION_FAILED", wrong), asks(email: "none").refuses(401, "AUTHENTICATION_FAILED", wrong),
+            "a wrong password and an unknown address are answered alike",
+            asks(password: "wrong password").refuses(401, "AUTHENTICATION_FAILED", wrong),
+            asks(email: "nobody@example.com").refuses(401, "AUTHENTICATION_FAILED", wrong),
+            asks(email: "none").refuses(401, "AUTHENTICATION_FAILED", wrong),
             asks(password: "").refuses(401, "AUTHENTICATION_FAILED", wrong)),
         Scenario(
             "a sign-in names an API token, its container and its environment",
@@ -87,6 +96,8 @@ extension Scenario {
             .post(signIn, .nobody, "[]").refuses(400, "BAD_REQUEST", "field has the wrong type"),
             .post(signIn, .nobody, "{").refuses(400, "BAD_REQUEST", "badRequestException: unexpected input"),
             .post("/account/1/sign-out", .nobody, "{").refuses(401, "AUTHENTICATION_FAILED", "no auth method found")),
-        Scenario("a password of more than a kilobyte", asks(password: String(repeating: "p", count: 1025)).refuses(400, "BAD_REQUEST", "password is too long")),
+        Scenario(
+            "a password of more than a kilobyte",
+            asks(password: String(repeating: "p", count: 1025)).refuses(400, "BAD_REQUEST", "password is too long")),
     ]
 }

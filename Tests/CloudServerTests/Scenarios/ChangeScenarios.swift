@@ -9,9 +9,12 @@ extension Scenario {
         Scenario(
             "the feed of a database tells which zones changed since a token",
             .post(database, .ada).gives(200, ["zones": .count(0), "moreComing": false]).keeps("t0", "syncToken"), .makeWork(),
-            .post(database, .ada, #"{"syncToken":"<<t0>>"}"#).gives(200, [
-                "zones": .count(1), "zones[0].zoneID.zoneName": "Work", "zones[0].zoneID.ownerRecordName": "<<ada.name>>", "moreComing": false,
-            ]).keeps("t1", "syncToken"),
+            .post(database, .ada, #"{"syncToken":"<<t0>>"}"#).gives(
+                200,
+                [
+                    "zones": .count(1), "zones[0].zoneID.zoneName": "Work", "zones[0].zoneID.ownerRecordName": "<<ada.name>>", "moreComing": false,
+                ]
+            ).keeps("t1", "syncToken"),
             .post(database, .ada, #"{"syncToken":"<<t1>>"}"#).gives(200, ["zones": .count(0), "syncToken": "<<t1>>"]),
             .makeNote("a", .ada, in: "private", Body.inWork),
             .post(database, .ada, #"{"syncToken":"<<t1>>"}"#).gives(200, ["zones": .count(1), "zones[0].deleted": .absent]).keeps("t2", "syncToken"),
@@ -32,15 +35,20 @@ extension Scenario {
     private static let zoneFeed: [Scenario] = [
         Scenario(
             "the feed of a zone tells what changed since a token", .makeWork(), .makeNote("a", .ada, in: "private", Body.inWork),
-            .post(zone, .ada, Body.feed("Work")).gives(200, [
-                "zones": .count(1), "zones[0].zoneID.zoneName": "Work", "zones[0].records": .count(1),
-                "zones[0].records[0].fields.title.value": "One", "zones[0].records[0].zoneID.zoneName": "Work", "zones[0].moreComing": false,
-            ]).keeps("t1", "zones[0].syncToken"),
+            .post(zone, .ada, Body.feed("Work")).gives(
+                200,
+                [
+                    "zones": .count(1), "zones[0].zoneID.zoneName": "Work", "zones[0].records": .count(1),
+                    "zones[0].records[0].fields.title.value": "One", "zones[0].records[0].zoneID.zoneName": "Work", "zones[0].moreComing": false,
+                ]
+            ).keeps("t1", "zones[0].syncToken"),
             .post("private/records/modify", .ada, Body.modify("forceDelete", #""recordName":"a""#, Body.inWork)).gives(),
-            .post(zone, .ada, Body.feed("Work", token: "<<t1>>")).gives(200, [
-                "zones[0].records": .count(1), "zones[0].records[0].recordName": "a", "zones[0].records[0].deleted": true,
-                "zones[0].records[0].recordType": "Note", "zones[0].records[0].fields": .absent,
-            ]),
+            .post(zone, .ada, Body.feed("Work", token: "<<t1>>")).gives(
+                200,
+                [
+                    "zones[0].records": .count(1), "zones[0].records[0].recordName": "a", "zones[0].records[0].deleted": true,
+                    "zones[0].records[0].recordType": "Note", "zones[0].records[0].fields": .absent,
+                ]),
             .post(zone, .ada, Body.feed("Work")).gives(200, ["zones[0].records": .count(0)])),
         Scenario(
             "the feed of a zone comes in pages, never in the middle of a commit", .makeWork(),
@@ -54,26 +62,44 @@ extension Scenario {
             "a zone's options stand over the request's", .makeWork(),
             .post(
                 "private/records/modify", .ada,
-                Body.modify([("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1},"y":{"value":2}}"#), ("create", Body.note("b"))], Body.inWork))
-                .gives(),
-            .post(zone, .ada, #"{"zones":[{"zoneID":{"zoneName":"Work"},"desiredKeys":["y"],"desiredRecordTypes":["N"]}],"desiredKeys":["x"],"numbersAsStrings":true}"#)
-                .gives(200, ["zones[0].records": .count(1), "zones[0].records[0].fields": .count(1), "zones[0].records[0].fields.y.value": "2"])),
+                Body.modify(
+                    [("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1},"y":{"value":2}}"#), ("create", Body.note("b"))],
+                    Body.inWork)
+            )
+            .gives(),
+            .post(
+                zone, .ada,
+                #"{"zones":[{"zoneID":{"zoneName":"Work"},"desiredKeys":["y"],"desiredRecordTypes":["N"]}],"desiredKeys":["x"],"numbersAsStrings":true}"#
+            )
+            .gives(200, ["zones[0].records": .count(1), "zones[0].records[0].fields": .count(1), "zones[0].records[0].fields.y.value": "2"])),
         Scenario(
             "each zone of a request has its own result",
             .makeWork(),
-            .post(zone, .ada, #"{"zones":[{"zoneID":{"zoneName":"Home"}},{"zoneID":{"zoneName":"Work"}},{"zoneID":{"zoneName":"_defaultZone"}}]}"#).gives(200, [
-                "zones[0].serverErrorCode": "ZONE_NOT_FOUND", "zones[1].records": .count(0), "zones[2].serverErrorCode": "BAD_REQUEST",
-                "zones[2].reason": "cannot get changes in default zone",
-            ])),
+            .post(zone, .ada, #"{"zones":[{"zoneID":{"zoneName":"Home"}},{"zoneID":{"zoneName":"Work"}},{"zoneID":{"zoneName":"_defaultZone"}}]}"#)
+                .gives(
+                    200,
+                    [
+                        "zones[0].serverErrorCode": "ZONE_NOT_FOUND", "zones[1].records": .count(0), "zones[2].serverErrorCode": "BAD_REQUEST",
+                        "zones[2].reason": "cannot get changes in default zone",
+                    ])),
         Scenario(
-            "one zone's numbers are strings where another's are not", .makeWork(), .post("private/zones/modify", .ada, Body.zones("create", "Home")).gives(),
-            .post("private/records/modify", .ada, Body.modify("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1}}"#, Body.inWork)).gives(),
-            .post("private/records/modify", .ada, Body.modify("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1}}"#, #""zoneID":{"zoneName":"Home"}"#)).gives(),
+            "one zone's numbers are strings where another's are not", .makeWork(),
+            .post("private/zones/modify", .ada, Body.zones("create", "Home")).gives(),
+            .post(
+                "private/records/modify", .ada, Body.modify("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1}}"#, Body.inWork)
+            ).gives(),
+            .post(
+                "private/records/modify", .ada,
+                Body.modify("create", #""recordName":"a","recordType":"N","fields":{"x":{"value":1}}"#, #""zoneID":{"zoneName":"Home"}"#)
+            ).gives(),
             .post(zone, .ada, #"{"zones":[{"zoneID":{"zoneName":"Work"},"numberAsStrings":true},{"zoneID":{"zoneName":"Home"}}]}"#)
                 .gives(200, ["zones[0].records[0].fields.x.value": "1", "zones[1].records[0].fields.x.value": 1])),
         Scenario(
             "the framework's own mark on a zone comes back with its feed", .makeWork(),
-            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("a"), Body.inWork + #","nacre":{"details":true,"clientChangeToken":"AQID"}"#)).detailed.gives(),
+            .post(
+                "private/records/modify", .device("ada"),
+                Body.modify("create", Body.note("a"), Body.inWork + #","nacre":{"details":true,"clientChangeToken":"AQID"}"#)
+            ).detailed.gives(),
             .post(zone, .device("ada"), #"{"zones":[{"zoneID":{"zoneName":"Work"}}],\#(Body.details)}"#).detailed
                 .gives(200, ["zones[0].nacre.clientChangeToken": "AQID"]),
             .post(zone, .ada, Body.feed("Work")).lacks("AQID").gives()),
@@ -92,7 +118,8 @@ extension Scenario {
                 .gives(200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].reason": .equals(.string(unknown))])),
         Scenario(
             "a zone's token is none of a database, and the other way round", .makeWork(),
-            .post(database, .ada).gives().keeps("database", "syncToken"), .post(zone, .ada, Body.feed("Work")).gives().keeps("zone", "zones[0].syncToken"),
+            .post(database, .ada).gives().keeps("database", "syncToken"),
+            .post(zone, .ada, Body.feed("Work")).gives().keeps("zone", "zones[0].syncToken"),
             .post(database, .ada, #"{"syncToken":"<<zone>>"}"#).refuses(400, "BAD_REQUEST", unknown),
             .post(zone, .ada, Body.feed("Work", token: "<<database>>")).gives(200, ["zones[0].reason": .equals(.string(unknown))])),
         Scenario(
@@ -109,7 +136,8 @@ extension Scenario {
             .post(zone, .ada, Body.feed("Work", token: "<<home>>")).gives(200, ["zones[0].reason": "change token expired"])),
         Scenario(
             "another user's tokens", .makeWork(.ada), .makeWork(.bob),
-            .post(database, .ada).gives().keeps("database", "syncToken"), .post(zone, .ada, Body.feed("Work")).gives().keeps("zone", "zones[0].syncToken"),
+            .post(database, .ada).gives().keeps("database", "syncToken"),
+            .post(zone, .ada, Body.feed("Work")).gives().keeps("zone", "zones[0].syncToken"),
             .post(database, .bob, #"{"syncToken":"<<database>>"}"#).refuses(400, "BAD_REQUEST", "change token expired"),
             .post(zone, .bob, Body.feed("Work", token: "<<zone>>")).gives(200, ["zones[0].reason": "change token expired"])),
         Scenario(
@@ -123,8 +151,10 @@ extension Scenario {
         Scenario(
             "feeds of the public database",
             .post("public/changes/database", .ada).refuses(400, "BAD_REQUEST", "endpoint not applicable in the database type 'publicdb'"),
-            .post("public/changes/zone", .ada, Body.feed("Work")).refuses(400, "BAD_REQUEST", "endpoint not applicable in the database type 'publicdb'"),
-            .post("public/changes/zone", .world, Body.feed("Work")).refuses(400, "BAD_REQUEST", "endpoint not applicable in the database type 'publicdb'")),
+            .post("public/changes/zone", .ada, Body.feed("Work")).refuses(
+                400, "BAD_REQUEST", "endpoint not applicable in the database type 'publicdb'"),
+            .post("public/changes/zone", .world, Body.feed("Work")).refuses(
+                400, "BAD_REQUEST", "endpoint not applicable in the database type 'publicdb'")),
         Scenario(
             "feeds without a user",
             .post(database, .world).refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization"),
@@ -144,8 +174,14 @@ extension Scenario {
             .post(zone, .ada, Body.zoneNames(count: 201)).refuses(
                 400, "BAD_REQUEST", "Your request contains 201 items which is more than the maximum number of items in a single request (200)")),
         Scenario(
-            "a feed in reverse", .makeWork(), .post(zone, .ada, Body.feed("Work", more: #""reverse":true"#))
-                .gives(200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].reason": "reading changes in reverse is not supported by this version of the server"])),
+            "a feed in reverse", .makeWork(),
+            .post(zone, .ada, Body.feed("Work", more: #""reverse":true"#))
+                .gives(
+                    200,
+                    [
+                        "zones[0].serverErrorCode": "BAD_REQUEST",
+                        "zones[0].reason": "reading changes in reverse is not supported by this version of the server",
+                    ])),
         Scenario(
             "another user's zone", .makeWork(.bob), .makeNote("secret", .bob, in: "private", Body.inWork),
             .post(zone, .ada, #"{"zones":[{"zoneID":{"zoneName":"Work","ownerRecordName":"<<bob.name>>"}}]}"#).lacks("secret")

@@ -6,7 +6,9 @@ extension Scenario {
     private static let caller = "public/users/caller"
     private static let header = "X-Apple-CloudKit-Web-Auth-Token"
 
-    fileprivate static func failed(_ step: Step) -> Step { step.refuses(401, "AUTHENTICATION_FAILED", "Authentication failed").answers(header: header, nil) }
+    fileprivate static func failed(_ step: Step) -> Step {
+        step.refuses(401, "AUTHENTICATION_FAILED", "Authentication failed").answers(header: header, nil)
+    }
     fileprivate static func required(_ step: Step) -> Step { step.refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization") }
 
     private static let callers: [Scenario] = [
@@ -18,7 +20,8 @@ extension Scenario {
         Scenario("the world is no user", required(.get(caller, .world)), required(.get("private/users/caller", .world))),
         Scenario(
             "a user has another name in another environment",
-            .get("/database/1/iCloud.test.scenes/production/public/users/caller", .ada).lacks("<<ada.name>>").gives(200, ["userRecordName": "<<ada.name.production>>"])),
+            .get("/database/1/iCloud.test.scenes/production/public/users/caller", .ada).lacks("<<ada.name>>").gives(
+                200, ["userRecordName": "<<ada.name.production>>"])),
         Scenario(
             "nobody is told so, at every endpoint",
             nobody(.get(list, .nobody)), nobody(.post(list, .nobody)), nobody(.get(caller, .nobody)), nobody(.post("public/records/modify", .nobody)),
@@ -47,7 +50,8 @@ extension Scenario {
         Scenario(
             "web auth tokens that are none", required(.get(list, .world).query(["ckWebAuthToken": "wrong"])),
             required(.get(list, .world).query(["ckWebAuthToken": "1."])), required(.get(list, .world).query(["ckWebAuthToken": "<<ada.device>>"])),
-            required(.get(list, .world).query(["ckWebAuthToken": ""])), required(.get("public/zones/list", .world).query(["ckWebAuthToken": "wrong"]))),
+            required(.get(list, .world).query(["ckWebAuthToken": ""])), required(.get("public/zones/list", .world).query(["ckWebAuthToken": "wrong"]))
+        ),
         Scenario(
             "a web auth token goes with the API token of its sign-in", required(.get(list, .ada).query(["ckAPIToken": "<<api.second>>"])),
             required(.get("/database/1/iCloud.test.scenes/production/private/zones/list", .ada).query(["ckWebAuthToken": "<<ada>>"])),
@@ -71,6 +75,11 @@ extension Scenario {
             .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives().answers(header: header, "<<next>>"), .later(1500),
             required(.get(list, .ada)), .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives()),
         Scenario(
+            "a session ends two weeks after its sign-in, however fresh its token", .later(13 * 24 * 3600),
+            .get(list, .world).query(["ckWebAuthToken": "<<ada.kept>>"]).gives().keeps("next", "header:" + header), .later(24 * 3600 - 1),
+            .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives(), .later(6),
+            required(.get(list, .world).query(["ckWebAuthToken": "<<next>>"]))),
+        Scenario(
             "signing out ends the session, whichever of its tokens is shown", .later(400),
             .get(list, .ada).gives().keeps("next", "header:" + header), .post("/account/1/sign-out", .ada).gives(),
             required(.get(list, .ada)), required(.get(list, .world).query(["ckWebAuthToken": "<<next>>"])), .get(list, .bob).gives(),
@@ -80,24 +89,30 @@ extension Scenario {
     private static let accountTokens: [Scenario] = [
         Scenario(
             "account tokens that are none", failed(.get(list, .nobody).header("Authorization", "Bearer wrong")).detailed,
-            failed(.get(list, .nobody).header("Authorization", "Bearer ")).detailed, failed(.get(list, .nobody).header("Authorization", "Bearer <<ada>>")).detailed,
+            failed(.get(list, .nobody).header("Authorization", "Bearer ")).detailed,
+            failed(.get(list, .nobody).header("Authorization", "Bearer <<ada>>")).detailed,
             failed(.get(list, .nobody).header("Authorization", "Bearer <<api>>")).detailed,
-            failed(.get(list, .world).header("Authorization", "Bearer wrong")).detailed, nobody(.get(list, .nobody).header("Authorization", "Basic eDp5"))),
+            failed(.get(list, .world).header("Authorization", "Bearer wrong")).detailed,
+            nobody(.get(list, .nobody).header("Authorization", "Basic eDp5"))),
         Scenario("the scheme's name has no case", .get(list, .nobody).header("Authorization", "bEARER <<ada.device>>").gives()),
         Scenario(
             "an account token is for its containers and its environment",
             failed(.get("/database/1/iCloud.test.other/development/private/zones/list", .device("ada"))).detailed,
-            failed(.get("/database/1/iCloud.test.scenes/production/private/zones/list", .nobody).header("Authorization", "Bearer <<ada.device>>")).detailed,
+            failed(.get("/database/1/iCloud.test.scenes/production/private/zones/list", .nobody).header("Authorization", "Bearer <<ada.device>>"))
+                .detailed,
             .get("/database/1/iCloud.test.scenes/production/private/zones/list", .device("ada")).gives()),
         Scenario("an account token does not expire", .later(400 * 24 * 3600), .get(list, .device("ada")).gives()),
         Scenario(
             "an account token that was revoked elsewhere is refused within five seconds", .get(list, .device("ada")).gives(), .revokeElsewhere("ada"),
-            .later(4.9), .get(list, .device("ada")).gives(), .later(0.1), failed(.get(list, .device("ada"))).detailed, .get(list, .device("bob")).gives()),
-        Scenario("an account token that was never used here is refused at once", .revokeElsewhere("ada"), failed(.get(list, .device("ada"))).detailed),
+            .later(4.9), .get(list, .device("ada")).gives(), .later(0.1), failed(.get(list, .device("ada"))).detailed,
+            .get(list, .device("bob")).gives()),
+        Scenario(
+            "an account token that was never used here is refused at once", .revokeElsewhere("ada"), failed(.get(list, .device("ada"))).detailed),
         Scenario(
             "signing out ends an account token at once", .get(list, .device("ada")).gives(), .post("/account/1/sign-out", .device("ada")).gives(),
             failed(.get(list, .device("ada"))).detailed, .get(list, .ada).gives(), .get(list, .device("bob")).gives()),
-        Scenario("signing out with a token that is none", failed(.post("/account/1/sign-out", .nobody).header("Authorization", "Bearer wrong")).detailed),
+        Scenario(
+            "signing out with a token that is none", failed(.post("/account/1/sign-out", .nobody).header("Authorization", "Bearer wrong")).detailed),
     ]
 
     private static let paths: [Scenario] = [
@@ -110,7 +125,8 @@ extension Scenario {
             .get("%72egistry/zones/list", .ada).refuses(400, "BAD_REQUEST", "unknown database"),
             .get("Public/zones/list", .world).refuses(400, "BAD_REQUEST", "unknown database")),
         Scenario(
-            "containers that are none", .get("/database/1/com.example/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "invalid container name"),
+            "containers that are none",
+            .get("/database/1/com.example/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "invalid container name"),
             .get("/database/1/iCloud.a%2Fb.c/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "invalid container name"),
             .get("/database/1//development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "A part of the path is empty.")),
     ]

@@ -11,18 +11,26 @@ extension Scenario {
     private static let methods: [Scenario] = [
         Scenario(
             "methods that an endpoint does not take", wrongMethod("GET", "private/records/modify", allow: "OPTIONS, POST"),
-            wrongMethod("GET", "private/records/lookup", allow: "OPTIONS, POST"), wrongMethod("PUT", "private/zones/list", allow: "GET, HEAD, OPTIONS, POST"),
-            wrongMethod("DELETE", "private/zones/lookup", allow: "OPTIONS, POST"), wrongMethod("PATCH", "private/zones/modify", allow: "OPTIONS, POST"),
-            wrongMethod("GET", "private/changes/database", allow: "OPTIONS, POST"), wrongMethod("GET", "private/changes/zone", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/records/lookup", allow: "OPTIONS, POST"),
+            wrongMethod("PUT", "private/zones/list", allow: "GET, HEAD, OPTIONS, POST"),
+            wrongMethod("DELETE", "private/zones/lookup", allow: "OPTIONS, POST"),
+            wrongMethod("PATCH", "private/zones/modify", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/changes/database", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/changes/zone", allow: "OPTIONS, POST"),
             wrongMethod("POST", "public/users/caller", allow: "GET, HEAD, OPTIONS"), wrongMethod("GET", "/account/1/sign-in", allow: "OPTIONS, POST"),
             wrongMethod("GET", "/account/1/sign-up", allow: "OPTIONS, POST"), wrongMethod("GET", "/account/1/sign-out", allow: "OPTIONS, POST"),
             wrongMethod("POST", "/healthz", allow: "GET, HEAD, OPTIONS")),
         Scenario(
             "paths that lead nowhere", .post("private/records/query", .ada).refuses(404, "NOT_FOUND", unknownPath),
-            .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath), .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
-            .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath), .get("/admin/1/server", .nobody).refuses(404, "NOT_FOUND", unknownPath),
-            .get("/..%2f..%2fetc/passwd", .nobody).refuses(404, "NOT_FOUND", unknownPath), .get("/Healthz", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
-        Scenario("a path that is malformed", .get("/database/1/%zz/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "The path is malformed.")),
+            .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath),
+            .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
+            .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath),
+            .get("/admin/1/server", .nobody).refuses(404, "NOT_FOUND", unknownPath),
+            .get("/..%2f..%2fetc/passwd", .nobody).refuses(404, "NOT_FOUND", unknownPath),
+            .get("/Healthz", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
+        Scenario(
+            "a path that is malformed",
+            .get("/database/1/%zz/development/public/zones/list", .world).refuses(400, "BAD_REQUEST", "The path is malformed.")),
         Scenario("HEAD asks for the headers of GET", .send("HEAD", "private/zones/list", .ada).gives(200)),
         Scenario("OPTIONS of a path that leads nowhere", .send("OPTIONS", "/nothing", .nobody).refuses(404, "NOT_FOUND", unknownPath)),
     ]
@@ -36,9 +44,11 @@ extension Scenario {
     }
 
     private static let hosts: [Scenario] = [
-        Scenario("hosts that are served", friend("localhost"), friend("LOCALHOST:8787"), friend("127.0.0.1:1"), friend("[::1]:8787"), friend("[::1]")),
         Scenario(
-            "hosts that are not", stranger("evil.example"), stranger("evil.example:8787"), stranger("localhost.evil.example"), stranger("localhost:1:2"),
+            "hosts that are served", friend("localhost"), friend("LOCALHOST:8787"), friend("127.0.0.1:1"), friend("[::1]:8787"), friend("[::1]")),
+        Scenario(
+            "hosts that are not", stranger("evil.example"), stranger("evil.example:8787"), stranger("localhost.evil.example"),
+            stranger("localhost:1:2"),
             stranger("127.0.0.1.evil.example"), stranger("[::2]"), stranger("0.0.0.0"), stranger("[::1].evil.example"), stranger("[::1]x:8787")),
     ]
 
@@ -62,7 +72,8 @@ extension Scenario {
                 .answers(header: "Access-Control-Allow-Origin", "*").answers(header: "Access-Control-Max-Age", "600")
                 .answers(
                     header: "Access-Control-Allow-Headers",
-                    "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"),
+                    "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"
+                ),
             .send("OPTIONS", "private/zones/list", .nobody).gives(200).answers(header: "Allow", "GET, HEAD, OPTIONS, POST"),
             .send("OPTIONS", "/account/1/sign-in", .nobody).header("Origin", "https://app.example").gives(200)
                 .answers(header: "Access-Control-Allow-Methods", "OPTIONS, POST")),
@@ -70,7 +81,8 @@ extension Scenario {
 
     private static let health: [Scenario] = [
         Scenario(
-            "health, readiness and version ask for no credential", .get("/healthz", .nobody).contains("ok").gives(), .get("/readyz", .nobody).contains("ready").gives(),
+            "health, readiness and version ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
+            .get("/readyz", .nobody).contains("ready").gives(),
             .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some])),
         Scenario(
             "a server without its store lives, and is not ready", .store(.unavailable), .get("/healthz", .nobody).gives(),
@@ -99,9 +111,11 @@ extension Scenario {
             "a store that is gone, at every endpoint", .makeWork(), .get("private/zones/list", .ada).gives(), .store(.unavailable),
             unavailable(.post("private/records/modify", .ada, Body.modify("create", Body.note("b")))),
             unavailable(.post("private/records/lookup", .ada, Body.lookup("a"))), unavailable(.get("private/zones/list", .ada)),
-            unavailable(.post("private/zones/lookup", .ada, Body.zoneNames(count: 1))), unavailable(.post("private/zones/modify", .ada, Body.zones("create", "Home"))),
+            unavailable(.post("private/zones/lookup", .ada, Body.zoneNames(count: 1))),
+            unavailable(.post("private/zones/modify", .ada, Body.zones("create", "Home"))),
             unavailable(.post("private/changes/database", .ada)), unavailable(.get("private/zones/list", .bob)),
-            .post("private/changes/zone", .ada, Body.feed("Work")).gives(200, ["zones[0].serverErrorCode": "TRY_AGAIN_LATER", "zones[0].retryAfter": 5]),
+            .post("private/changes/zone", .ada, Body.feed("Work")).gives(
+                200, ["zones[0].serverErrorCode": "TRY_AGAIN_LATER", "zones[0].retryAfter": 5]),
             .store(nil), .get("private/zones/list", .bob).gives()),
         Scenario(
             "a store that is damaged says so in the log alone", .makeNote("a"), .store(.corrupt),

@@ -24,7 +24,8 @@ extension Scenario {
         bob(
             "looks up Ada's records", .post("private/records/lookup", .bob, Body.lookup("a")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
             .post("private/records/lookup", .bob, Body.lookup("a", more: Body.inWork)).gives(404),
-            .post("private/records/lookup", .bob, Body.lookup("a", more: adasWork)).refuses(400, "BAD_REQUEST", "PrivateDB can't be used to access another user's zone"),
+            .post("private/records/lookup", .bob, Body.lookup("a", more: adasWork)).refuses(
+                400, "BAD_REQUEST", "PrivateDB can't be used to access another user's zone"),
             .post("shared/records/lookup", .bob, Body.lookup("a", more: adasWork)).gives(404),
             .post("public/records/lookup", .bob, Body.lookup("a")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
             .post("public/records/lookup", .bob, Body.lookup("a", more: adasWork)).gives(404)),
@@ -32,7 +33,8 @@ extension Scenario {
             "changes Ada's records",
             .post("private/records/modify", .bob, Body.modify("forceDelete", #""recordName":"a""#, adasWork)).gives(400),
             .post("shared/records/modify", .bob, Body.modify("forceDelete", #""recordName":"a""#, adasWork)).gives(404),
-            .post("private/records/modify", .bob, Body.modify("update", #""recordName":"a","recordChangeTag":"<<ada.tag>>""#, Body.inWork)).gives(404),
+            .post("private/records/modify", .bob, Body.modify("update", #""recordName":"a","recordChangeTag":"<<ada.tag>>""#, Body.inWork)).gives(
+                404),
             .post("private/records/modify", .bob, Body.modify("delete", #""recordName":"a","recordChangeTag":"<<ada.tag>>""#))
                 .gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
             .post("private/records/modify", .bob, Body.modify("forceDelete", #""recordName":"a""#)).gives(200, ["records[0].deleted": true])),
@@ -44,7 +46,8 @@ extension Scenario {
         bob(
             "follows Ada's changes", .post("private/changes/database", .bob).lacks("Work").gives(200, ["zones": .count(0)]),
             .post("private/changes/database", .bob, #"{"syncToken":"<<ada.feed>>"}"#).gives(400),
-            .post("private/changes/zone", .bob, #"{"zones":[{\#(adasWork)}]}"#).gives(200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].records": .absent]),
+            .post("private/changes/zone", .bob, #"{"zones":[{\#(adasWork)}]}"#).gives(
+                200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].records": .absent]),
             .post("private/changes/zone", .bob, Body.feed("Work", token: "<<ada.zone>>")).gives(200, ["zones[0].serverErrorCode": "ZONE_NOT_FOUND"]),
             .makeWork(.bob),
             .post("private/changes/zone", .bob, Body.feed("Work", token: "<<ada.zone>>")).gives(200, ["zones[0].reason": "change token expired"]),
@@ -52,20 +55,27 @@ extension Scenario {
             .post("private/records/lookup", .bob, Body.lookup("a", more: Body.inWork)).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         bob("is who he is", .get("private/users/caller", .bob).lacks("<<ada.name>>").gives(200, ["userRecordName": "<<bob.name>>"])),
         bob(
-            "repeats Ada's operation", .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("n"), #""nacre":{"operationID":"op"}"#)).detailed.gives(),
-            .post("private/records/modify", .device("bob"), Body.modify("create", Body.note("n"), #""nacre":{"operationID":"op"}"#)).detailed.lacks("<<ada.name>>")
-                .gives(200, ["records[0].created.userRecordName": "<<bob.name>>"])),
+            "repeats Ada's operation",
+            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("n"), #""nacre":{"operationID":"op"}"#)).detailed.gives(),
+            .post("private/records/modify", .device("bob"), Body.modify("create", Body.note("n"), #""nacre":{"operationID":"op"}"#)).detailed.lacks(
+                "<<ada.name>>"
+            )
+            .gives(200, ["records[0].created.userRecordName": "<<bob.name>>"])),
     ]
 
     private static let environments: [Scenario] = [
         Scenario(
             "what is in development is not in production", .makeWork(), .makeNote("hush"), .makeNote("hush", .ada, in: "public"),
             .get("/database/1/iCloud.test.scenes/production/private/zones/list", .ada).lacks("Work").gives(),
-            .post("/database/1/iCloud.test.scenes/production/private/records/lookup", .ada, Body.lookup("hush")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
-            .post("/database/1/iCloud.test.scenes/production/public/records/lookup", .ada, Body.lookup("hush")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
+            .post("/database/1/iCloud.test.scenes/production/private/records/lookup", .ada, Body.lookup("hush")).gives(
+                200, ["records[0].serverErrorCode": "NOT_FOUND"]),
+            .post("/database/1/iCloud.test.scenes/production/public/records/lookup", .ada, Body.lookup("hush")).gives(
+                200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         Scenario(
             "what is in one container is not in another", .makeNote("hush", .ada, in: "public"),
-            .post("/database/1/iCloud.test.other/development/public/records/lookup", .world, Body.lookup("hush")).query(["ckAPIToken": "<<api.other>>"])
-                .gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
+            .post("/database/1/iCloud.test.other/development/public/records/lookup", .world, Body.lookup("hush")).query([
+                "ckAPIToken": "<<api.other>>"
+            ])
+            .gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
     ]
 }

@@ -13,10 +13,12 @@ extension Scenario {
     /// One operation that the request survives, and its record does not.
     private static func refusal(_ name: String, _ body: String, _ code: String, _ reason: String, after steps: Step...) -> Scenario {
         var scenario = Scenario(name)
-        let last = Step.post(modifyPath, .ada, body).gives(200, [
-            "records": .count(1), "records[0].serverErrorCode": .equals(.string(code)), "records[0].reason": .equals(.string(reason)),
-            "records[0].fields": .absent,
-        ])
+        let last = Step.post(modifyPath, .ada, body).gives(
+            200,
+            [
+                "records": .count(1), "records[0].serverErrorCode": .equals(.string(code)), "records[0].reason": .equals(.string(reason)),
+                "records[0].fields": .absent,
+            ])
         scenario.steps = steps + [last]
         return scenario
     }
@@ -33,11 +35,13 @@ extension Scenario {
             "update with an old tag", Body.modify("update", Body.note("a", "Two", #""recordChangeTag":"old""#)), "CONFLICT",
             "client oplock error updating record", after: .makeNote("a")),
         refusal("update without a tag", Body.modify("update", Body.note("a")), "BAD_REQUEST", "missing required field", after: .makeNote("a")),
-        refusal("update of what is not there", Body.modify("update", Body.note("a", "x", #""recordChangeTag":"1""#)), "NOT_FOUND", "Record not found"),
+        refusal(
+            "update of what is not there", Body.modify("update", Body.note("a", "x", #""recordChangeTag":"1""#)), "NOT_FOUND", "Record not found"),
         refusal(
             "replace with an old tag", Body.modify("replace", Body.note("a", "Two", #""recordChangeTag":"old""#)), "CONFLICT",
             "client oplock error updating record", after: .makeNote("a")),
-        refusal("replace of what is not there", Body.modify("replace", Body.note("a", "x", #""recordChangeTag":"1""#)), "NOT_FOUND", "Record not found"),
+        refusal(
+            "replace of what is not there", Body.modify("replace", Body.note("a", "x", #""recordChangeTag":"1""#)), "NOT_FOUND", "Record not found"),
         refusal(
             "delete with an old tag", Body.modify("delete", #""recordName":"a","recordChangeTag":"old""#), "CONFLICT",
             "client oplock error updating record", after: .makeNote("a")),
@@ -48,8 +52,11 @@ extension Scenario {
         refusal(
             "a record's type changed", Body.modify("forceUpdate", #""recordName":"a","recordType":"Task""#), "BAD_REQUEST",
             "record type cannot be changed", after: .makeNote("a")),
-        refusal("a type that begins with a digit", Body.modify("create", #""recordName":"a","recordType":"1x""#), "BAD_REQUEST", "invalid record type"),
-        refusal("a user made by a user", Body.modify("create", #""recordName":"a","recordType":"Users""#), "ACCESS_DENIED", "CREATE operation not permitted"),
+        refusal(
+            "a type that begins with a digit", Body.modify("create", #""recordName":"a","recordType":"1x""#), "BAD_REQUEST", "invalid record type"),
+        refusal(
+            "a user made by a user", Body.modify("create", #""recordName":"a","recordType":"Users""#), "ACCESS_DENIED",
+            "CREATE operation not permitted"),
         refusal(
             "a share", Body.modify("create", #""recordName":"a","recordType":"cloudkit.share""#), "BAD_REQUEST",
             "sharing is not supported by this version of the server"),
@@ -63,29 +70,37 @@ extension Scenario {
             "a parent that does not exist", Body.modify("create", Body.note("a", "x", #""parent":{"recordName":"none"}"#)),
             "VALIDATING_REFERENCE_ERROR", "parent record does not exist"),
         refusal(
-            "a reference that deletes", Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"DELETE_SELF"}}}"#),
+            "a reference that deletes",
+            Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"DELETE_SELF"}}}"#),
             "BAD_REQUEST", "a reference with action DELETE_SELF is not supported by this version of the server"),
         refusal(
-            "a reference that validates", Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"VALIDATE"}}}"#),
+            "a reference that validates",
+            Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"VALIDATE"}}}"#),
             "BAD_REQUEST", "a reference with action VALIDATE is not supported by this version of the server"),
         refusal(
             "a reference into another zone",
-            Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"NONE","zoneID":{"zoneName":"X"}}}}"#),
+            Body.modify(
+                "create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"NONE","zoneID":{"zoneName":"X"}}}}"#),
             "BAD_REQUEST", "references across zones are not allowed"),
         refusal(
-            "an asset", Body.modify("create", #""recordName":"a","recordType":"N","fields":{"f":{"value":{"fileChecksum":"x","size":1,"receipt":"r"},"type":"ASSETID"}}"#),
+            "an asset",
+            Body.modify(
+                "create", #""recordName":"a","recordType":"N","fields":{"f":{"value":{"fileChecksum":"x","size":1,"receipt":"r"},"type":"ASSETID"}}"#),
             "BAD_REQUEST", "saving assets is not supported by this version of the server"),
         Scenario(
             "a parent deleted without its child", .makeNote("root"),
             .post(modifyPath, .ada, Body.modify("create", Body.note("child", "C", #""parent":{"recordName":"root"}"#)))
                 .gives(200, ["records[0].parent.recordName": "root"]),
             .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#))
-                .gives(200, ["records[0].serverErrorCode": "VALIDATING_REFERENCE_ERROR", "records[0].reason": "record is the parent of other records"])),
+                .gives(
+                    200, ["records[0].serverErrorCode": "VALIDATING_REFERENCE_ERROR", "records[0].reason": "record is the parent of other records"])),
         refusal(
             "a moment with a fraction of a millisecond",
             Body.modify("create", #""recordName":"a","recordType":"N","fields":{"t":{"value":1.5,"type":"TIMESTAMP"}}"#), "BAD_REQUEST",
             "Invalid value, expected type TIMESTAMP."),
-        refusal("a field with a strange name", Body.modify("create", #""recordName":"a","recordType":"N","fields":{"a b":{"value":1}}"#), "BAD_REQUEST", "invalid field name"),
+        refusal(
+            "a field with a strange name", Body.modify("create", #""recordName":"a","recordType":"N","fields":{"a b":{"value":1}}"#), "BAD_REQUEST",
+            "invalid field name"),
     ]
 
     private static let malformed: [Scenario] = [
@@ -106,7 +121,8 @@ extension Scenario {
         badRequest("lookup without records", "private/records/lookup", "{}", "badRequestException: unexpected input at [line: 1, column: 1]"),
         badRequest("lookup of nothing", "private/records/lookup", #"{"records":[]}"#, "missing required field"),
         Scenario(
-            "the framework is told the place of a mistake", .post(modifyPath, .device("ada"), #"{"operations":[{"operationType":1}]}"#).detailed
+            "the framework is told the place of a mistake",
+            .post(modifyPath, .device("ada"), #"{"operations":[{"operationType":1}]}"#).detailed
                 .gives(400, ["serverErrorCode": "BAD_REQUEST", "nacre.code": 12, "nacre.field": "operations[0].operationType"])),
     ]
 
@@ -129,8 +145,10 @@ extension Scenario {
         badRequest(
             "more than two megabytes from the framework", modifyPath, Body.notes(3, titleBytes: 700_000), "request size exceeds the limit",
             as: .device("ada")),
-        Scenario("more than two megabytes from the web", .post(modifyPath, .ada, Body.notes(3, titleBytes: 700_000)).gives(200, ["records": .count(3)])),
-        Scenario("a body of more than eight megabytes", .post(modifyPath, .ada, Body.tooLarge).refuses(413, "BAD_REQUEST", "request body is too large")),
+        Scenario(
+            "more than two megabytes from the web", .post(modifyPath, .ada, Body.notes(3, titleBytes: 700_000)).gives(200, ["records": .count(3)])),
+        Scenario(
+            "a body of more than eight megabytes", .post(modifyPath, .ada, Body.tooLarge).refuses(413, "BAD_REQUEST", "request body is too large")),
     ]
 
     private static let places: [Scenario] = [

@@ -6,17 +6,22 @@ extension Scenario {
         Scenario(
             "create makes a record, and lookup finds it",
             .post("private/records/modify", .ada, Body.modify("create", Body.note("a")))
-                .gives(200, [
-                    "records": .count(1), "records[0].recordName": "a", "records[0].recordType": "Note", "records[0].deleted": false,
-                    "records[0].fields.title.value": "One", "records[0].fields.title.type": "STRING", "records[0].recordChangeTag": .some,
-                    "records[0].created.userRecordName": "<<ada.name>>", "records[0].created.timestamp": 1_778_307_200_000,
-                    "records[0].zoneID": .absent, "records[0].pluginFields": .count(0),
-                ]).keeps("tag", "records[0].recordChangeTag"),
+                .gives(
+                    200,
+                    [
+                        "records": .count(1), "records[0].recordName": "a", "records[0].recordType": "Note", "records[0].deleted": false,
+                        "records[0].fields.title.value": "One", "records[0].fields.title.type": "STRING", "records[0].recordChangeTag": .some,
+                        "records[0].created.userRecordName": "<<ada.name>>", "records[0].created.timestamp": 1_778_307_200_000,
+                        "records[0].zoneID": .absent, "records[0].pluginFields": .count(0),
+                    ]
+                ).keeps("tag", "records[0].recordChangeTag"),
             .post("private/records/lookup", .ada, Body.lookup("a"))
-                .gives(200, [
-                    "records[0].fields.title.value": "One", "records[0].recordChangeTag": "<<tag>>",
-                    "records[0].zoneID.zoneName": "_defaultZone", "records[0].zoneID.ownerRecordName": "<<ada.name>>",
-                ])),
+                .gives(
+                    200,
+                    [
+                        "records[0].fields.title.value": "One", "records[0].recordChangeTag": "<<tag>>",
+                        "records[0].zoneID.zoneName": "_defaultZone", "records[0].zoneID.ownerRecordName": "<<ada.name>>",
+                    ])),
         Scenario(
             "create without a name is given one",
             .post("private/records/modify", .ada, #"{"operations":[{"operationType":"create","record":{"recordType":"Note"}}]}"#)
@@ -24,8 +29,12 @@ extension Scenario {
             .post("private/records/lookup", .ada, Body.lookup("<<name>>")).gives(200, ["records[0].recordType": "Note"])),
         Scenario(
             "update with the tag changes what it names and keeps the rest", .makeNote("a"),
-            .post("private/records/modify", .ada, Body.modify("update", #""recordName":"a","recordChangeTag":"<<tag>>","fields":{"stars":{"value":3}}"#))
-                .gives(200, [
+            .post(
+                "private/records/modify", .ada, Body.modify("update", #""recordName":"a","recordChangeTag":"<<tag>>","fields":{"stars":{"value":3}}"#)
+            )
+            .gives(
+                200,
+                [
                     "records[0].fields.title.value": "One", "records[0].fields.stars.value": 3, "records[0].fields.stars.type": "INT64",
                     "records[0].recordChangeTag": .not("<<tag>>"),
                 ])),
@@ -40,16 +49,20 @@ extension Scenario {
                 .gives(200, ["records[0].fields.title.value": "One", "records[0].fields.stars.value": 1])),
         Scenario(
             "replace with the tag leaves nothing of what was there", .makeNote("a"),
-            .post("private/records/modify", .ada, Body.modify("replace", #""recordName":"a","recordChangeTag":"<<tag>>","fields":{"stars":{"value":1}}"#))
-                .gives(200, ["records[0].fields": .count(1), "records[0].fields.stars.value": 1])),
+            .post(
+                "private/records/modify", .ada,
+                Body.modify("replace", #""recordName":"a","recordChangeTag":"<<tag>>","fields":{"stars":{"value":1}}"#)
+            )
+            .gives(200, ["records[0].fields": .count(1), "records[0].fields.stars.value": 1])),
         Scenario(
             "forceReplace needs no tag, and makes what is missing", .makeNote("a"),
             .post(
                 "private/records/modify", .ada,
                 Body.modify([
                     ("forceReplace", #""recordName":"a","recordType":"Note","fields":{"stars":{"value":1}}"#), ("forceReplace", Body.note("b")),
-                ]))
-                .gives(200, ["records[0].fields": .count(1), "records[1].fields.title.value": "One"])),
+                ])
+            )
+            .gives(200, ["records[0].fields": .count(1), "records[1].fields.title.value": "One"])),
         Scenario(
             "times of a record rise with the clock", .makeNote("a"), .later(90),
             .post("private/records/modify", .ada, Body.modify("forceUpdate", #""recordName":"a","fields":{"title":{"value":"Two"}}"#))
@@ -79,12 +92,14 @@ extension Scenario {
             "a parent and its child are saved in one batch, and deleted in one", .makeWork(),
             .post(
                 "private/records/modify", .ada,
-                Body.modify([("create", Body.note("child", "C", #""parent":{"recordName":"root"}"#)), ("create", Body.note("root"))], Body.inWork))
-                .gives(200, ["records[0].parent.recordName": "root", "records[1].recordName": "root"]),
+                Body.modify([("create", Body.note("child", "C", #""parent":{"recordName":"root"}"#)), ("create", Body.note("root"))], Body.inWork)
+            )
+            .gives(200, ["records[0].parent.recordName": "root", "records[1].recordName": "root"]),
             .post(
                 "private/records/modify", .ada,
-                Body.modify([("forceDelete", #""recordName":"root""#), ("forceDelete", #""recordName":"child""#)], Body.inWork))
-                .gives(200, ["records[0].deleted": true, "records[1].deleted": true])),
+                Body.modify([("forceDelete", #""recordName":"root""#), ("forceDelete", #""recordName":"child""#)], Body.inWork)
+            )
+            .gives(200, ["records[0].deleted": true, "records[1].deleted": true])),
     ]
 
     private static let shapes: [Scenario] = [
@@ -94,19 +109,27 @@ extension Scenario {
                 "private/records/modify", .ada,
                 #"{"operations":[{"operationType":"create","record":{"recordName":"a","recordType":"N","fields":{"x":{"value":1},"y":{"value":2}}}},"#
                     + #"{"operationType":"create","desiredKeys":["y"],"record":{"recordName":"b","recordType":"N","fields":{"x":{"value":1},"y":{"value":2}}}},"#
-                    + #"{"operationType":"create","desiredKeys":[],"record":{"recordName":"c","recordType":"N","fields":{"x":{"value":1}}}}],"desiredKeys":["x"]}"#)
-                .gives(200, [
+                    + #"{"operationType":"create","desiredKeys":[],"record":{"recordName":"c","recordType":"N","fields":{"x":{"value":1}}}}],"desiredKeys":["x"]}"#
+            )
+            .gives(
+                200,
+                [
                     "records[0].fields": .count(1), "records[0].fields.x.value": 1, "records[1].fields": .count(1),
                     "records[1].fields.y.value": 2, "records[2].fields": .count(0),
                 ]),
             .post("private/records/lookup", .ada, #"{"records":[{"recordName":"a","desiredKeys":["y"]},{"recordName":"a"}],"desiredKeys":["x"]}"#)
-                .gives(200, ["records[0].fields.y.value": 2, "records[0].fields.x": .absent, "records[1].fields.x.value": 1, "records[1].fields.y": .absent])),
+                .gives(
+                    200,
+                    ["records[0].fields.y.value": 2, "records[0].fields.x": .absent, "records[1].fields.x.value": 1, "records[1].fields.y": .absent])),
         Scenario(
             "numbersAsStrings makes strings of numbers, in modify and in lookup",
             .post(
                 "private/records/modify", .ada,
-                Body.modify("create", #""recordName":"a","recordType":"N","fields":{"i":{"value":9007199254740993},"d":{"value":0.5}}"#, #""numbersAsStrings":true"#))
-                .gives(200, ["records[0].fields.i.value": "9007199254740993", "records[0].fields.d.value": "0.5"]),
+                Body.modify(
+                    "create", #""recordName":"a","recordType":"N","fields":{"i":{"value":9007199254740993},"d":{"value":0.5}}"#,
+                    #""numbersAsStrings":true"#)
+            )
+            .gives(200, ["records[0].fields.i.value": "9007199254740993", "records[0].fields.d.value": "0.5"]),
             .post("private/records/lookup", .ada, Body.lookup("a")).contains("9007199254740993").gives(200, ["records[0].fields.d.value": 0.5]),
             .post("private/records/lookup", .ada, Body.lookup("a", more: #""numbersAsStrings":true"#))
                 .gives(200, ["records[0].fields.i.value": "9007199254740993"])),
@@ -115,10 +138,12 @@ extension Scenario {
             .post("private/records/modify", .ada, Body.modify("forceUpdate", Body.note("a"), Body.details)).detailed
                 .gives(200, ["records[0].nacre.created": 800_000_000, "records[0].nacre.modified": 800_000_000.001]),
             .post("private/records/modify", .ada, Body.modify("create", Body.note("a"), Body.details)).detailed
-                .gives(200, [
-                    "records[0].serverErrorCode": "CONFLICT", "records[0].nacre.code": 14, "records[0].nacre.internalCode": 2004,
-                    "records[0].nacre.serverRecord.fields.title.value": "One",
-                ]),
+                .gives(
+                    200,
+                    [
+                        "records[0].serverErrorCode": "CONFLICT", "records[0].nacre.code": 14, "records[0].nacre.internalCode": 2004,
+                        "records[0].nacre.serverRecord.fields.title.value": "One",
+                    ]),
             .post("private/records/modify", .ada, Body.modify("create", Body.note("a"))).lacks("2004", "serverRecord", "remedy")
                 .gives(200, ["records[0].serverErrorCode": "CONFLICT"]),
             .post("private/records/lookup", .device("ada"), Body.lookup("a", "b", more: Body.details)).detailed
@@ -135,8 +160,11 @@ extension Scenario {
             .post("private/records/lookup", .ada, Body.lookup("b", more: Body.inWork)).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         Scenario(
             "a batch of a custom zone that is not atomic saves what it can", .makeWork(), .makeNote("a", .ada, in: "private", Body.inWork),
-            .post("private/records/modify", .ada, Body.modify([("create", Body.note("a")), ("create", Body.note("b"))], Body.inWork + #","atomic":false"#))
-                .gives(200, ["records[0].serverErrorCode": "CONFLICT", "records[1].recordName": "b"]),
+            .post(
+                "private/records/modify", .ada,
+                Body.modify([("create", Body.note("a")), ("create", Body.note("b"))], Body.inWork + #","atomic":false"#)
+            )
+            .gives(200, ["records[0].serverErrorCode": "CONFLICT", "records[1].recordName": "b"]),
             .post("private/records/lookup", .ada, Body.lookup("b", more: Body.inWork)).gives(200, ["records[0].fields.title.value": "One"])),
         Scenario(
             "an operation with an ID is done once, whoever asks again",
@@ -159,10 +187,12 @@ extension Scenario {
         Scenario(
             "lookup answers in the order asked, with an error for each that is missing", .makeNote("a"), .makeNote("b"),
             .post("private/records/lookup", .ada, Body.lookup("b", "x", "a", "b"))
-                .gives(200, [
-                    "records": .count(4), "records[0].recordName": "b", "records[1].recordName": "x", "records[1].serverErrorCode": "NOT_FOUND",
-                    "records[1].reason": "Record not found", "records[2].recordName": "a", "records[3].recordName": "b",
-                ])),
+                .gives(
+                    200,
+                    [
+                        "records": .count(4), "records[0].recordName": "b", "records[1].recordName": "x", "records[1].serverErrorCode": "NOT_FOUND",
+                        "records[1].reason": "Record not found", "records[2].recordName": "a", "records[3].recordName": "b",
+                    ])),
         Scenario(
             "query parameters that browsers add are ignored", .makeNote("a"),
             .post("private/records/lookup", .ada, Body.lookup("a"))

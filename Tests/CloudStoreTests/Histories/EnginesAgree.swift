@@ -2,12 +2,13 @@ import CloudContainer
 import CloudStore
 import CloudTestSupport
 import CloudWire
+import FoundationEssentials
 import Testing
 
 /// Long random histories: what SQLite answers and keeps is what the oracle answers and keeps.
 @Suite struct EnginesAgree {
-    /// Operations of a run in all; a step has one or two.
-    private static let operations = 20_000
+    /// Operations of all runs together, a step has one or two: `NACRE_OPERATIONS` for longer histories.
+    private static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 20_000
     private static let runs = 4
 
     @Test(arguments: 0..<runs)
@@ -85,7 +86,7 @@ import Testing
 }
 
 /// The first part of an answer that is not the same; nil if all are.
-private func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
+func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
     guard found != expected else { return nil }
     for (left, right) in zip(Mirror(reflecting: found).children, Mirror(reflecting: expected).children) {
         let (left, right) = (String(reflecting: left), String(reflecting: right))
@@ -95,7 +96,7 @@ private func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) 
 }
 
 /// One random question for each verb that reads.
-private struct Question: Sendable, CustomStringConvertible {
+struct Question: Sendable, CustomStringConvertible {
     private let database: DatabaseID
     private let zone: ZoneAddress
     private let names: [String]

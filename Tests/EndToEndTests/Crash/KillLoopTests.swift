@@ -14,6 +14,8 @@ struct KillLoopTests {
 
     @Test func `what was acknowledged survives kill -9, whole and once, and every token leads to it`() async throws {
         var seed = Seed()
+        // Whatever fails, it is found again by this.
+        print(seed)
         let log = OutsideLog(zones: Self.zones)
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)

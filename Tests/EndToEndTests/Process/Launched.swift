@@ -28,8 +28,11 @@ final class Launched: Sendable {
         output = folder + "/" + name + ".out"
         errors = folder + "/" + name + ".err"
         let process = Process()
-        process.executableURL = URL(filePath: Self.executable)
-        process.arguments = arguments
+        // A library that goes before the C library may set variables of its process, and then Swift, which looks for its arguments beside
+        // them, finds none. `env` takes that upon itself, and becomes `nacre`.
+        let isDirect = environment["LD_PRELOAD"] == nil
+        process.executableURL = URL(filePath: isDirect ? Self.executable : "/usr/bin/env")
+        process.arguments = isDirect ? arguments : [Self.executable] + arguments
         process.currentDirectoryURL = URL(filePath: folder)
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }
             .merging(environment) { _, given in given }

@@ -15,6 +15,8 @@ final class RunningServer: Sendable {
     let port: Int
     private let folder: TemporaryFolder
     private let arguments: [String]
+    private let environment: [String: String]
+    private let faults: Faults
     private let state = Locked(State())
 
     private struct State {
@@ -27,22 +29,34 @@ final class RunningServer: Sendable {
         var isOver = false
     }
 
-    private init(_ arguments: [String]) throws {
+    /// Whether something around the server fails, so that it has reason to log errors.
+    enum Faults: Sendable {
+        case none
+        case expected
+    }
+
+    private init(_ arguments: [String], _ environment: [String: String], _ faults: Faults) throws {
         folder = try TemporaryFolder()
         data = folder.path + "/data"
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         port = try QuietPort.any()
         self.arguments = arguments
+        self.environment = environment
+        self.faults = faults
     }
 
     /// Starts a server, runs the body, and cleans up.
-    static func with<Value>(_ arguments: [String] = [], _ body: (RunningServer) async throws -> Value) async throws -> Value {
-        let server = try RunningServer(arguments)
+    /// - Parameter environment: what the process finds beside the test's own.
+    static func with<Value>(
+        _ arguments: [String] = [], environment: [String: String] = [:], faults: Faults = .none,
+        _ body: (RunningServer) async throws -> Value
+    ) async throws -> Value {
+        let server = try RunningServer(arguments, environment, faults)
         do {
             try await server.start()
             let value = try await body(server)
             await server.kill()
-            server.expectCleanLogs()
+            if server.faults == .none { server.expectCleanLogs() }
             return value
         } catch {
             await server.kill()
@@ -83,7 +97,8 @@ final class RunningServer: Sendable {
             return state.starts
         }
         let process = try Launched(
-            ["serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--log-format", "json"] + arguments, named: "serve-\(count)", in: folder.path)
+            ["serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--log-format", "json"] + arguments, named: "serve-\(count)",
+            in: folder.path, environment: environment)
         state.withLock { $0.process = process }
         guard await appearance.wait(while: process, seconds: Self.patienceSeconds) else {
             process.signal(SIGKILL)

@@ -64,7 +64,9 @@ struct RawClient: Sendable {
             request.httpBody = body
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
         }
-        let (data, response) = try await session.data(for: request)
+        let asked = request
+        // Out of reach of cancellation: URLSession on Linux stops the process when a task is cancelled in the moment in which it fails.
+        let (data, response) = try await Task { try await session.data(for: asked) }.value
         return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, body: data)
     }
 }

@@ -1,0 +1,45 @@
+@testable import CloudWire
+
+/// The messages: the first byte chooses one, the rest is its JSON. What can be read can be written, and is then read as the same.
+enum MessageTarget {
+    static func runRequest(_ input: UnsafeRawBufferPointer) {
+        guard let choice = input.first else { return }
+        let json = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+        switch choice % 6 {
+        case 0: check(RecordsModifyRequest.self, json)
+        case 1: check(RecordsLookupRequest.self, json)
+        case 2: check(ZonesModifyRequest.self, json)
+        case 3: check(ZonesLookupRequest.self, json)
+        case 4: check(ChangesZoneRequest.self, json)
+        default: check(ChangesDatabaseRequest.self, json)
+        }
+    }
+
+    static func runAnswer(_ input: UnsafeRawBufferPointer) {
+        guard let choice = input.first else { return }
+        let json = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+        let form = AnswerForm(details: true, numbersAsStrings: choice & 0x80 != 0)
+        switch choice & 0x7F % 6 {
+        case 0: check(RecordsResponse.self, json, form)
+        case 1: check(ZonesResponse.self, json, form)
+        case 2: check(ChangesZoneResponse.self, json, form)
+        case 3: check(ChangesDatabaseResponse.self, json, form)
+        case 4: check(UserIdentity.self, json, form)
+        default: check(ErrorResponse.self, json, form)
+        }
+    }
+
+    private static func check<Message: RequestMessage>(_ type: Message.Type, _ json: UnsafeRawBufferPointer) {
+        guard let read = try? Message(json: json) else { return }
+        let written = read.json()
+        guard let again = try? Message(json: written) else { return promise("a request that was written can be read", false) }
+        promise("a request is written the same each time", again.json() == written)
+    }
+
+    private static func check<Message: AnswerMessage>(_ type: Message.Type, _ json: UnsafeRawBufferPointer, _ form: AnswerForm) {
+        guard let read = try? Message(json: json) else { return }
+        let written = read.json(form)
+        guard let again = try? Message(json: written) else { return promise("an answer that was written can be read", false) }
+        promise("an answer is written the same each time", again.json(form) == written)
+    }
+}

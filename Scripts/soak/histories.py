@@ -1,0 +1,24 @@
+"""Long random histories: requests at once against the same one by one, and SQLite against the oracle in memory."""
+
+import suites
+
+# At full length, of each of the two kinds of history.
+OPERATIONS = 1_000_000
+OPERATIONS_LEAST = 20_000
+# Of one history: all of it is kept in memory, to be asked again.
+HISTORY_OPERATIONS_MAX = 100_000
+# A hundred times what a debug build needs.
+SECONDS_PER_OPERATION_MAX = 0.05
+KINDS = ["CloudContainerTests.HistoryTests", "CloudStoreTests.EnginesAgree"]
+
+
+def run(soak):
+    total = left = soak.share(OPERATIONS, OPERATIONS_LEAST)
+    histories = 0
+    while left > 0:
+        operations = min(left, HISTORY_OPERATIONS_MAX)
+        suites.run(
+            soak, KINDS, 120 + operations * SECONDS_PER_OPERATION_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_OPERATIONS=operations)
+        left -= operations
+        histories += 1
+    return f"{total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds"

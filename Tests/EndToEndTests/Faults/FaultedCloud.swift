@@ -1,0 +1,65 @@
+import Foundation
+import FoundationNetworking
+
+/// One zone, one client, and records of which each is sent once: what these tests do while something fails.
+struct FaultedCloud: Sendable {
+    static let zone = "Notes"
+
+    let server: RunningServer
+    let client: RawClient
+
+    /// Signs a user in on a server that is up, and makes the zone.
+    init(_ server: RunningServer) async throws {
+        self.server = server
+        let cloud = try await NewCloud(server)
+        try await cloud.addUser("ada@example.com")
+        client = cloud.client(try await cloud.device(of: "ada@example.com"), keepsConnections: false)
+        let made: RawZones = try await client.post("zones/modify", RawZonesModify(operations: [RawZoneOperation("create", Self.zone)]))
+        guard made.zones.allSatisfy({ $0.serverErrorCode == nil }) else { throw UnexpectedAnswer(status: 200, body: "no zone") }
+    }
+
+    /// An answer with what its head says.
+    struct Answer: Sendable {
+        var status: Int
+        var retryAfter: String?
+        var body: Data
+    }
+
+    /// One request on a connection of its own; nil when no answer came.
+    func create(_ name: String, _ text: String = "") async -> Answer? {
+        let record = RawRecord(recordName: name, recordType: "Note", fields: ["text": RawField(value: .text(text))])
+        let message = RawModify(
+            operations: [RawOperation(operationType: "create", record: record)], zoneID: RawZoneID(zoneName: Self.zone), atomic: true,
+            nacre: RawExtension(operationID: name))
+        guard let url = URL(string: "\(client.server)/database/1/\(client.container)/development/private/records/modify"),
+            let body = try? RawClient.bytes(message)
+        else { return nil }
+        var request = URLRequest(url: url)
+        request.httpMethod = "POST"
+        request.httpBody = body
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.setValue("Bearer \(client.token)", forHTTPHeaderField: "Authorization")
+        request.setValue("close", forHTTPHeaderField: "Connection")
+        guard let (data, response) = try? await URLSession.shared.data(for: request), let http = response as? HTTPURLResponse else { return nil }
+        return Answer(status: http.statusCode, retryAfter: http.value(forHTTPHeaderField: "Retry-After"), body: data)
+    }
+
+    /// Whether the record was saved, and said to be.
+    func isCreated(_ name: String, _ text: String = "") async -> Bool {
+        guard let answer = await create(name, text), answer.status == 200 else { return false }
+        return (try? JSONDecoder().decode(RawRecords.self, from: answer.body))?.records.allSatisfy { $0.serverErrorCode == nil } ?? false
+    }
+
+    /// The text of each record that is there, by name.
+    func texts(of names: [String]) async throws -> [String: String] {
+        var texts: [String: String] = [:]
+        for start in stride(from: 0, to: names.count, by: 200) {
+            let some = Array(names[start..<min(start + 200, names.count)])
+            let answer: RawRecords = try await client.post("records/lookup", RawLookup(some, in: Self.zone))
+            for record in answer.records where record.serverErrorCode == nil {
+                if let name = record.recordName { texts[name] = record.text("text") ?? "" }
+            }
+        }
+        return texts
+    }
+}

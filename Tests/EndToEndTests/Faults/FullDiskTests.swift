@@ -1,0 +1,57 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A disk without room under the whole server.
+struct FullDiskTests {
+    private static let text = String(repeating: "no room for this; ", count: 2000)
+    private static let diskMebibytes = 6
+
+    @Test(.enabled(if: MountedDisk.isAllowedInMemory, "needs root, to mount a small disk"))
+    func `a full disk refuses writes for a while, reads go on, and writes resume by themselves`() async throws {
+        try await RunningServer.with(faults: .expected) { server in
+            await server.kill()
+            let disk = try MountedDisk.inMemory(mebibytes: Self.diskMebibytes, at: server.data)
+            try await server.start()
+            let cloud = try await FaultedCloud(server)
+            #expect(await cloud.isCreated("before", "bread"))
+            try Self.fill(server.data + "/filler")
+            var kept: [String] = ["before"]
+            var refusal: FaultedCloud.Answer?
+            // What the log holds already it may fill; then there is no more.
+            for number in 0..<100 where refusal == nil {
+                let name = "r\(number)"
+                let answer = try #require(await cloud.create(name, Self.text))
+                if answer.status == 200 { kept.append(name) } else { refusal = answer }
+            }
+            let answer = try #require(refusal)
+            let error = try JSONDecoder().decode(RawError.self, from: answer.body)
+            #expect(answer.status == 503 && error.serverErrorCode == "TRY_AGAIN_LATER")
+            #expect(Int(answer.retryAfter ?? "") ?? 0 > 0 && error.retryAfter == Int(answer.retryAfter ?? ""))
+            for number in 0..<5 { #expect(await cloud.create("more\(number)", Self.text)?.status == 503) }
+            let asked = kept + ["r99", "more0"]
+            #expect(try await cloud.texts(of: asked).keys.sorted() == kept.sorted())
+            let feed: RawZones = try await cloud.client.post("changes/zone", RawZones(zones: [.init(zoneID: .init(zoneName: FaultedCloud.zone))]))
+            #expect(Set(try #require(feed.zones[0].records).compactMap(\.recordName)) == Set(kept))
+
+            unlink(server.data + "/filler")
+            #expect(await cloud.isCreated("after", Self.text))
+            #expect(try server.process.isRunning)
+            #expect(try await server.stop() == 0)
+            try await server.start()
+            #expect(try await cloud.texts(of: asked + ["after"]).keys.sorted() == (kept + ["after"]).sorted())
+            await server.kill()
+            try disk.unmount()
+        }
+    }
+
+    /// Takes every block that is left.
+    private static func fill(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXFault(call: "open", code: errno) }
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(descriptor, block, block.count) > 0 {}
+        guard errno == ENOSPC else { throw POSIXFault(call: "write", code: errno) }
+    }
+}
