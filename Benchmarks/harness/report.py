@@ -109,9 +109,20 @@ def write(template_path, path, answers, notes, machine_line):
     os.replace(path + ".new", path)
 
 
-def write_json(path, answers):
-    """All figures, for whoever wants to compare two runs."""
+def save(path, answers):
+    """Keeps all figures: for the page, which may be made of several runs, and for whoever wants to compare two."""
     document = {name: {"lines": [vars(line) | {"targets": [vars(target) for target in line.targets]} for line in answer.lines],
                        "memory": answer.memory, "remarks": answer.remarks} for name, answer in answers.items()}
     with open(path, "w") as file:
         json.dump(document, file, indent=1, ensure_ascii=False)
+
+
+def saved(path):
+    """What `save` kept; nothing where it never did."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        document = json.load(file)
+    return {name: Answer(
+        [Line(**(line | {"targets": [Target(target["text"], target["is_met"]) for target in line["targets"]]})) for line in answer["lines"]],
+        answer["memory"], answer["remarks"]) for name, answer in document.items()}

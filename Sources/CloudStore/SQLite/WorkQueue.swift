@@ -7,6 +7,18 @@ final class WorkQueue<Request: Sendable>: Sendable {
     private struct State {
         var waiting: [Request] = []
         var isClosed = false
+        /// Threads that wait, or are about to.
+        var sleepers = 0
+        /// One of them was called and has not looked yet. It calls the next if there is more than it takes: a burst wakes as many threads as it
+        /// keeps busy, and not one for each request.
+        var isCalling = false
+
+        /// Whether to wake a thread for what waits.
+        mutating func mustCall() -> Bool {
+            guard !waiting.isEmpty, sleepers > 0, !isCalling else { return false }
+            isCalling = true
+            return true
+        }
     }
 
     private let state = Locked(State())
@@ -27,18 +39,19 @@ final class WorkQueue<Request: Sendable>: Sendable {
 
     /// Adds a request, or says why not.
     func submit(_ request: Request) -> StoreError? {
-        let (refusal, isFirst): (StoreError?, Bool) = state.withLock { state in
+        let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
             guard state.waiting.count < limit else {
                 return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.waiting.count)]), false)
             }
             state.waiting.append(request)
-            return (nil, state.waiting.count == 1)
+            switch consumers {
+            // It takes all at once and needs to be told only of the first.
+            case .one: return (nil, state.waiting.count == 1)
+            case .many: return (nil, state.mustCall())
+            }
         }
-        // One consumer takes all at once and needs to be told only of the first.
-        if refusal == nil, isFirst || consumers == .many {
-            signal.notify()
-        }
+        if mustCall { signal.notify() }
         return refusal
     }
 
@@ -48,10 +61,15 @@ final class WorkQueue<Request: Sendable>: Sendable {
     /// The oldest request, waiting for one if need be; nil once the queue is closed and empty. For `.many`.
     func next() -> Request? {
         while true {
-            let (request, isOver): (Request?, Bool) = state.withLock { state in
-                guard !state.waiting.isEmpty else { return (nil, state.isClosed) }
-                return (state.waiting.removeFirst(), false)
+            let (request, mustCall, isOver): (Request?, Bool, Bool) = state.withLock { state in
+                guard state.waiting.isEmpty else {
+                    let request = state.waiting.removeFirst()
+                    return (request, state.mustCall(), false)
+                }
+                if !state.isClosed { state.sleepers += 1 }
+                return (nil, false, state.isClosed)
             }
+            if mustCall { signal.notify() }
             if let request { return request }
             if isOver {
                 // Hands the news on to the next thread that waits.
@@ -59,6 +77,10 @@ final class WorkQueue<Request: Sendable>: Sendable {
                 return nil
             }
             signal.wait()
+            state.withLock { state in
+                state.sleepers -= 1
+                state.isCalling = false
+            }
         }
     }
 
