@@ -10,7 +10,7 @@ enum StoredTarget {
         if choice & 1 == 0 { body(bytes) } else { result(bytes) }
     }
 
-    private static let zone = ZoneAddress(database: DatabaseID(rawValue: 3), zone: 4)
+    private static let zone = ZoneAddress(database: DatabaseID(rawValue: 1), zone: 2)
     private static let number = ChangeNumber(incarnation: 1, seq: 2)
 
     private static func row(_ body: [UInt8]) -> RecordRow {
