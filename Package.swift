@@ -50,7 +50,7 @@ let package = Package(
         tests("CloudWireTests", ["CloudWire"]),
         tests("CloudContainerTests", ["CloudContainer", "CloudStore", "CloudWire", "Locks", "CloudTestSupport"]),
         tests(
-            "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite"],
+            "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite", "Locks"],
             resources: [.copy("Fixtures")]),
         tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
         tests(

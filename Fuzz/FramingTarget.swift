@@ -103,7 +103,8 @@ enum FramingTarget {
             let count = recv(socket, &buffer, buffer.count, 0)
             if count > 0 {
                 all += buffer[..<count]
-            } else {
+            } else if count == 0 || errno != EINTR {
+                // libFuzzer's own timer interrupts a read that has a limit.
                 promise("the server ends a connection that the client has ended", count == 0 || errno == ECONNRESET)
                 return all
             }

@@ -10,6 +10,7 @@ enum StoredTarget {
         if choice & 1 == 0 { body(bytes) } else { result(bytes) }
     }
 
+    private static let zone = ZoneAddress(database: DatabaseID(rawValue: 1), zone: 2)
     private static let number = ChangeNumber(incarnation: 1, seq: 2)
 
     private static func row(_ body: [UInt8]) -> RecordRow {
@@ -17,17 +18,17 @@ enum StoredTarget {
     }
 
     private static func body(_ bytes: [UInt8]) {
-        _ = try? RecordBody.decode(row(bytes))
-        let sum = RecordBody.checksum(of: bytes[...], name: "name", type: "Type", number: number, isTombstone: false, parent: nil)
+        _ = try? RecordBody.decode(row(bytes), in: zone)
+        let sum = RecordBody.checksum(of: bytes[...], in: zone, name: "name", type: "Type", number: number, isTombstone: false, parent: nil)
         let whole = bytes + withUnsafeBytes(of: sum.littleEndian) { [UInt8]($0) }
-        guard let content = try? RecordBody.decode(row(whole)) else { return }
+        guard let content = try? RecordBody.decode(row(whole), in: zone) else { return }
         let written = encode(content)
-        guard let again = try? RecordBody.decode(row(written)) else { return promise("a body that was written can be read", false) }
+        guard let again = try? RecordBody.decode(row(written), in: zone) else { return promise("a body that was written can be read", false) }
         promise("a body is written the same each time", encode(again) == written)
     }
 
     private static func encode(_ content: RecordContent) -> [UInt8] {
-        RecordBody.encode(content, name: "name", type: "Type", number: number, isTombstone: false, parent: nil)
+        RecordBody.encode(content, in: zone, name: "name", type: "Type", number: number, isTombstone: false, parent: nil)
     }
 
     private static func result(_ bytes: [UInt8]) {

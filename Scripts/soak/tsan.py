@@ -17,13 +17,20 @@ TEST_SECONDS_MAX = 3600
 # The suite's long histories are a part of their own; here a short one shows the same races.
 OPERATIONS = 2000
 
-# Two threads, one variable, no lock. If this is not reported, silence proves nothing.
+# Two threads, one variable, and nothing that puts one after the other, however the machine runs them. If this is not reported, silence proves nothing.
 PLANTED = """
 import Foundation
 
 final class Planted: @unchecked Sendable { var count = 0 }
 let planted = Planted()
-DispatchQueue.concurrentPerform(iterations: 8) { _ in for _ in 0..<10_000 { planted.count += 1 } }
+let ended = DispatchSemaphore(value: 0)
+for _ in 0..<2 {
+    Thread.detachNewThread {
+        for _ in 0..<1000 { planted.count += 1 }
+        ended.signal()
+    }
+}
+for _ in 0..<2 { ended.wait() }
 print(planted.count)
 """
 

@@ -11,7 +11,8 @@ struct Nacre {
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command, ShowVersion.command,
+            Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
+            ShowVersion.command,
         ])
 
     static func main() async {

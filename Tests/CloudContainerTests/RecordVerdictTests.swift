@@ -180,12 +180,13 @@ extension ZoneAddress {
 
 extension StoredRecord {
     static func sample(
-        _ name: String, seq: Int64, by creator: String = "_ann", isTombstone: Bool = false, parent: String? = nil, fields: RecordFields = [:]
+        _ name: String, seq: Int64, by creator: String = "_ann", in zone: ZoneAddress = .sample, isTombstone: Bool = false,
+        parent: String? = nil, fields: RecordFields = [:]
     ) -> StoredRecord {
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1), userRecordName: creator)
         let number = ChangeNumber(incarnation: 1, seq: seq)
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: fields)
-        let body = RecordBody.encode(content, in: .sample, name: name, type: "Note", number: number, isTombstone: isTombstone, parent: parent)
+        let body = RecordBody.encode(content, in: zone, name: name, type: "Note", number: number, isTombstone: isTombstone, parent: parent)
         return StoredRecord(
             row: RecordRow(name: name, type: "Note", number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
     }

@@ -127,7 +127,7 @@ import Testing
             let zone = try #require(try transaction.advance(zoneNamed: "Z", in: id, operation: nil).zone)
             var plan = WritePlan()
             plan.records = (0..<count).map { place in
-                let record = StoredRecord.sample("r\(10_000 + place)", seq: zone.lastSeq)
+                let record = StoredRecord.sample("r\(10_000 + place)", seq: zone.lastSeq, in: zone.address)
                 let place = FeedPlace(view: .owner, number: zone.number)
                 return RecordPut(
                     zone: zone.address, row: record.row, leaves: [], enters: [FeedRow(place: place, entered: zone.number, isDeparture: false)],

@@ -106,4 +106,18 @@ import Testing
         let result = await task.result
         #expect(throws: TransportFailure.self) { try result.get() }
     }
+
+    @Test(.timeLimit(.minutes(1))) func `cancelling in the moment in which a request fails ends the call, and not the process`() async throws {
+        let count = 400
+        let peer = try Peer(answers: Array(repeating: "", count: count))
+        let request = try request(peer.port)
+        for round in 0..<count {
+            let task = Task { try await URLSessionTransport.shared.send(request) }
+            // Each round cancels a little later, over the time that a request takes to fail.
+            for _ in 0..<(round % 40) { await Task.yield() }
+            task.cancel()
+            let result = await task.result
+            #expect(throws: TransportFailure.self) { try result.get() }
+        }
+    }
 }

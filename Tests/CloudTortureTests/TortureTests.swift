@@ -40,7 +40,8 @@ import Testing
         let report = try await run(over: EarlyNumberStore(try await Engine.sqlite.makeStore()), seconds: 4)
         let kinds = Set(report.violations.map(\.kind))
         #expect(kinds.contains(.skippedChange), "NACRE_SEED=\(report.seed), \(report.counts)")
-        #expect(kinds.isSubset(of: [.skippedChange, .tokenSkips, .wrongFinalState, .splitBatch, .orderInversion]), "\(report.violations)")
+        // The batches themselves are as they should be: only what is seen of them is not.
+        #expect(kinds.isDisjoint(with: [.doubleSuccess, .lostWrite, .refusedApplied, .appliedTwice, .wrongContent]), "\(report.violations)")
     }
 
     @Test func `who is not let in is told so at once`() async throws {

@@ -5,6 +5,9 @@ import Locks
 /// HTTP through URLSession.
 ///
 /// Redirections are not followed: the API has none, and a request carries tokens that are for one server.
+///
+/// A call that is cancelled ends at once; its request goes on unheard until it has its answer or its timeout. URLSession on Linux stops the
+/// process when a task is cancelled in the moment in which it fails ("behaviour for a task that in not in the registry"), so none ever is.
 final class URLSessionTransport: Transport {
     static let shared = URLSessionTransport()
 
@@ -28,14 +31,17 @@ final class URLSessionTransport: Transport {
         urlRequest.httpMethod = request.method.rawValue
         for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
         if request.method == .post { urlRequest.httpBody = Data(request.body) }
+        if Task.isCancelled { throw .cancelled }
         let task = session.dataTask(with: urlRequest)
         let result: Result<TransportAnswer, TransportFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 exchanges.begin(task) { continuation.resume(returning: $0) }
                 task.resume()
+                // What was cancelled before it began found nothing to end.
+                if Task.isCancelled { exchanges.end(task, .failure(.cancelled)) }
             }
         } onCancel: {
-            task.cancel()
+            exchanges.end(task, .failure(.cancelled))
         }
         return try result.get()
     }
@@ -59,12 +65,17 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         running.withLock { $0[task.taskIdentifier] = Exchange(completion: completion) }
     }
 
+    /// Nobody hears of the task any more; does nothing for one that has ended.
+    func end(_ task: URLSessionTask, _ result: Result<TransportAnswer, TransportFailure>) {
+        running.withLock { $0.removeValue(forKey: task.taskIdentifier) }?.completion(result)
+    }
+
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let count = running.withLock { running in
             running[dataTask.taskIdentifier]?.body.append(contentsOf: data)
             return running[dataTask.taskIdentifier]?.body.count ?? 0
         }
-        if count > Self.maximumAnswerBytes { dataTask.cancel() }
+        if count > Self.maximumAnswerBytes { end(dataTask, .failure(.answerLost(Self.error(.dataLengthExceedsMaximum)))) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -76,8 +87,12 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
             for (name, value) in response.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
             exchange.completion(.success(TransportAnswer(status: response.statusCode, headers: headers, body: exchange.body)))
         } else {
-            exchange.completion(.failure(.answerLost(NSError(domain: NSURLErrorDomain, code: URLError.badServerResponse.rawValue, userInfo: [:]))))
+            exchange.completion(.failure(.answerLost(Self.error(.badServerResponse))))
         }
+    }
+
+    private static func error(_ code: URLError.Code) -> NSError {
+        NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: [:])
     }
 
     func urlSession(

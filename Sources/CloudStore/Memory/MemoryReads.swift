@@ -13,11 +13,13 @@ extension MemoryState {
         var found: [ZoneRow] = []
         let start = name.map { ZoneNameKey(database: database, name: NameBytes($0)) }
         let first = ZoneNameKey(database: database, name: NameBytes(""))
-        liveZones.scan(from: { key in start.map { key > $0 } ?? (key >= first) }) { key, address in
-            guard key.database == database, found.count < limit else { return .stop }
-            found += zone(address).map { [$0] } ?? []
-            return .goOn
-        }
+        liveZones.scan(
+            from: { key in start.map { key > $0 } ?? (key >= first) },
+            { key, address in
+                guard key.database == database, found.count < limit else { return .stop }
+                found += zone(address).map { [$0] } ?? []
+                return .goOn
+            })
         return found
     }
 
@@ -70,11 +72,13 @@ extension MemoryState {
             let parent = NameBytes(name)
             let first = ChildKey(zone: zone, parent: parent, child: NameBytes(""))
             var isParent = false
-            children.scan(from: { $0 >= first }) { key, _ in
-                guard key.zone == zone, key.parent == parent else { return .stop }
-                isParent = !ignored.contains(key.child)
-                return isParent ? .stop : .goOn
-            }
+            children.scan(
+                from: { $0 >= first },
+                { key, _ in
+                    guard key.zone == zone, key.parent == parent else { return .stop }
+                    isParent = !ignored.contains(key.child)
+                    return isParent ? .stop : .goOn
+                })
             return isParent
         }
     }
@@ -87,11 +91,13 @@ extension MemoryState {
         var found: [EntryRow] = []
         let start = key.map { NamedKey(database, kind: kind.rawValue, name: $0) }
         let first = NamedKey(database, kind: kind.rawValue, name: "")
-        entries.scan(from: { key in start.map { key > $0 } ?? (key >= first) }) { key, row in
-            guard key.database == database, key.kind == kind.rawValue, found.count < limit else { return .stop }
-            found.append(row)
-            return .goOn
-        }
+        entries.scan(
+            from: { key in start.map { key > $0 } ?? (key >= first) },
+            { key, row in
+                guard key.database == database, key.kind == kind.rawValue, found.count < limit else { return .stop }
+                found.append(row)
+                return .goOn
+            })
         return found
     }
 }

@@ -90,11 +90,13 @@ extension MemoryState {
     mutating func reclaim(_ zone: ZoneAddress, limit: Int) -> Int {
         var names: [NameBytes] = []
         let first = RecordKey(zone: zone, name: NameBytes(""))
-        records.scan(from: { $0 >= first }) { key, _ in
-            guard key.zone == zone, names.count < limit else { return .stop }
-            names.append(key.name)
-            return .goOn
-        }
+        records.scan(
+            from: { $0 >= first },
+            { key, _ in
+                guard key.zone == zone, names.count < limit else { return .stop }
+                names.append(key.name)
+                return .goOn
+            })
         let reclaimed = Set(names)
         for name in names {
             setRecord(RecordKey(zone: zone, name: name), to: nil)

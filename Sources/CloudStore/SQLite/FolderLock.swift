@@ -33,6 +33,8 @@ final class FolderLock: Sendable {
     /// Gives the folder free for others. Once.
     func release() {
         _ = ftruncate(descriptor, 0)
+        // Closing alone would not do: a child that was forked and has not yet become another program holds the same lock.
+        flock(descriptor, LOCK_UN)
         Glibc.close(descriptor)
     }
 

@@ -13,9 +13,16 @@ extension PreparedStatement {
         return rows
     }
 
-    func zone(in database: DatabaseID) throws -> ZoneRow {
+    /// A zone has no checksum: an index that a flipped bit has damaged can lead to the row of another zone, or of another user. The row itself
+    /// tells whose it is.
+    /// - Parameter asked: the name that was looked for, where one was.
+    func zone(in database: DatabaseID, named asked: String? = nil) throws -> ZoneRow {
+        let owner = DatabaseID(rawValue: integer())
         let address = ZoneAddress(database: database, zone: integer())
         let name = string()
+        guard owner == database, asked.map({ $0 == name }) ?? true else {
+            throw StoreError(.corrupt, "A zone was found under the key of another", ["zone": name])
+        }
         let state = try known(ZoneRow.State.init(rawValue:), integer(), "zone state")
         let number = number()
         return ZoneRow(

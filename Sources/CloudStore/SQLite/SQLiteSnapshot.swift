@@ -42,7 +42,7 @@ class SQLiteSnapshot: ReadTransaction {
             try connection.each(of: names, .zoneByName) { statement, name in
                 statement.bind(database.rawValue)
                 statement.bind(name)
-                return try statement.step() ? statement.zone(in: database) : nil
+                return try statement.step() ? statement.zone(in: database, named: name) : nil
             }
         }
     }

@@ -8,7 +8,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
             let zone = try connection.use(.zoneAdvance) { statement in
                 statement.bind(database.rawValue)
                 statement.bind(name)
-                let zone = try statement.step() ? statement.zone(in: database) : nil
+                let zone = try statement.step() ? statement.zone(in: database, named: name) : nil
                 // An UPDATE with RETURNING is done when it has been stepped to its end.
                 while try zone != nil && statement.step() {}
                 return zone

@@ -15,36 +15,36 @@ extension Statement {
     static let zoneAdvance = Statement(
         """
         UPDATE zones SET last_seq = last_seq + 1 WHERE db_id = ?1 AND name = ?2 AND state = 0
-        RETURNING zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        RETURNING db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         """)
 
     static let zoneByName = Statement(
         """
-        SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         FROM zones WHERE db_id = ?1 AND name = ?2 AND state = 0
         """)
 
     static let zonesFromStart = Statement(
         """
-        SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         FROM zones WHERE db_id = ?1 AND state = 0 ORDER BY name LIMIT ?2
         """)
 
     static let zonesAfterName = Statement(
         """
-        SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         FROM zones WHERE db_id = ?1 AND state = 0 AND name > ?3 ORDER BY name LIMIT ?2
         """)
 
     static let zoneFeedAfterSeq = Statement(
         """
-        SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         FROM zones WHERE db_id = ?1 AND feed_seq > ?3 ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
     static let zoneFeedAfterName = Statement(
         """
-        SELECT zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token
         FROM zones WHERE db_id = ?1 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 

@@ -89,7 +89,7 @@ struct Chains {
         let possible = candidates.filter { history.writes[writeOf[$0]].outcome == .unknown }
         if possible.count == 1 { believe(writeOf[possible[0]]) }
         if possible.isEmpty, broken.insert(record).inserted {
-            violations.append(Violation(.lostWrite, "\(record) was seen deleted, and nobody deleted it"))
+            violations.append(Violation(.lostWrite, "\(record) is not there any more, and nobody deleted it"))
         }
     }
 

@@ -9,12 +9,19 @@ struct FollowerCheck {
         self.chains = chains
     }
 
+    private struct Place {
+        var stream: Int
+        var page: Int
+        /// In the graph.
+        var node: Int
+    }
+
     /// What a follower has, and since when nobody can tell it otherwise.
     private struct Copy {
         /// The item that each record was last shown as.
         var items: [RecordKey: Int] = [:]
-        /// The graph's node of the last page that had all there was.
-        var whole: Int?
+        /// The last page that had all there was.
+        var whole: Place?
         /// The last write that the feed showed.
         var lastWrite: Int?
     }
@@ -56,9 +63,9 @@ struct FollowerCheck {
             let write = chains.writeOf[item]
             if let known = copy.items[sight.record] {
                 guard isNews(item, over: known, sight, page, stream) else { continue }
-                if let whole = copy.whole, chains.next[known] >= 0 { graph.add(whole, chains.writeOf[chains.next[known]], .lacks) }
+                if let whole = copy.whole, chains.next[known] >= 0 { miss(chains.next[known], at: whole, &graph) }
             } else if let whole = copy.whole, let first = chains.first[sight.record] {
-                graph.add(whole, chains.writeOf[first], .lacks)
+                miss(first, at: whole, &graph)
             }
             copy.items[sight.record] = item
             graph.add(write, place, .shows)
@@ -66,7 +73,7 @@ struct FollowerCheck {
             if let last = copy.lastWrite, last != write { graph.add(last, write, .precedes) }
             copy.lastWrite = write
         }
-        if told.isCaughtUp { copy.whole = place }
+        if told.isCaughtUp { copy.whole = Place(stream: stream, page: page, node: place) }
     }
 
     private mutating func isNews(_ item: Int, over known: Int, _ sight: History.Sight, _ page: Int, _ stream: Int) -> Bool {
@@ -92,14 +99,27 @@ struct FollowerCheck {
     }
 
     /// What a follower still believed at its last look at everything.
-    private func close(_ copy: Copy, knowsAll: Bool, _ graph: inout OrderGraph) {
+    private mutating func close(_ copy: Copy, knowsAll: Bool, _ graph: inout OrderGraph) {
         guard let whole = copy.whole else { return }
-        for item in copy.items.values where chains.next[item] >= 0 { graph.add(whole, chains.writeOf[chains.next[item]], .lacks) }
+        for item in copy.items.values where chains.next[item] >= 0 { miss(chains.next[item], at: whole, &graph) }
         guard knowsAll else { return }
         for (record, first) in chains.first where copy.items[record] == nil && !chains.broken.contains(record) {
             // Whoever comes late hears nothing of a record that is deleted already.
             if let last = chains.last[record], history.items[last].isDeletion { continue }
-            graph.add(whole, chains.writeOf[first], .lacks)
+            miss(first, at: whole, &graph)
         }
+    }
+
+    /// A page that had all there was did not have what an item made. Where that had been acknowledged before the page was asked for, there is
+    /// nothing to weigh; else it came later.
+    private mutating func miss(_ item: Int, at place: Place, _ graph: inout OrderGraph) {
+        let number = chains.writeOf[item]
+        let write = history.writes[number]
+        let page = history.streams[place.stream].pages[place.page]
+        guard write.outcome == .applied, write.span.end < page.span.start else { return graph.add(place.node, number, .lacks) }
+        let kind: Violation.Kind = history.streams[place.stream].origin == .beginning ? .skippedChange : .tokenSkips
+        let text = history.text(ofPage: place.page, stream: place.stream)
+        violations.append(
+            Violation(kind, "\(text) should have all there is, and \(history.items[item].record) by \(history.text(ofWrite: number)) was left out"))
     }
 }

@@ -143,9 +143,9 @@ package struct HistoryCheck {
         let kind: Violation.Kind
         switch cycle[0].reason {
         case .lacks:
-            let isOfBatches = cycle.allSatisfy { $0.reason != .time && $0.reason != .precedes }
-            if isOfBatches {
-                kind = .splitBatch
+            if cycle.allSatisfy({ $0.reason != .time && $0.reason != .precedes }) {
+                // One who looked saw a part of it; several who looked saw orders that do not fit together.
+                kind = cycle.count { $0.reason == .lacks } == 1 ? .splitBatch : .orderInversion
             } else if accused < history.writes.count + history.reads.count {
                 kind = .staleRead
             } else {
@@ -161,8 +161,9 @@ package struct HistoryCheck {
     }
 
     private func text(_ cycle: [OrderGraph.Edge], realNodes: Int) -> String {
-        var parts: [String] = []
-        for edge in cycle where Int(edge.from) < realNodes {
+        let told = cycle.filter { Int($0.from) < realNodes }
+        var text = ""
+        for (place, edge) in told.enumerated() {
             let reason =
                 switch edge.reason {
                 case .time: "was answered before"
@@ -171,9 +172,9 @@ package struct HistoryCheck {
                 case .lacks: "does not show"
                 case .precedes: "comes in the feed before"
                 }
-            parts.append("\(text(ofNode: Int(edge.from))) \(reason)")
+            text += place == 0 ? "\(self.text(ofNode: Int(edge.from))) \(reason) " : "\(self.text(ofNode: Int(edge.from))), which \(reason) "
         }
-        return parts.joined(separator: " ") + " the first of these"
+        return text + "the first of these"
     }
 
     private func text(ofNode node: Int) -> String {

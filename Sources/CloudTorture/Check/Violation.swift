@@ -13,7 +13,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case retryForgotten
         /// Part of a batch was to be seen without the rest.
         case splitBatch
-        /// A feed shows batches in an order that cannot be, or goes back to an older version.
+        /// A feed shows batches in an order that cannot be, or goes back to an older version; or those who looked saw orders that do not
+        /// fit together.
         case orderInversion
         /// A feed shows a version that it has shown before.
         case repeatedChange

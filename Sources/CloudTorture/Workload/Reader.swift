@@ -120,7 +120,7 @@ struct Reader {
             testimony.counts.changesRead += sights.count
             return Turned(told: page, sights: sights, span: asked.span)
         case .failure(_, let error)?:
-            guard error.nativeCode == NativeErrorCode.changeTokenExpired.rawValue, token != nil else { throw AskFault.refused(error) }
+            guard error.isExpiry, token != nil else { throw AskFault.refused(error) }
             return nil
         case nil: throw Violation(.unexpectedAnswer, "one zone was asked for, and none answered")
         }
@@ -199,9 +199,26 @@ struct Reader {
         while isMore {
             let request = ChangesDatabaseRequest(
                 syncToken: databaseToken, extension: RequestExtension(wantsDetails: true, waitSeconds: Self.waitSeconds))
-            let asked = try await arena.device(number).ask("changes/database", request.json(), as: ChangesDatabaseResponse.self)
-            databaseToken = asked.answer.syncToken
-            isMore = asked.answer.moreComing
+            guard let answer = try await news(request) else { continue }
+            databaseToken = answer.syncToken
+            isMore = answer.moreComing
         }
     }
+
+    /// - Returns: nil where the token has expired, and the next request is to ask from the beginning.
+    private mutating func news(_ request: ChangesDatabaseRequest) async throws -> ChangesDatabaseResponse? {
+        do {
+            return try await arena.device(number).ask("changes/database", request.json(), as: ChangesDatabaseResponse.self).answer
+        } catch {
+            guard case .refused(let refusal) = error, refusal.isExpiry, databaseToken != nil else { throw error }
+            testimony.counts.tokensExpired += 1
+            databaseToken = nil
+            return nil
+        }
+    }
+}
+
+extension ServerError {
+    /// The server says that a token is too old, or of a history that is gone: an honest answer.
+    fileprivate var isExpiry: Bool { nativeCode == NativeErrorCode.changeTokenExpired.rawValue }
 }

@@ -53,9 +53,14 @@ struct Round: Sendable {
         }
         arena.board.endOfWriting()
         let followed = await read
-        var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
-        await closing.runOnce()
-        return (written + followed + [closing.testimony]).reduce(into: Testimony()) { whole, part in
+        var all = written + followed
+        // Whoever was given up on is not asked again.
+        if all.allSatisfy({ $0.silence == nil }) {
+            var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
+            await closing.runOnce()
+            all.append(closing.testimony)
+        }
+        return all.reduce(into: Testimony()) { whole, part in
             whole.history.append(part.history)
             whole.counts.add(part.counts)
             whole.silence = whole.silence ?? part.silence

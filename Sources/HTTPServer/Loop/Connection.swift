@@ -13,8 +13,16 @@ final class Connection {
     private(set) var deadline: UInt64
     /// When the deadline was put off because the handler did not want more of the body.
     private var pausedAt: UInt64?
-    /// A request is awaited, or its head, and nobody has looked since whether the client has ended its side.
-    private var mayHaveEnded = true
+    /// Whether it is worth to look if the client has ended its side.
+    private var endWatch = EndWatch.always
+
+    private enum EndWatch {
+        /// A part of a request is here, and the rest is awaited.
+        case always
+        /// A request is awaited, and nobody has looked since. What comes later comes in an event of its own.
+        case once
+        case never
+    }
 
     init(id: UInt64, socket: Int32, peer: PeerAddress, loop: EventLoop) {
         self.id = id
@@ -25,23 +33,23 @@ final class Connection {
     }
 
     /// The request line is here.
-    func beginHead() { set(loop.now &+ loop.deadlines.header, mayHaveEnded: true) }
+    func beginHead() { set(loop.now &+ loop.deadlines.header, .always) }
 
     /// The headers are here, and a body follows.
-    func beginBody() { set(loop.now &+ loop.deadlines.body) }
+    func beginBody() { set(loop.now &+ loop.deadlines.body, .always) }
 
     /// The request is here, and the client waits for us.
     func beginResponse() { set(MonotonicTime.never) }
 
     /// The response is sent, and the next request may come.
-    func beginIdle() { set(loop.now &+ loop.deadlines.idle, mayHaveEnded: true) }
+    func beginIdle() { set(loop.now &+ loop.deadlines.idle, .once) }
 
     /// An early answer is out; what still comes is thrown away, but not for long.
     func beginLingering() { set(loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering)) }
 
-    private func set(_ deadline: UInt64, mayHaveEnded: Bool = false) {
+    private func set(_ deadline: UInt64, _ endWatch: EndWatch = .never) {
         self.deadline = deadline
-        self.mayHaveEnded = mayHaveEnded
+        self.endWatch = endWatch
         pausedAt = nil
     }
 
@@ -57,13 +65,13 @@ final class Connection {
 
     func isLate(_ now: UInt64) -> Bool { pausedAt == nil && now >= deadline }
 
-    /// Whether the client has ended its side while a request is awaited: none can come any more. Looks once in each such wait; a system call.
+    /// Whether the client has ended its side before the end of a request: the rest cannot come any more. A system call, where it is worth it.
     ///
     /// libmicrohttpd 0.9.75 takes a read that did not fill its buffer for the last one until the next event, and so never sees an end that came in
     /// the same event as the bytes before it. It would keep the socket until a deadline.
     func hasEnded() -> Bool {
-        guard mayHaveEnded else { return false }
-        mayHaveEnded = false
+        guard endWatch != .never, pausedAt == nil else { return false }
+        if endWatch == .once { endWatch = .never }
         var byte: UInt8 = 0
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
     }
@@ -71,6 +79,6 @@ final class Connection {
     /// Makes libmicrohttpd find the socket closed, which ends the connection at its next run.
     func hangUp() {
         shutdown(socket, Int32(SHUT_RDWR))
-        deadline = MonotonicTime.never
+        set(MonotonicTime.never)
     }
 }

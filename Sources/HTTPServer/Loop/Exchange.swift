@@ -174,9 +174,10 @@ final class Exchange: @unchecked Sendable {
             loop.metrics.abandoned.add()
         }
         abandon()
-        // Both call back into this exchange: kept, they would keep it for ever.
+        if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
+        // All call back into this exchange, a streamed response through the request that it reads: kept, they would keep it for ever.
         channel = nil
         writer = nil
-        if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
+        response = nil
     }
 }

@@ -104,4 +104,20 @@ import Testing
         #expect(try await store.names() == ["first"])
         await store.close()
     }
+
+    @Test func `a sync that fails ends the process with code 70, unless told otherwise`() async throws {
+        // Here and not in the process that ends, which would leave it behind.
+        let folder = try TemporaryFolder()
+        let result = await #expect(processExitsWith: .exitCode(70), observing: [\.standardErrorContent]) { [path = folder.path as String] in
+            let disk = try #require(FaultyDisk())
+            var options = SQLiteOptions()
+            options.vfs = disk.name
+            let store = try await SQLiteStore.open(folder: path, options: options)
+            try await store.populate()
+            disk.set(.syncOnce)
+            try await store.apply(WritePlan(\.records, [Sample.put("lost", 1)]))
+        }
+        let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(said.contains("nacre: the disk failed to keep what it was given (SQLite code 1034); stopping"))
+    }
 }

@@ -68,6 +68,23 @@ import Testing
         await (try await open(folder.path)).close()
     }
 
+    @Test func `a closed store gives its folder free even if a child process still holds its files`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await open(folder.path)
+        // A second descriptor of the same open file, as a fork makes of every one: closing the first does not end the lock.
+        let held = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter { descriptor in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            return target == folder.path + "/nacre.lock"
+        }
+        let copies = held.map { fcntl($0, F_DUPFD_CLOEXEC, 0) }
+        #expect(copies.count == 1)
+        await store.close()
+        await (try await open(folder.path)).close()
+        for copy in copies {
+            close(copy)
+        }
+    }
+
     @Test func `another process that has the folder is named`() async throws {
         let folder = try TemporaryFolder()
         await (try await open(folder.path)).close()
@@ -179,7 +196,11 @@ import Testing
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
         let words = arguments.map { strdup($0) } + [nil]
-        defer { words.forEach { free($0) } }
+        defer {
+            for word in words {
+                free(word)
+            }
+        }
         var pid: pid_t = 0
         try #require(posix_spawn(&pid, arguments[0], &actions, nil, words, environ) == 0)
         close(toChild[0])

@@ -60,7 +60,13 @@ struct FailedSyncTests {
             }
             #expect(!said.contains(true))
             let process = try server.process
+            // One that does not stop is stopped, and has failed.
+            let patience = Task {
+                try await Task.sleep(for: .seconds(RunningServer.patienceSeconds))
+                process.signal(SIGKILL)
+            }
             #expect(await process.ended() == 70)
+            patience.cancel()
             #expect(process.errorText.contains("the disk failed to keep what it was given"))
             #expect(try Data(contentsOf: URL(filePath: trigger)).count == 1, "syncs that were tried")
 

@@ -47,7 +47,8 @@ enum TortureCommand {
     }
 
     private static func options(_ call: Call) throws -> TortureOptions {
-        let tokens = call.all(account) + (call.isGiven(account) ? [] : ProcessInfo.processInfo.environment["CLOUDKIT_ACCOUNT_TOKEN"].map { [$0] } ?? [])
+        let fallback = ProcessInfo.processInfo.environment["CLOUDKIT_ACCOUNT_TOKEN"].map { [$0] } ?? []
+        let tokens = call.isGiven(account) ? call.all(account) : fallback
         if tokens.isEmpty { throw UsageError(.missingOption(account.spelling), path: call.path) }
         var options = TortureOptions(
             url: try AdminServer.checked(try call.require(url), of: url, call), container: try call.require(SharedOptions.container),
@@ -56,9 +57,9 @@ enum TortureCommand {
         options.writers = try number(writers, 1...BatchID.writersMax, call)
         options.readers = try number(readers, 1...BatchID.writersMax, call)
         switch (call.value(kill), call.value(start)) {
-        case (let kill?, let start?):
-            let (kill, start) = (ShellCommand(option: Self.kill, text: kill), ShellCommand(option: Self.start, text: start))
-            options.restarts = TortureRestarts(kill: { try await kill.run() }, start: { try start.begin() })
+        case (let killing?, let starting?):
+            let (killer, starter) = (ShellCommand(option: kill, text: killing), ShellCommand(option: start, text: starting))
+            options.restarts = TortureRestarts(kill: { try await killer.run() }, start: { try starter.begin() })
         case (nil, nil): break
         case (_?, nil): throw UsageError(.missingOption(start.spelling), path: call.path)
         case (nil, _?): throw UsageError(.missingOption(kill.spelling), path: call.path)
