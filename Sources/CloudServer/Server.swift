@@ -70,7 +70,8 @@ package final class Server: Sendable {
         let tasks = TaskRunner(cloud: cloud, clock: clock, logger: configuration.logger)
 
         let publicServer = HTTPServer(
-            httpConfiguration(configuration.listen), router: publicRouter(cloud, sealer, hub, passwords), logger: configuration.logger)
+            httpConfiguration(configuration.listen),
+            router: publicRouter(cloud, sealer, hub, passwords) { [weak self] in self?.isRunning ?? false }, logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
         let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
         let adminServer = HTTPServer(
@@ -121,8 +122,14 @@ package final class Server: Sendable {
 
     // MARK: Parts
 
+    private var isRunning: Bool {
+        life.withLock { if case .running = $0 { true } else { false } }
+    }
+
     /// The public listener's router: everything that a client can reach.
-    func publicRouter(_ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher) -> Router {
+    func publicRouter(
+        _ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher, isRunning: @escaping @Sendable () -> Bool
+    ) -> Router {
         var router = Router()
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
@@ -130,7 +137,7 @@ package final class Server: Sendable {
             .addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
-        Health(cloud: cloud).addRoutes(to: &router)
+        Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)
         return router
     }
 

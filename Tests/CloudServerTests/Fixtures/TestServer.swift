@@ -49,7 +49,7 @@ final class TestServer: Sendable {
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, committed: hub.signal)
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
-        router = server.publicRouter(cloud, sealer, hub, passwords)
+        router = server.publicRouter(cloud, sealer, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)
     }
 
