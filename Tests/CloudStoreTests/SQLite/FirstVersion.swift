@@ -71,10 +71,12 @@ import Testing
         await store.close()
     }
 
-    @Test(.enabled(if: ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"] != nil, "only to make the file of a new version"))
-    func `the file of this version is written`() async throws {
-        let store = try await SQLiteStore.open(folder: try #require(ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"]))
+    /// With `NACRE_WRITE_FIXTURE=FOLDER` the file stays there: how the fixture of a new version is made.
+    @Test func `this version writes what the first file holds`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await SQLiteStore.open(folder: ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"] ?? folder.path)
         try await store.apply(Self.content)
+        try await check(store)
         await store.close()
     }
 
