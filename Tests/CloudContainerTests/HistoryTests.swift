@@ -104,6 +104,9 @@ import Testing
         }
     }
 
+    /// Shorter histories, as a run under a sanitizer asks for, need not have met what is rare.
+    private static let operationsForEverything = 10_000
+
     /// A history in which nothing happened would pass: it must have had some of everything.
     private func checkVariety(_ entries: [HistoryEntry]) {
         var codes: [String: Int] = [:]
@@ -119,7 +122,7 @@ import Testing
             .recordNotFound, .hasChildren, .parentNotFound(""), .atomicFailure, .tokenExpired, .zoneNotFound(.defaultZone), .lostSinceSaved,
         ]
         for reason in wanted.map(\.reason) + ["deleted", "record", "client oplock error updating record", "record to insert already exists"] {
-            #expect(codes[reason, default: 0] > 0, "never heard: \(reason)")
+            #expect(codes[reason, default: 0] > 0 || Self.operations < Self.operationsForEverything, "never heard: \(reason)")
         }
         #expect(codes["record", default: 0] > Self.operations / 10)
         #expect(codes["Internal server error"] == nil)
