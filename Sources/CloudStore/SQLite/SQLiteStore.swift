@@ -1,4 +1,5 @@
 package import CloudContainer
+import Locks
 
 /// The engine on one file, `nacre.sqlite` in a data folder: nothing to install, and as durable as the disk.
 ///
@@ -16,15 +17,22 @@ package final class SQLiteStore: Store {
     ///
     /// - Throws: `StoreError` `.inUse` with the pid that has the folder, `.newerVersion` with both versions, `.corrupt`, `.full`, `.unavailable`.
     package static func open(folder: String, options: SQLiteOptions = SQLiteOptions()) async throws -> SQLiteStore {
-        let engine: SQLiteEngine = try await withCheckedThrowingContinuation { continuation in
+        // Handed over under a lock of ours: ThreadSanitizer does not see that a continuation which is resumed early orders what comes before it.
+        let made = Locked<SQLiteEngine?>(nil)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try BlockingThread {
-                    continuation.resume(with: Result { try SQLiteEngine(folder: folder, options: options) })
+                    continuation.resume(
+                        with: Result {
+                            let engine = try SQLiteEngine(folder: folder, options: options)
+                            made.withLock { $0 = engine }
+                        })
                 }.detach()
             } catch let error {
                 continuation.resume(throwing: error)
             }
         }
+        guard let engine = made.withLock({ $0 }) else { throw StoreError.closed }
         return SQLiteStore(engine)
     }
 
