@@ -1,6 +1,7 @@
 import CloudContainer
 import CloudServer
 import CloudStore
+import CloudTestSupport
 import CloudWire
 import Foundation
 import HTTPServer

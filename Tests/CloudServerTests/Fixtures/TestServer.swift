@@ -1,5 +1,6 @@
 import CloudContainer
 import CloudStore
+import CloudTestSupport
 import CloudWire
 import Crypto
 import Foundation

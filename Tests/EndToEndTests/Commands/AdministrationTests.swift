@@ -1,4 +1,5 @@
 import CloudKit
+import CloudTestSupport
 import Foundation
 import FoundationNetworking
 import Testing

@@ -1,4 +1,5 @@
 import CloudKit
+import CloudTestSupport
 import Foundation
 import Glibc
 import Testing

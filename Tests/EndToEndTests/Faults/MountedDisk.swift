@@ -1,3 +1,4 @@
+import CloudTestSupport
 import Foundation
 import Glibc
 import Locks

@@ -1,4 +1,5 @@
 import CloudServer
+import CloudTestSupport
 import Foundation
 import Glibc
 import Locks
