@@ -6,6 +6,8 @@ package protocol WireMessage: Hashable, Sendable {
 
 /// What a client asks. The server reads it, the framework writes it.
 package protocol RequestMessage: WireMessage {
+    var `extension`: RequestExtension { get set }
+
     func write(to writer: inout JSONWriter)
 }
 

@@ -9,18 +9,12 @@ struct Conversation: Sendable {
 
     // MARK: The endpoints
 
-    /// `request` gets an operation ID here, which its repetitions keep.
     func modify(_ request: RecordsModifyRequest) async throws(CKError) -> RecordsResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        request.extension.operationID = line.timekeeper.operationID()
-        return try await ask("records/modify", request, .change)
+        try await ask("records/modify", request, .change)
     }
 
     func lookup(_ request: RecordsLookupRequest) async throws(CKError) -> RecordsResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        return try await ask("records/lookup", request, .read)
+        try await ask("records/lookup", request, .read)
     }
 
     func listZones() async throws(CKError) -> ZonesResponse {
@@ -28,29 +22,19 @@ struct Conversation: Sendable {
     }
 
     func lookup(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        return try await ask("zones/lookup", request, .read)
+        try await ask("zones/lookup", request, .read)
     }
 
-    /// `request` gets an operation ID here, which its repetitions keep.
     func modify(_ request: ZonesModifyRequest) async throws(CKError) -> ZonesResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        request.extension.operationID = line.timekeeper.operationID()
-        return try await ask("zones/modify", request, .change)
+        try await ask("zones/modify", request, .change)
     }
 
     func changes(_ request: ChangesDatabaseRequest) async throws(CKError) -> ChangesDatabaseResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        return try await ask("changes/database", request, .read)
+        try await ask("changes/database", request, .read)
     }
 
     func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ChangesZoneResponse {
-        var request = request
-        request.extension.wantsDetails = true
-        return try await ask("changes/zone", request, .read)
+        try await ask("changes/zone", request, .read)
     }
 
     func caller() async throws(CKError) -> UserIdentity {
@@ -62,10 +46,14 @@ struct Conversation: Sendable {
     /// Seconds that an attempt gets even at the end of its time; 0 would mean "no limit" to URLSession.
     private static let shortestTimeout = 0.1
 
+    /// Asks with our details, and a change under an operation ID, which its repetitions keep.
     private func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind
     ) async throws(CKError) -> Answer {
-        try read(await send(path, .post, request.json(), kind))
+        var request = request
+        request.extension.wantsDetails = true
+        if kind == .change { request.extension.operationID = line.timekeeper.operationID() }
+        return try read(await send(path, .post, request.json(), kind))
     }
 
     private func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {
