@@ -155,7 +155,8 @@ struct RecordModification: Sendable {
     private func parentsOutside(_ batch: ModifyBatch, in zone: ZoneRow, _ transaction: any WriteTransaction) throws -> Set<String> {
         let deleted = batch.deletedNames
         guard !deleted.isEmpty else { return [] }
-        return Set(try transaction.parents(in: zone.address, among: deleted, ofRecordsOutside: batch.items.map(\.name)))
+        let dependents = try transaction.dependents(in: zone.address, of: deleted, outside: batch.items.map(\.name), limit: 0)
+        return Set(dependents.filter(\.isParent).map(\.target))
     }
 
     // MARK: Writing

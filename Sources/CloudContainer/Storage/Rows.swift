@@ -74,12 +74,15 @@ package struct DatabaseRow: Hashable, Sendable {
     package var incarnation: Int64
     /// The newest place in the database's feed of zones.
     package var lastSeq: Int64
+    /// Zones that went at or before this place are forgotten: a token from before it may have missed one.
+    package var forgottenSeq: Int64
 
-    package init(id: DatabaseID, key: DatabaseKey, incarnation: Int64, lastSeq: Int64) {
+    package init(id: DatabaseID, key: DatabaseKey, incarnation: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0) {
         self.id = id
         self.key = key
         self.incarnation = incarnation
         self.lastSeq = lastSeq
+        self.forgottenSeq = forgottenSeq
     }
 }
 
@@ -101,10 +104,12 @@ package struct ZoneRow: Hashable, Sendable {
     package var feedSeq: Int64
     /// The app's own bytes of the last save that carried some.
     package var clientChangeToken: [UInt8]?
+    /// Tombstones at or before this number are gone: a token from before it may have missed one.
+    package var forgotten: ChangeNumber
 
     package init(
         address: ZoneAddress, name: String, state: State = .live, incarnation: Int64, lastSeq: Int64, feedSeq: Int64 = 0,
-        clientChangeToken: [UInt8]? = nil
+        clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero
     ) {
         self.address = address
         self.name = name
@@ -113,6 +118,7 @@ package struct ZoneRow: Hashable, Sendable {
         self.lastSeq = lastSeq
         self.feedSeq = feedSeq
         self.clientChangeToken = clientChangeToken
+        self.forgotten = forgotten
     }
 
     package var number: ChangeNumber { ChangeNumber(incarnation: incarnation, seq: lastSeq) }
@@ -150,6 +156,12 @@ package struct RecordPut: Hashable, Sendable {
     package var enters: [FeedRow]
     /// There was no row of this name before, live or not: an engine may insert without looking.
     package var isNew: Bool
+    /// Index rows that go, and that come. One that is not there to go, or is there already, is no error: an index may be half built.
+    package var unindexed: [IndexEntry] = []
+    package var indexed: [IndexEntry] = []
+    /// Links that go, and that come.
+    package var unlinked: [ReferenceLink] = []
+    package var linked: [ReferenceLink] = []
 
     package init(zone: ZoneAddress, row: RecordRow, leaves: [FeedPlace], enters: [FeedRow], isNew: Bool) {
         self.zone = zone
@@ -201,11 +213,14 @@ package struct Advance: Hashable, Sendable {
     /// With `lastSeq` raised.
     package var zone: ZoneRow?
     package var operation: OperationRow?
+    /// Those asked for that are there, in no order.
+    package var entries: [EntryRow]
 
-    package init(database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?) {
+    package init(database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?, entries: [EntryRow] = []) {
         self.database = database
         self.zone = zone
         self.operation = operation
+        self.entries = entries
     }
 }
 
@@ -237,6 +252,10 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case accountToken = 6
     case user = 7
     case sealingKey = 8
+    /// Of a container's schema in one environment: its number of changes.
+    case schemaVersion = 9
+    /// A record type of a schema.
+    case recordType = 10
 }
 
 package struct EntryKey: Hashable, Sendable {

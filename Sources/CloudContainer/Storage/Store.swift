@@ -35,6 +35,11 @@ package protocol ReadTransaction {
     /// The rows that exist, in no order.
     func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow]
 
+    /// Databases of a container in one environment, in the order of their keys, after `id`.
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow]
+
     /// The live zones of these names, in no order.
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow]
 
@@ -53,8 +58,18 @@ package protocol ReadTransaction {
         of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
     ) throws -> [FeedEntry]
 
-    /// Those of `names` that a live record outside `others` names as its parent, each once, in no order.
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String]
+    /// Live records in the order of their names' bytes, after `name`.
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow]
+
+    /// Tombstones in the order of their change numbers, then their names' bytes.
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow]
+
+    /// Who depends on each of `names`, of the live records outside `others`: one answer for each name that has dependents, in no order.
+    /// - Parameter limit: how many names of owned records each answer holds at most.
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents]
+
+    /// Rows of an index, in the direction and up to the limit of the scan.
+    func search(_ scan: IndexScan) throws -> [IndexHit]
 
     /// Entries of these keys, in no order. Expired ones may still be there: the caller looks.
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow]
@@ -65,8 +80,9 @@ package protocol ReadTransaction {
 
 package protocol WriteTransaction: ReadTransaction {
     /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records.
-    /// It also finds the logged operation of that ID, because every retry asks for it here and a round trip less counts.
-    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance
+    /// It also finds the logged operation of that ID and the entries of these keys (of any database), because every change asks for them
+    /// here and a round trip less counts.
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
 
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back.
     func apply(_ plan: WritePlan) throws
@@ -84,9 +100,16 @@ package protocol WriteTransaction: ReadTransaction {
     func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int
 }
 
+extension WriteTransaction {
+    package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+        try advance(zoneNamed: name, in: database, operation: id, entries: [])
+    }
+}
+
 /// Everything that a transaction puts, in sets.
 ///
-/// An engine applies it in this order: databases, zones, forgotten zones, records and feed rows, operations, entries, tasks,
+/// An engine applies it in this order: databases, zones, forgotten zones, records with their feed rows, links and index rows,
+/// index rows of others, records removed, operations, entries, tasks,
 /// and last the database's feed, so that locks are always taken in one order.
 package struct WritePlan: Sendable {
     /// Inserted, or replaced whole.
@@ -97,6 +120,8 @@ package struct WritePlan: Sendable {
     package var zonesForgotten: [ZoneAddress] = []
     /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name.
     package var records: [RecordPut] = []
+    package var indexed: [IndexPut] = []
+    package var recordsRemoved: [RecordRemoval] = []
     package var operations: [OperationRow] = []
     package var entries: [EntryRow] = []
     package var entriesRemoved: [EntryKey] = []
@@ -109,8 +134,9 @@ package struct WritePlan: Sendable {
     package init() {}
 
     package var isEmpty: Bool {
-        databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && operations.isEmpty && entries.isEmpty
-            && entriesRemoved.isEmpty && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
+        databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && indexed.isEmpty
+            && recordsRemoved.isEmpty && operations.isEmpty && entries.isEmpty && entriesRemoved.isEmpty
+            && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
     }
 }
 

@@ -1,0 +1,71 @@
+package import CloudWire
+
+/// The record types of a container in one environment, as everybody agrees on them.
+package struct Schema: Hashable, Sendable {
+    /// How often it changed; 0 before its first type.
+    package var version: Int64
+    package var types: [String: RecordTypeDefinition]
+
+    package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
+        self.version = version
+        self.types = types
+    }
+}
+
+package struct RecordTypeDefinition: Hashable, Sendable, Codable {
+    package var name: String
+    /// By name. System fields stand here under their schema names once they are indexed.
+    package var fields: [String: FieldDefinition]
+
+    package init(name: String, fields: [String: FieldDefinition] = [:]) {
+        self.name = name
+        self.fields = fields
+    }
+}
+
+package struct FieldDefinition: Hashable, Sendable, Codable {
+    package var type: FieldType
+    package var isEncrypted: Bool
+    /// Filters may name it.
+    package var isQueryable: Bool
+    /// Sorts may name it.
+    package var isSortable: Bool
+    /// Its values' rows, while it is queryable or sortable.
+    package var values: IndexDefinition?
+    /// Its words' rows, while it is searchable.
+    package var tokens: IndexDefinition?
+
+    package init(
+        type: FieldType, isEncrypted: Bool = false, isQueryable: Bool = false, isSortable: Bool = false, values: IndexDefinition? = nil,
+        tokens: IndexDefinition? = nil
+    ) {
+        self.type = type
+        self.isEncrypted = isEncrypted
+        self.isQueryable = isQueryable
+        self.isSortable = isSortable
+        self.values = values
+        self.tokens = tokens
+    }
+
+    package var isSearchable: Bool { tokens != nil }
+}
+
+/// One index: every save keeps its rows from the moment that it is defined; queries use it once the rows of older records are there too.
+package struct IndexDefinition: Hashable, Sendable, Codable {
+    package enum State: String, Hashable, Sendable, Codable {
+        case building
+        case usable
+    }
+
+    package var id: Int64
+    package var state: State
+
+    package init(id: Int64, state: State) {
+        self.id = id
+        self.state = state
+    }
+
+    package var index: IndexID { IndexID(rawValue: id) }
+}
+
+extension FieldType: Codable {}
