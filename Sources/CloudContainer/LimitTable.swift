@@ -39,5 +39,12 @@ extension Limits {
         Limit("indexBuildTurn", indexBuildTurn, .server),
         Limit("reclaimChunk", reclaimChunk, .server),
         Limit("taskLeaseSeconds", Int(taskLeaseSeconds), .server),
+        Limit("indexKeyBytes", indexKeyBytes, .server),
+        Limit("wordsPerField", wordsPerField, .server),
+        Limit("queryScanRows", queryScanRows, .server),
+        Limit("valuesPerFilter", valuesPerFilter, .cloudKit),
+        Limit("filtersPerQuery", filtersPerQuery, .server),
+        Limit("sortsPerQuery", sortsPerQuery, .server),
+        Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
     ]
 }
