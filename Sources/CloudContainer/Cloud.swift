@@ -12,19 +12,22 @@ package final class Cloud: Sendable {
     let tokens: any TokenSealing
     /// Told, after the commit, of each database whose feed has moved. Must return at once.
     let committed: @Sendable (DatabaseID) -> Void
+    let cascadePerTransaction: Int
     private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
+    let schemas = SchemaMemory()
 
     /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
     private static let rememberedDatabases = 50_000
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        committed: @escaping @Sendable (DatabaseID) -> Void = { _ in }
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in }
     ) {
         self.store = store
         self.clock = clock
         self.random = random
         self.tokens = tokens
+        self.cascadePerTransaction = cascadePerTransaction
         self.committed = committed
     }
 

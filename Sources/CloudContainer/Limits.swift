@@ -27,6 +27,14 @@ package enum Limits {
     package static let operationSeconds: Double = 8 * 24 * 3600
     /// Logged operations of a database. On this server.
     package static let operationsPerDatabase = 100_000
+    /// Record types of a container in one environment. On this server.
+    package static let recordTypesPerSchema = 500
+    /// Fields of a record type. On this server.
+    package static let fieldsPerRecordType = 500
+    /// Records whose missing index rows are put in one transaction. On this server.
+    package static let indexBuildChunk = 200
+    /// Transactions of an index build before other tasks have their turn. On this server.
+    package static let indexBuildTurn = 16
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Seconds for which a worker has a task to itself. On this server.

@@ -23,12 +23,9 @@ extension ModifyBatch {
         }
     }
 
-    /// Records that go without being named by a deletion of the batch, in the order of their names.
-    var cascaded: [StoredRecord] {
-        going.sorted().compactMap { name in
-            if let place = places[name], items[place].verdict == .delete { return nil }
-            return record(of: name)
-        }
+    /// All records that go, in the order of their names.
+    var goingRecords: [StoredRecord] {
+        going.sorted().compactMap(record)
     }
 
     /// Records that go and leave others behind for whom this transaction has no room.

@@ -12,6 +12,9 @@ struct ModifyBatch {
     /// Found records by name: those of the batch, and those that its records name as parents and targets.
     let stored: [String: StoredRecord]
     let places: [String: Int]
+    /// As it was before the batch.
+    private let schema: Schema
+    private let extendsSchema: Bool
     /// How far its deletions may reach: whoever decides must have found out.
     private(set) var reach = CascadeReach()
     /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
@@ -23,12 +26,20 @@ struct ModifyBatch {
         _ operations: [(name: String, operation: RecordOperation)], faults: [Int: ServerError], stored: [String: StoredRecord],
         in setting: RecordSetting
     ) {
+        // Grows with the batch: of two records that name a new field, the second must agree with the first.
+        let schema = setting.schema
+        var setting = setting
+        var extendsSchema = false
         let items = operations.enumerated().map { place, entry in
             let verdict =
                 faults[place].map(RecordVerdict.refuse) ?? RecordVerdict(entry.operation, over: stored[entry.name], in: setting)
+            if case .save(let save) = verdict, save.extendsSchema, let additions = setting.schema.lacking(of: save.type, with: save.fields) {
+                setting.schema.add(additions)
+                extendsSchema = true
+            }
             return Item(name: entry.name, operation: entry.operation, verdict: verdict)
         }
-        self.init(items, stored: stored)
+        self.init(items, stored: stored, schema: schema, extendsSchema: extendsSchema)
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.
@@ -40,10 +51,23 @@ struct ModifyBatch {
         self.init(items, stored: Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first }))
     }
 
-    private init(_ items: [Item], stored: [String: StoredRecord]) {
+    private init(_ items: [Item], stored: [String: StoredRecord], schema: Schema = Schema(), extendsSchema: Bool = false) {
         self.items = items
         self.stored = stored
+        self.schema = schema
+        self.extendsSchema = extendsSchema
         places = Dictionary(items.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What the schema must have before the batch is written; nil when it has all of it.
+    var additions: SchemaAdditions? {
+        guard extendsSchema else { return nil }
+        var all: SchemaAdditions?
+        for item in items {
+            guard case .save(let save) = item.verdict, let lacking = schema.lacking(of: save.type, with: save.fields) else { continue }
+            all = all?.merging(lacking) ?? lacking
+        }
+        return all
     }
 
     /// Records that the batch would delete.
@@ -134,7 +158,7 @@ struct ModifyBatch {
         guard !counted.isEmpty else { return false }
         var counts: [String: Int] = [:]
         for target in counted {
-            counts[target] = (reach.holders[target] ?? []).lazy.filter { places[$0] == nil && !going.contains($0) }.count
+            counts[target] = (reach.holders[target] ?? []).count { places[$0] == nil && !going.contains($0) }
         }
         for place in items.indices {
             for target in ownersAfter(items[place]).subtracting(added[place]) where counted.contains(target) { counts[target, default: 0] += 1 }
