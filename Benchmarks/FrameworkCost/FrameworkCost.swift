@@ -78,7 +78,7 @@ struct FrameworkCost {
         let again = clock.now
         let second = try await Sync(zone: zone, since: first.token).run(in: database)
         print(#"{"records":\#(second.records),"seconds":\#(again.duration(to: clock.now) / .seconds(1))}"#)
-        exit(0)
+        return first.records + second.records
     }
 
     private static func record(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
