@@ -13,6 +13,7 @@ package final class Cloud: Sendable {
     /// Told, after the commit, of each database whose feed has moved. Must return at once.
     let committed: @Sendable (DatabaseID) -> Void
     private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
+    let schemas = SchemaMemory()
 
     /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
     private static let rememberedDatabases = 50_000

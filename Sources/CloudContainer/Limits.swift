@@ -27,8 +27,30 @@ package enum Limits {
     package static let operationSeconds: Double = 8 * 24 * 3600
     /// Logged operations of a database. On this server.
     package static let operationsPerDatabase = 100_000
+    /// Record types of a container in one environment. On this server.
+    package static let recordTypesPerSchema = 500
+    /// Fields of a record type. On this server.
+    package static let fieldsPerRecordType = 500
+    /// Records whose missing index rows are put in one transaction. On this server.
+    package static let indexBuildChunk = 200
+    /// Transactions of an index build before other tasks have their turn. On this server.
+    package static let indexBuildTurn = 16
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
+    /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
+    package static let indexKeyBytes = 512
+    /// Words of one field by which a record is found. On this server.
+    package static let wordsPerField = 10_000
+    /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.
+    package static let queryScanRows = 10_000
+    /// Values of a filter's list, and words of a token search. CloudKit: "Query filter exceeds the limit of values: 250".
+    package static let valuesPerFilter = 250
+    /// Filters of a query. On this server.
+    package static let filtersPerQuery = 50
+    /// Sorts of a query. On this server.
+    package static let sortsPerQuery = 10
+    /// Seconds after which a query whose index is being built may be tried again. CloudKit: `retryAfter` 30.
+    package static let indexBuildRetrySeconds = 30
 }

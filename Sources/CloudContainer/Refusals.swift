@@ -86,12 +86,6 @@ extension ServerError {
         .accessDenied, "WRITE operation not permitted", internalCode: 2007,
         remedy: "In the public database a record is its creator's to change.")
 
-    static func noTypeInProduction(_ type: String) -> ServerError {
-        ServerError(
-            .badRequest, "Cannot create new type \(type) in production schema", internalCode: 2006, field: "recordType",
-            remedy: "Production takes deployed types only, and this version cannot deploy a schema yet: use development.")
-    }
-
     static let typeChanged = ServerError(
         .badRequest, "record type cannot be changed", field: "recordType",
         remedy: "Save the record under its own type, or make a new record.")

@@ -62,6 +62,17 @@ extension Store {
         try await read { try $0.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit) }
     }
 
+    func dependents(
+        _ zone: ZoneAddress = Sample.zone, of names: [String], outside others: [String] = [], limit: Int = 100
+    ) async throws -> [Dependents] {
+        let found = try await read { try $0.dependents(in: zone, of: names, outside: others, limit: limit) }
+        return found.sorted { $0.target.utf8.lexicographicallyPrecedes($1.target.utf8) }
+    }
+
+    func parents(_ names: [String], outside others: [String] = []) async throws -> [String] {
+        try await dependents(of: names, outside: others).filter(\.isParent).map(\.target)
+    }
+
     func names(_ zone: ZoneAddress = Sample.zone, after position: FeedPosition = .start, limit: Int = 100) async throws -> [String] {
         try await feed(zone, after: position, limit: limit).map(\.record.name)
     }

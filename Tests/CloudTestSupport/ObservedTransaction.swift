@@ -3,7 +3,7 @@ import CloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, records, feed, parents, entries
+    case databases, zones, zoneFeed, records, tombstones, feed, dependents, search, entries
     case advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -20,6 +20,13 @@ class ObservedReads: ReadTransaction {
     func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
         try before(.databases)
         return try reads.databases(ids)
+    }
+
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try before(.databases)
+        return try reads.databases(of: container, environment, after: id, limit: limit)
     }
 
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
@@ -49,9 +56,24 @@ class ObservedReads: ReadTransaction {
         return try reads.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
     }
 
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
-        try before(.parents)
-        return try reads.parents(in: zone, among: names, ofRecordsOutside: others)
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try before(.records)
+        return try reads.records(in: zone, after: name, limit: limit)
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try before(.tombstones)
+        return try reads.tombstones(in: zone, limit: limit)
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try before(.dependents)
+        return try reads.dependents(in: zone, of: names, outside: others, limit: limit)
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try before(.search)
+        return try reads.search(scan)
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
@@ -74,9 +96,9 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         super.init(writes, before: before)
     }
 
-    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try before(.advance)
-        return try writes.advance(zoneNamed: name, in: database, operation: id)
+        return try writes.advance(zoneNamed: name, in: database, operation: id, entries: entries)
     }
 
     func apply(_ plan: WritePlan) throws {

@@ -92,8 +92,8 @@ private final class EarlyNumberTransaction: WriteTransaction {
         self.number = number
     }
 
-    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
-        var advance = try inner.advance(zoneNamed: name, in: database, operation: id)
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        var advance = try inner.advance(zoneNamed: name, in: database, operation: id, entries: entries)
         guard var row = advance.zone else { return advance }
         advance.zone?.lastSeq = number
         // The zone's own count becomes the highest number that is visible in it.
@@ -120,6 +120,12 @@ private final class EarlyNumberTransaction: WriteTransaction {
 
     func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] { try inner.databases(ids) }
 
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try inner.databases(of: container, environment, after: id, limit: limit)
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] { try inner.zones(in: database, named: names) }
 
     func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
@@ -138,9 +144,17 @@ private final class EarlyNumberTransaction: WriteTransaction {
         try inner.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
     }
 
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
-        try inner.parents(in: zone, among: names, ofRecordsOutside: others)
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try inner.records(in: zone, after: name, limit: limit)
     }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] { try inner.tombstones(in: zone, limit: limit) }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try inner.dependents(in: zone, of: names, outside: others, limit: limit)
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] { try inner.search(scan) }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
         try inner.entries(in: database, kind, keys: keys)

@@ -2,8 +2,8 @@ import CloudWire
 
 /// Containers and API tokens: what an administrator makes.
 ///
-/// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, so that what must be
-/// unique is unique within one of them.
+/// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, one for the schema of each
+/// container and environment, so that what must be unique is unique within one of them.
 extension Cloud {
     /// Makes a container. Making one that is there is no error; `isNew` says which it was.
     package func createContainer(_ name: String) async throws -> (container: ContainerEntry, isNew: Bool) {
@@ -56,15 +56,20 @@ extension Cloud {
         case server
         case account(String)
         case email(String)
+        case schema(container: String, DatabaseKey.Environment)
 
         var key: DatabaseKey {
-            let owner =
-                switch self {
-                case .server: "server"
-                case .account(let id): "account:\(id)"
-                case .email(let address): "email:\(address)"
-                }
-            return DatabaseKey(container: "", environment: .production, scope: .registry, owner: owner)
+            switch self {
+            case .server: Self.key(owner: "server")
+            case .account(let id): Self.key(owner: "account:\(id)")
+            case .email(let address): Self.key(owner: "email:\(address)")
+            case .schema(let container, let environment):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
+            }
+        }
+
+        private static func key(owner: String) -> DatabaseKey {
+            DatabaseKey(container: "", environment: .production, scope: .registry, owner: owner)
         }
     }
 

@@ -12,6 +12,9 @@ struct ModifyBatch {
     /// Found records by name: those of the batch, and the parents that its records name.
     private let stored: [String: StoredRecord]
     private let places: [String: Int]
+    /// As it was before the batch.
+    private let schema: Schema
+    private let extendsSchema: Bool
 
     /// - Parameters:
     ///   - faults: what was wrong with an operation before anything was looked up, by its place.
@@ -20,12 +23,32 @@ struct ModifyBatch {
         in setting: RecordSetting
     ) {
         self.stored = stored
+        schema = setting.schema
+        // Grows with the batch: of two records that name a new field, the second must agree with the first.
+        var setting = setting
+        var extendsSchema = false
         items = operations.enumerated().map { place, entry in
             let verdict =
                 faults[place].map(RecordVerdict.refuse) ?? RecordVerdict(entry.operation, over: stored[entry.name], in: setting)
+            if case .save(let save) = verdict, save.extendsSchema, let additions = setting.schema.lacking(of: save.type, with: save.fields) {
+                setting.schema.add(additions)
+                extendsSchema = true
+            }
             return Item(name: entry.name, operation: entry.operation, verdict: verdict)
         }
+        self.extendsSchema = extendsSchema
         places = Dictionary(items.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What the schema must have before the batch is written; nil when it has all of it.
+    var additions: SchemaAdditions? {
+        guard extendsSchema else { return nil }
+        var all: SchemaAdditions?
+        for item in items {
+            guard case .save(let save) = item.verdict, let lacking = schema.lacking(of: save.type, with: save.fields) else { continue }
+            all = all?.merging(lacking) ?? lacking
+        }
+        return all
     }
 
     /// Records that the batch would delete: whoever decides must say which of them have children outside it.

@@ -17,7 +17,9 @@ extension Cloud {
         let modification = try RecordModification(
             request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             name: uuid)
-        let outcome = try await stored { try await self.store.write(modification.run) }
+        let outcome = try await withSchema(of: key.container, key.environment) { schema in
+            try await stored { try await self.store.write { try modification.run($0, with: schema) } }
+        }
         if outcome.movedFeed { committed(database) }
         return outcome.response
     }
@@ -89,21 +91,24 @@ struct RecordModification: Sendable {
         self.faults = faults
     }
 
-    func run(_ transaction: any WriteTransaction) throws -> Ending<Outcome> {
-        let advance = try transaction.advance(zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id)
+    func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(
+            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: [schema.versionKey])
         if let operation = advance.operation {
             return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
         }
+        guard try schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
             operations, faults: faults, stored: stored,
-            in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller))
+            in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller, schema: schema.schema))
         batch.settleParents(parentsOutside: try parentsOutside(batch, in: ground.zone, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
             return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
         }
-        return try write(batch, over: stored, on: ground, transaction)
+        if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
+        return try write(batch, over: stored, on: ground, by: schema.schema, transaction)
     }
 
     // MARK: Loading
@@ -162,11 +167,12 @@ struct RecordModification: Sendable {
     // MARK: Writing
 
     private func write(
-        _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, _ transaction: any WriteTransaction
+        _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, by schema: Schema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         let rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
-            stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed)
+            stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
+            schema: schema)
         var changes: [RecordPlan.Change] = []
         for item in batch.items {
             switch item.verdict {

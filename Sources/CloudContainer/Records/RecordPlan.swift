@@ -9,6 +9,8 @@ struct RecordPlan {
     var stamp: Record.Stamp
     /// The default zone and the public database have no feed, and do not pay for one.
     var hasFeed: Bool
+    /// Says which index rows a record has.
+    var schema: Schema
 
     /// A row to put, and the record that it is.
     struct Change {
@@ -56,6 +58,25 @@ struct RecordPlan {
                 FeedRow(place: FeedPlace(view: .owner, number: number), entered: content.entered, isDeparture: isTombstone)
             ]
         }
-        return Change(put: put, record: StoredRecord(row: row, content: content))
+        let record = StoredRecord(row: row, content: content)
+        let rowsBefore = before.map(indexRows) ?? []
+        let rowsAfter = indexRows(of: record)
+        put.unindexed = rowsBefore.without(rowsAfter)
+        put.indexed = rowsAfter.without(rowsBefore)
+        return Change(put: put, record: record)
+    }
+
+    private func indexRows(of record: StoredRecord) -> [IndexEntry] {
+        guard record.isLive, let type = schema.types[record.row.type] else { return [] }
+        return IndexRows.entries(of: record, in: type)
+    }
+}
+
+extension [IndexEntry] {
+    /// In their order.
+    fileprivate func without(_ others: [IndexEntry]) -> [IndexEntry] {
+        if isEmpty || others.isEmpty { return self }
+        let others = Set(others)
+        return filter { !others.contains($0) }
     }
 }

@@ -34,6 +34,8 @@ enum RecordVerdict: Hashable, Sendable {
         var fields: RecordFields
         /// The state that it replaces; nil makes a record.
         var over: StoredRecord?
+        /// The schema lacks its type, or some of its fields.
+        var extendsSchema = false
     }
 
     case save(Save)
@@ -48,6 +50,7 @@ struct RecordSetting: Hashable, Sendable {
     var scope: DatabaseKey.Scope
     var environment: DatabaseKey.Environment
     var caller: Caller
+    var schema = Schema()
 }
 
 extension RecordVerdict {
@@ -69,11 +72,23 @@ extension RecordVerdict {
             self = .refuse(.missing("recordType"))
             return
         }
-        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+        if let fault = Self.faultOfType(type, live) ?? Self.faultOfFields(operation.change, setting) {
             self = .refuse(fault)
             return
         }
-        let save = Self.next(operation, type: type, live: live, tombstone: existing)
+        var operation = operation
+        let extendsSchema: Bool
+        switch setting.schema.verdict(on: operation.change.set, of: type, in: setting.environment) {
+        case .fits(let fields): (operation.change.set, extendsSchema) = (fields, false)
+        case .adds(let fields): (operation.change.set, extendsSchema) = (fields, true)
+        case .refuse(let fault):
+            self = .refuse(fault)
+            return
+        }
+        var save = Self.next(operation, type: type, live: live, tombstone: existing)
+        // What a record kept from before there was a schema comes into it with the record's next save.
+        save.extendsSchema =
+            extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
         self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
     }
 
@@ -101,12 +116,11 @@ extension RecordVerdict {
         return live.content.created.userRecordName == setting.caller.userRecordName ? nil : .writeNotPermitted
     }
 
-    private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+    private static func faultOfType(_ type: String, _ live: StoredRecord?) -> ServerError? {
         if let live { return type == live.row.type ? nil : .typeChanged }
         if type == "Users" { return .createNotPermitted }
         if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
-        if let fault = Names.recordTypeFault(type) { return fault }
-        return setting.environment == .production ? .noTypeInProduction(type) : nil
+        return Names.recordTypeFault(type)
     }
 
     private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {

@@ -5,6 +5,10 @@ package struct Schema: Hashable, Sendable {
     /// How often it changed; 0 before its first type.
     package var version: Int64
     package var types: [String: RecordTypeDefinition]
+    /// The number of the next index.
+    var nextIndex: Int64 = 1
+    /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
+    var hasOlderRecords = false
 
     package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
         self.version = version

@@ -287,6 +287,7 @@ package struct EntryRow: Hashable, Sendable {
 package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case reclaimZone = 1
     case trimOperations = 2
+    case buildIndexes = 6
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -64,7 +64,7 @@ package protocol ReadTransaction {
     /// Tombstones in the order of their change numbers, then their names' bytes.
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow]
 
-    /// Who depends on each of `names`, of the live records outside `others`: one answer for each name that has dependents, in no order.
+    /// Who depends on each of `names`, of the live records outside `others`: one answer for each name of which there is something to say, in no order.
     /// - Parameter limit: how many names of owned records each answer holds at most.
     func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents]
 
@@ -90,7 +90,8 @@ package protocol WriteTransaction: ReadTransaction {
     /// Takes up to `limit` tasks that are due at `now`, of any database, oldest first, and makes them due again at `until`.
     func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow]
 
-    /// Removes up to `limit` records of a zone with all that hangs on them, live or not. Returns how many it removed.
+    /// Removes up to `limit` rows of a zone: its records, live or not, with their places in feeds, and once they are gone the links and the
+    /// index rows. Returns how many it removed; 0 when nothing is left.
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
 
     /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many.

@@ -36,6 +36,8 @@ extension Cloud {
                 throw StoreError(.corrupt, "A task's payload is malformed", ["task": task.key.name])
             }
             while try await reclaim(zone, finishing: task.key) > 0 {}
+        case .buildIndexes:
+            try await buildIndexes(task)
         case .trimOperations:
             let database = task.key.database
             _ = try await store.write { transaction in

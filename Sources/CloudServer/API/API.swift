@@ -17,11 +17,13 @@ struct API: Sendable {
         let database = "/database/1/:container/:environment/:database"
         post(database + "/records/modify", to: &router, recordsModify)
         post(database + "/records/lookup", to: &router, recordsLookup)
+        post(database + "/records/changes", to: &router, recordsChanges)
         get(database + "/zones/list", to: &router, zonesList)
         // CloudKit JS and others ask with POST and an empty object.
         post(database + "/zones/list", to: &router, zonesList)
         post(database + "/zones/lookup", to: &router, zonesLookup)
         post(database + "/zones/modify", to: &router, zonesModify)
+        post(database + "/zones/changes", to: &router, zonesChanges)
         post(database + "/changes/database", to: &router, changesDatabase)
         post(database + "/changes/zone", to: &router, changesZone)
         get(database + "/users/caller", to: &router, usersCaller)

@@ -9,7 +9,10 @@ extension API {
             AnswerForm(
                 details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
         } ask: { request in
-            try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            let token = try await currentSyncToken(of: request.zoneID, for: call)
+            var answer = try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            answer.syncToken = token
+            return answer
         }
     }
 }

@@ -35,6 +35,41 @@ struct ChildKey: Comparable, Sendable {
     }
 }
 
+struct TombstoneKey: Comparable, Sendable {
+    var zone: ZoneAddress
+    var number: ChangeNumber
+    var name: NameBytes
+
+    static func < (left: TombstoneKey, right: TombstoneKey) -> Bool {
+        (left.zone.database.rawValue, left.zone.zone, left.number, left.name)
+            < (right.zone.database.rawValue, right.zone.zone, right.number, right.name)
+    }
+}
+
+struct LinkKey: Comparable, Sendable {
+    var zone: ZoneAddress
+    var target: NameBytes
+    var kind: Int64
+    var name: NameBytes
+
+    static func < (left: LinkKey, right: LinkKey) -> Bool {
+        (left.zone.database.rawValue, left.zone.zone, left.target, left.kind, left.name)
+            < (right.zone.database.rawValue, right.zone.zone, right.target, right.kind, right.name)
+    }
+}
+
+struct IndexKey: Comparable, Sendable {
+    var zone: ZoneAddress
+    var index: Int64
+    var key: KeyBytes
+    var name: NameBytes
+
+    static func < (left: IndexKey, right: IndexKey) -> Bool {
+        (left.zone.database.rawValue, left.zone.zone, left.index, left.key, left.name)
+            < (right.zone.database.rawValue, right.zone.zone, right.index, right.key, right.name)
+    }
+}
+
 struct ZoneKey: Comparable, Sendable {
     var address: ZoneAddress
 
@@ -73,7 +108,7 @@ struct OperationKey: Comparable, Sendable {
 }
 
 /// The key of an entry or a task: a kind of thing in a database, and its name.
-struct NamedKey: Comparable, Sendable {
+struct NamedKey: Hashable, Comparable, Sendable {
     var database: DatabaseID
     var kind: Int64
     var name: NameBytes

@@ -3,6 +3,15 @@ import CloudWire
 
 /// The questions that a snapshot answers, asked of a value.
 extension MemoryState {
+    func databases(of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int) -> [DatabaseRow] {
+        let container = NameBytes(container)
+        let found = databases.values.filter { row in
+            NameBytes(row.key.container) == container && row.key.environment == environment
+                && id.map { row.id.rawValue > $0.rawValue } ?? true
+        }
+        return Array(found.sorted { $0.id.rawValue < $1.id.rawValue }.prefix(max(limit, 0)))
+    }
+
     func zones(in database: DatabaseID, named names: [String]) -> [ZoneRow] {
         names.distinctNames.compactMap { name in
             liveZones[ZoneNameKey(database: database, name: NameBytes(name))].flatMap(zone)
@@ -44,6 +53,33 @@ extension MemoryState {
         names.distinctNames.compactMap { records[RecordKey(zone: zone, name: NameBytes($0))] }
     }
 
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) -> [RecordRow] {
+        var found: [RecordRow] = []
+        let start = name.map { RecordKey(zone: zone, name: NameBytes($0)) }
+        let first = RecordKey(zone: zone, name: NameBytes(""))
+        records.scan(
+            from: { key in start.map { key > $0 } ?? (key >= first) },
+            { key, row in
+                guard key.zone == zone, found.count < limit else { return .stop }
+                found += row.isTombstone ? [] : [row]
+                return .goOn
+            })
+        return found
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) -> [RecordRow] {
+        var found: [RecordRow] = []
+        let first = TombstoneKey(zone: zone, number: ChangeNumber(incarnation: .min, seq: .min), name: NameBytes(""))
+        tombstones.scan(
+            from: { $0 >= first },
+            { key, _ in
+                guard key.zone == zone, found.count < limit else { return .stop }
+                found += records[RecordKey(zone: zone, name: key.name)].map { [$0] } ?? []
+                return .goOn
+            })
+        return found
+    }
+
     func feed(
         of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
     ) -> [FeedEntry] {
@@ -64,23 +100,6 @@ extension MemoryState {
                 return .goOn
             })
         return found
-    }
-
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) -> [String] {
-        let ignored = Set(others.map(NameBytes.init))
-        return names.distinctNames.filter { name in
-            let parent = NameBytes(name)
-            let first = ChildKey(zone: zone, parent: parent, child: NameBytes(""))
-            var isParent = false
-            children.scan(
-                from: { $0 >= first },
-                { key, _ in
-                    guard key.zone == zone, key.parent == parent else { return .stop }
-                    isParent = !ignored.contains(key.child)
-                    return isParent ? .stop : .goOn
-                })
-            return isParent
-        }
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) -> [EntryRow] {

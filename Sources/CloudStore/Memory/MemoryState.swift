@@ -8,6 +8,9 @@ struct MemoryState: Sendable {
     var zoneFeed = SortedTable<ZoneFeedKey, ZoneAddress>()
     var records = SortedTable<RecordKey, RecordRow>()
     var children = SortedTable<ChildKey, Void>()
+    var tombstones = SortedTable<TombstoneKey, Void>()
+    var links = SortedTable<LinkKey, Void>()
+    var index = SortedTable<IndexKey, Void>()
     var feed = SortedTable<FeedKey, FeedRow>()
     var operations = SortedTable<OperationKey, OperationRow>()
     var entries = SortedTable<NamedKey, EntryRow>()
@@ -40,14 +43,20 @@ extension MemoryState {
         }
     }
 
-    /// Puts or removes a record's row, and keeps the table of children in step with it.
+    /// Puts or removes a record's row, and keeps the tables of children and of tombstones in step with it.
     mutating func setRecord(_ key: RecordKey, to row: RecordRow?) {
         if let link = records[key].flatMap({ ChildKey(key.zone, $0) }) {
             children[link] = nil
         }
+        if let place = records[key].flatMap({ TombstoneKey(key.zone, $0) }) {
+            tombstones[place] = nil
+        }
         records[key] = row
         if let link = row.flatMap({ ChildKey(key.zone, $0) }) {
             children[link] = ()
+        }
+        if let place = row.flatMap({ TombstoneKey(key.zone, $0) }) {
+            tombstones[place] = ()
         }
     }
 }
@@ -61,6 +70,14 @@ extension ZoneNameKey {
 extension ZoneFeedKey {
     fileprivate init(_ row: ZoneRow) {
         self.init(database: row.address.database, seq: row.feedSeq, name: NameBytes(row.name), zone: row.address.zone)
+    }
+}
+
+extension TombstoneKey {
+    /// nil if the record lives.
+    fileprivate init?(_ zone: ZoneAddress, _ row: RecordRow) {
+        guard row.isTombstone else { return nil }
+        self.init(zone: zone, number: row.number, name: NameBytes(row.name))
     }
 }
 

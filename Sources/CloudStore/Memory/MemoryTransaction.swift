@@ -35,6 +35,12 @@ final class MemoryTransaction: WriteTransaction {
         try ask { state in Set(ids).compactMap { state.databases[$0] } }
     }
 
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try ask { $0.databases(of: container, environment, after: id, limit: limit) }
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try ask { $0.zones(in: database, named: names) }
     }
@@ -57,8 +63,20 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit) }
     }
 
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
-        try ask { $0.parents(in: zone, among: names, ofRecordsOutside: others) }
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, after: name, limit: limit) }
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try ask { $0.tombstones(in: zone, limit: limit) }
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try ask { $0.dependents(in: zone, of: names, outside: others, limit: limit) }
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try ask { $0.search(scan) }
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
@@ -69,8 +87,8 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.entries(in: database, kind, after: key, limit: limit) }
     }
 
-    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
-        try change { try $0.advance(zoneNamed: name, in: database, operation: id) }
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try change { try $0.advance(zoneNamed: name, in: database, operation: id, entries: entries) }
     }
 
     func apply(_ plan: WritePlan) throws {

@@ -3,14 +3,15 @@ import CloudWire
 
 /// What a transaction does to the state. A function that throws may leave half of it done: the copy is dropped then.
 extension MemoryState {
-    mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+    mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance {
         var zone = zones(in: database, named: [name]).first
         if let address = zone?.address {
             zone?.lastSeq += 1
             try setZone(address, to: zone)
         }
         let operation = id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] }
-        return Advance(database: databases[database], zone: zone, operation: operation)
+        let entries = keys.distinct.compactMap { self.entries[NamedKey($0)] }
+        return Advance(database: databases[database], zone: zone, operation: operation, entries: entries)
     }
 
     mutating func apply(_ plan: WritePlan) throws {
@@ -20,6 +21,10 @@ extension MemoryState {
         try apply(zones: plan.zones, forgotten: plan.zonesForgotten)
         for put in plan.records {
             try apply(put)
+        }
+        applyReferences(of: plan)
+        for removal in plan.recordsRemoved {
+            remove(removal)
         }
         for row in plan.operations {
             operations[OperationKey(database: row.database, id: NameBytes(row.id))] = row
@@ -60,6 +65,41 @@ extension MemoryState {
         }
         for row in put.enters {
             feed[FeedKey(zone: put.zone, view: row.place.view, number: row.place.number, name: key.name)] = row
+        }
+    }
+
+    /// Links and index rows: what goes is taken away before what comes is put.
+    private mutating func applyReferences(of plan: WritePlan) {
+        for put in plan.records {
+            let name = NameBytes(put.row.name)
+            for link in put.unlinked {
+                links[LinkKey(put.zone, link, name)] = nil
+            }
+            for entry in put.unindexed {
+                index[IndexKey(put.zone, entry, name)] = nil
+            }
+        }
+        for put in plan.records {
+            let name = NameBytes(put.row.name)
+            for link in put.linked {
+                links[LinkKey(put.zone, link, name)] = ()
+            }
+            for entry in put.indexed {
+                index[IndexKey(put.zone, entry, name)] = ()
+            }
+        }
+        for put in plan.indexed {
+            for entry in put.entries {
+                index[IndexKey(put.zone, entry, NameBytes(put.name))] = ()
+            }
+        }
+    }
+
+    private mutating func remove(_ removal: RecordRemoval) {
+        let name = NameBytes(removal.name)
+        setRecord(RecordKey(zone: removal.zone, name: name), to: nil)
+        for place in removal.leaves {
+            feed[FeedKey(zone: removal.zone, view: place.view, number: place.number, name: name)] = nil
         }
     }
 
@@ -104,7 +144,15 @@ extension MemoryState {
         for row in feed.rows where row.key.zone == zone && reclaimed.contains(row.key.name) {
             feed[row.key] = nil
         }
-        return names.count
+        let linksGone = links.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count, 0))
+        for key in linksGone {
+            links[key] = nil
+        }
+        let rowsGone = index.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count - linksGone.count, 0))
+        for key in rowsGone {
+            index[key] = nil
+        }
+        return names.count + linksGone.count + rowsGone.count
     }
 
     mutating func removeExpired(before now: Timestamp, limit: Int) -> Int {
@@ -128,5 +176,17 @@ extension MemoryState {
             operations[key] = nil
         }
         return oldest.count
+    }
+}
+
+extension LinkKey {
+    fileprivate init(_ zone: ZoneAddress, _ link: ReferenceLink, _ name: NameBytes) {
+        self.init(zone: zone, target: NameBytes(link.target), kind: link.kind.rawValue, name: name)
+    }
+}
+
+extension IndexKey {
+    fileprivate init(_ zone: ZoneAddress, _ entry: IndexEntry, _ name: NameBytes) {
+        self.init(zone: zone, index: entry.index.rawValue, key: KeyBytes(entry.key), name: name)
     }
 }

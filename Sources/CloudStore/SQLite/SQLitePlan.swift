@@ -23,6 +23,10 @@ extension Connection {
         for record in plan.records {
             try put(record)
         }
+        try applyReferences(of: plan)
+        for removal in plan.recordsRemoved {
+            try remove(removal)
+        }
         for row in plan.operations {
             try put(row)
         }
@@ -40,6 +44,7 @@ extension Connection {
             statement.bind(row.key.owner)
             statement.bind(row.incarnation)
             statement.bind(row.lastSeq)
+            statement.bind(row.forgottenSeq)
             _ = try statement.step()
         }
     }
@@ -50,6 +55,7 @@ extension Connection {
             statement.bind(row.name)
             statement.bind(row.state.rawValue)
             statement.bind(row.number)
+            statement.bind(row.forgotten)
             guard let token = row.clientChangeToken else {
                 statement.bindNull()
                 _ = try statement.step()
@@ -83,6 +89,21 @@ extension Connection {
                 statement.bind(feed.isDeparture)
                 _ = try statement.step()
             }
+        }
+    }
+
+    private func remove(_ removal: RecordRemoval) throws {
+        try removeRecord(removal.zone, removal.name)
+        for place in removal.leaves {
+            try removeFeedRow(removal.zone, place, removal.name)
+        }
+    }
+
+    func removeRecord(_ zone: ZoneAddress, _ name: String) throws {
+        try use(.recordRemove) { statement in
+            statement.bind(zone)
+            statement.bind(name)
+            _ = try statement.step()
         }
     }
 

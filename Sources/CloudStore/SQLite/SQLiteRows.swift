@@ -25,9 +25,22 @@ extension PreparedStatement {
         }
         let state = try known(ZoneRow.State.init(rawValue:), integer(), "zone state")
         let number = number()
+        let feedSeq = integer()
+        let token = optionalBytes()
         return ZoneRow(
-            address: address, name: name, state: state, incarnation: number.incarnation, lastSeq: number.seq, feedSeq: integer(),
-            clientChangeToken: optionalBytes())
+            address: address, name: name, state: state, incarnation: number.incarnation, lastSeq: number.seq, feedSeq: feedSeq,
+            clientChangeToken: token, forgotten: self.number())
+    }
+
+    func databaseRow() throws -> DatabaseRow {
+        let id = DatabaseID(rawValue: integer())
+        let container = string()
+        let environment = try known(DatabaseKey.Environment.init(rawValue:), string(), "environment")
+        let scope = try known(DatabaseKey.Scope.init(rawValue:), string(), "scope")
+        let key = DatabaseKey(container: container, environment: environment, scope: scope, owner: string())
+        let incarnation = integer()
+        let lastSeq = integer()
+        return DatabaseRow(id: id, key: key, incarnation: incarnation, lastSeq: lastSeq, forgottenSeq: integer())
     }
 
     func record(named name: String) -> RecordRow {
@@ -78,13 +91,16 @@ extension Connection {
     func database(_ id: DatabaseID) throws -> DatabaseRow? {
         try use(.databaseByID) { statement in
             statement.bind(id.rawValue)
-            guard try statement.step() else { return nil }
-            let container = statement.string()
-            let environment = try statement.known(DatabaseKey.Environment.init(rawValue:), statement.string(), "environment")
-            let scope = try statement.known(DatabaseKey.Scope.init(rawValue:), statement.string(), "scope")
-            let key = DatabaseKey(container: container, environment: environment, scope: scope, owner: statement.string())
-            let incarnation = statement.integer()
-            return DatabaseRow(id: id, key: key, incarnation: incarnation, lastSeq: statement.integer())
+            return try statement.step() ? statement.databaseRow() : nil
+        }
+    }
+
+    func entry(_ key: EntryKey) throws -> EntryRow? {
+        try use(.entryByKey) { statement in
+            statement.bind(key.database.rawValue)
+            statement.bind(key.kind.rawValue)
+            statement.bind(key.key)
+            return try statement.step() ? statement.entry(in: key.database, key.kind) : nil
         }
     }
 

@@ -37,6 +37,21 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { connection in try Set(ids).compactMap { try connection.database($0) } }
     }
 
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        guard id?.rawValue != .max else { return [] }
+        return try ask { connection in
+            try connection.use(.databasesOfContainer) { statement in
+                statement.bind(container)
+                statement.bind(environment.rawValue)
+                statement.bind(id.map { $0.rawValue + 1 } ?? .min)
+                statement.bind(max(limit, 0))
+                return try statement.rows { try $0.databaseRow() }
+            }
+        }
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try ask { connection in
             try connection.each(of: names, .zoneByName) { statement, name in
@@ -99,28 +114,41 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
-    func parents(in zone: ZoneAddress, among names: [String], ofRecordsOutside others: [String]) throws -> [String] {
-        let ignored = Set(others.map(NameBytes.init))
-        return try ask { connection in
-            try connection.each(of: names, .recordsOfParent) { statement, name in
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.use(name == nil ? .recordsFromStart : .recordsAfterName) { statement in
                 statement.bind(zone)
-                statement.bind(name)
-                while try statement.step() {
-                    if !ignored.contains(NameBytes(statement.string())) { return name }
-                }
-                return nil
+                statement.bind(max(limit, 0))
+                if let name { statement.bind(name) }
+                return try statement.rows { $0.record(named: $0.string()) }
             }
         }
     }
 
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.use(.recordTombstones) { statement in
+                statement.bind(zone)
+                statement.bind(max(limit, 0))
+                return try statement.rows { $0.record(named: $0.string()) }
+            }
+        }
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        let ignored = Set(others.map(NameBytes.init))
+        return try ask { connection in
+            try names.distinctNames.compactMap { try connection.dependents(of: $0, in: zone, outside: ignored, limit: limit) }
+        }
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try ask { try $0.search(scan) }
+    }
+
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
         try ask { connection in
-            try connection.each(of: keys, .entryByKey) { statement, key in
-                statement.bind(database.rawValue)
-                statement.bind(kind.rawValue)
-                statement.bind(key)
-                return try statement.step() ? statement.entry(in: database, kind) : nil
-            }
+            try keys.distinctNames.compactMap { try connection.entry(EntryKey(database, kind, $0)) }
         }
     }
 

@@ -3,7 +3,7 @@ import CloudWire
 
 /// A body's hold on the writer's connection.
 final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
-    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try ask { connection in
             let zone = try connection.use(.zoneAdvance) { statement in
                 statement.bind(database.rawValue)
@@ -14,7 +14,8 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
                 return zone
             }
             return Advance(
-                database: try connection.database(database), zone: zone, operation: try id.flatMap { try connection.operation(in: database, $0) })
+                database: try connection.database(database), zone: zone, operation: try id.flatMap { try connection.operation(in: database, $0) },
+                entries: try entries.distinct.compactMap { try connection.entry($0) })
         }
     }
 
@@ -61,7 +62,8 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
                     statement.bind(zone)
                     _ = try statement.step()
                 }
-                return records.count
+                let links = try connection.reclaimLinks(of: zone, limit: limit - records.count)
+                return try records.count + links + connection.reclaimIndexRows(of: zone, limit: limit - records.count - links)
             }
             try connection.remove(records.map(\.name), of: zone)
             for record in records {
@@ -123,11 +125,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 extension Connection {
     fileprivate func remove(_ names: [String], of zone: ZoneAddress) throws {
         for name in names {
-            try use(.recordRemove) { statement in
-                statement.bind(zone)
-                statement.bind(name)
-                _ = try statement.step()
-            }
+            try removeRecord(zone, name)
         }
     }
 

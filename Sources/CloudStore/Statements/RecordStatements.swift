@@ -6,6 +6,24 @@ extension Statement {
         FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3
         """)
 
+    static let recordsFromStart = Statement(
+        """
+        SELECT name, type, incarnation, seq, is_tombstone, parent, body
+        FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 0 ORDER BY name LIMIT ?3
+        """)
+
+    static let recordsAfterName = Statement(
+        """
+        SELECT name, type, incarnation, seq, is_tombstone, parent, body
+        FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 0 AND name > ?4 ORDER BY name LIMIT ?3
+        """)
+
+    static let recordTombstones = Statement(
+        """
+        SELECT name, type, incarnation, seq, is_tombstone, parent, body
+        FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 1 ORDER BY incarnation, seq, name LIMIT ?3
+        """)
+
     static let recordInsert = Statement(
         """
         INSERT INTO records (db_id, zone_id, name, type, incarnation, seq, is_tombstone, parent, body)

@@ -59,7 +59,7 @@ import Testing
             #expect(try await store.read { try $0.records(in: zone, named: ["note"]) }.map(\.body) == [body])
             #expect(try await store.feed(zone).map(\.record.body) == [body])
         }
-        #expect(try await store.read { try $0.parents(in: Sample.zone, among: ["p"], ofRecordsOutside: []) }.isEmpty)
+        #expect(try await store.parents(["p"]).isEmpty)
     }
 
     @Test(arguments: Engine.allCases)
@@ -73,7 +73,7 @@ import Testing
         ])
         let names = ["folder", "shelf", "box", "missing", "a", "folder"]
         func parents(outside others: [String]) async throws -> [String] {
-            try await store.read { try $0.parents(in: Sample.zone, among: names, ofRecordsOutside: others) }.sorted()
+            try await store.parents(names, outside: others)
         }
         #expect(try await parents(outside: []) == ["folder", "missing", "shelf"])
         #expect(try await parents(outside: ["a", "c", "x"]) == ["folder", "missing"])
@@ -85,10 +85,10 @@ import Testing
         let store = try await engine.makeStore()
         try await store.populate([Sample.put("a", 1, parent: "old")])
         try await store.apply(WritePlan(\.records, [Sample.put("a", 2, before: 1, parent: "new")]))
-        let moved = try await store.read { try $0.parents(in: Sample.zone, among: ["old", "new"], ofRecordsOutside: []) }
+        let moved = try await store.parents(["old", "new"])
         #expect(moved == ["new"])
         try await store.apply(WritePlan(\.records, [Sample.put("a", 3, before: 2, parent: "new", isTombstone: true)]))
-        #expect(try await store.read { try $0.parents(in: Sample.zone, among: ["old", "new"], ofRecordsOutside: []) }.isEmpty)
+        #expect(try await store.parents(["old", "new"]).isEmpty)
     }
 
     @Test(arguments: Engine.allCases)
@@ -114,7 +114,7 @@ import Testing
             #expect(try await store.feed(view: share).count == left)
         } while removed.last != 0
         #expect(removed == [10, 10, 5, 0])
-        #expect(try await store.read { try $0.parents(in: Sample.zone, among: ["p"], ofRecordsOutside: []) }.isEmpty)
+        #expect(try await store.parents(["p"]).isEmpty)
         #expect(try await store.names(sibling) == ["kept"])
 
         // Nothing of them comes back with records of the same names.

@@ -29,7 +29,7 @@ private struct Refusal: Error, Equatable {}
                 try transaction.zoneFeed(in: Sample.database, after: .start, limit: 9).isEmpty,
                 try transaction.records(in: Sample.zone, named: ["note"]).isEmpty,
                 try transaction.feed(of: Sample.zone, view: .owner, after: .start, through: nil, baseline: .zero, limit: 9).isEmpty,
-                try transaction.parents(in: Sample.zone, among: ["folder"], ofRecordsOutside: []).isEmpty,
+                try transaction.dependents(in: Sample.zone, of: ["folder"], outside: [], limit: 9).isEmpty,
                 try transaction.entries(in: Sample.database, .user, after: nil, limit: 9).isEmpty,
             ]
             return answers.allSatisfy { $0 }

@@ -169,7 +169,7 @@ struct Question: Sendable, CustomStringConvertible {
         var zoneFeed: [ZoneRow]
         var records: Set<RecordRow>
         var feed: [FeedEntry]
-        var parents: Set<[UInt8]>
+        var dependents: Set<Dependents>
         var entriesByKey: Set<EntryRow>
         var entries: [EntryRow]
     }
@@ -183,7 +183,7 @@ struct Question: Sendable, CustomStringConvertible {
                 zoneFeed: try transaction.zoneFeed(in: database, after: ZoneFeedPosition(seq, name: after), limit: limit),
                 records: Set(try transaction.records(in: zone, named: names)),
                 feed: try transaction.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit),
-                parents: Set(try transaction.parents(in: zone, among: names, ofRecordsOutside: others).map { Array($0.utf8) }),
+                dependents: Set(try transaction.dependents(in: zone, of: names, outside: others, limit: limit)),
                 entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
                 entries: try transaction.entries(in: database, kind, after: after, limit: limit))
         }

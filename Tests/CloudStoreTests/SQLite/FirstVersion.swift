@@ -99,7 +99,7 @@ import Testing
         #expect(bytes(try await store.names()) == bytes(["folder", "note", "gone", "shared", "e\u{301}", "zero\u{0}inside", "é"]))
         #expect(try await store.feed(view: Self.shareView) == [FeedEntry(feed: mine[3].enters[1], record: mine[3].row)])
         #expect(try await store.feed(Self.sibling).map(\.record) == [Self.records[7].row])
-        #expect(try await store.read { try $0.parents(in: Sample.zone, among: ["folder", "note"], ofRecordsOutside: []) } == ["folder"])
+        #expect(try await store.parents(["folder", "note"]) == ["folder"])
 
         for entry in Self.entries {
             #expect(try await store.read { try $0.entries(in: Sample.database, entry.key.kind, keys: [entry.key.key]) } == [entry])

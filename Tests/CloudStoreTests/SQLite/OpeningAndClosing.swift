@@ -112,11 +112,11 @@ import Testing
         } catch let error as StoreError {
             #expect(error.code == .newerVersion)
             #expect(error.values["found"] == "999")
-            #expect(error.values["supported"] == "1")
+            #expect(error.values["supported"] == "2")
             #expect(error.text.contains("start that version"))
         }
         // The refusal left no claim behind, and nothing in the file.
-        try edit(folder, "PRAGMA user_version = 1")
+        try edit(folder, "PRAGMA user_version = 2")
         await (try await open(folder.path)).close()
     }
 

@@ -1,0 +1,98 @@
+import CloudWire
+
+/// What a schema says of the fields that a save sets.
+enum SchemaVerdict: Hashable, Sendable {
+    /// The fields as their definitions want them.
+    case fits(RecordFields)
+    /// They fit once the schema has the type and the fields that it lacks.
+    case adds(RecordFields)
+    case refuse(ServerError)
+}
+
+extension Schema {
+    /// CloudKit: in development, a type or a field that is not there comes with the first save; in production it does not. A field that is
+    /// there keeps its type.
+    func verdict(on fields: RecordFields, of type: String, in environment: DatabaseKey.Environment) -> SchemaVerdict {
+        guard let definition = types[type] else {
+            if environment == .production { return .refuse(.noTypeInProduction(type)) }
+            if types.count >= Limits.recordTypesPerSchema { return .refuse(.tooManyTypes) }
+            return verdict(on: fields, by: RecordTypeDefinition(name: type), isNew: true, in: environment)
+        }
+        return verdict(on: fields, by: definition, isNew: false, in: environment)
+    }
+
+    private func verdict(
+        on fields: RecordFields, by definition: RecordTypeDefinition, isNew: Bool, in environment: DatabaseKey.Environment
+    ) -> SchemaVerdict {
+        var fitted = fields
+        var newFields = 0
+        for field in fields.entries {
+            if let known = definition.fields[field.name] {
+                // Nearly every value is what the field takes: it stays untouched then.
+                if field.value.type == known.type, !known.isEncrypted, !field.value.isSealed { continue }
+                guard let value = field.value.fitted(to: known.shape) else {
+                    return .refuse(.wrongType(field.value, for: field.name, in: definition.name, definedAs: known.shape))
+                }
+                fitted[field.name] = value
+            } else {
+                if environment == .production { return .refuse(.noFieldInProduction(field.name, in: definition.name)) }
+                if FieldShape(of: field.value) == nil { return .refuse(.emptyListDefinesNothing(field.name, in: definition.name)) }
+                newFields += 1
+            }
+        }
+        if newFields > 0, definition.fields.count + newFields > Limits.fieldsPerRecordType {
+            return .refuse(.tooManyFields(in: definition.name))
+        }
+        return isNew || newFields > 0 ? .adds(fitted) : .fits(fitted)
+    }
+}
+
+extension FieldValue {
+    fileprivate var isSealed: Bool {
+        if case .sealed = self { true } else { false }
+    }
+}
+
+extension ServerError {
+    static func noTypeInProduction(_ type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Cannot create new type \(type) in production schema", internalCode: 2006, field: "recordType",
+            remedy: "Save a record of the type in development, then deploy the schema: nacre schema deploy.")
+    }
+
+    static func noFieldInProduction(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Cannot create or modify field '\(field)' in record '\(type)' in production schema", internalCode: 2006, field: field,
+            remedy: "Save the field in development, then deploy the schema: nacre schema deploy.")
+    }
+
+    static func wrongType(_ value: FieldValue, for field: String, in type: String, definedAs shape: FieldShape) -> ServerError {
+        if case .sealed = value, !shape.isEncrypted {
+            return ServerError(
+                .badRequest, "Attempt to save encrypted data in non encrypted field type", internalCode: 2006, field: field,
+                remedy: "A field is plain or encrypted for ever: save encrypted values under another name.")
+        }
+        var sealed = FieldShape(value.type)
+        if case .sealed = value { sealed.isEncrypted = true }
+        return ServerError(
+            .badRequest,
+            "invalid attempt to set value type \(sealed.name) for field '\(field)' for type '\(type)', defined to be: \(shape.name)",
+            internalCode: 2006, field: field, remedy: "A field keeps the type of its first value: save this one under another name.")
+    }
+
+    static func emptyListDefinesNothing(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "an empty list cannot define field '\(field)' in record '\(type)'", internalCode: 2006, field: field,
+            remedy: "Save a list with an element first, or say the list's type.")
+    }
+
+    static let tooManyTypes = ServerError(
+        .badRequest, "number of record types exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "recordType",
+        remedy: "A schema has at most \(Limits.recordTypesPerSchema) record types.")
+
+    static func tooManyFields(in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "number of fields exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",
+            remedy: "A record type has at most \(Limits.fieldsPerRecordType) fields; \(type) has no room for these.")
+    }
+}

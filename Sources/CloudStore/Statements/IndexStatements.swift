@@ -1,0 +1,62 @@
+/// Links between records, and the rows of indexes.
+extension Statement {
+    static let linkPut = Statement(
+        """
+        INSERT INTO record_links (db_id, zone_id, target, kind, name) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (db_id, zone_id, target, kind, name) DO NOTHING
+        """)
+
+    static let linkRemove = Statement(
+        "DELETE FROM record_links WHERE db_id = ?1 AND zone_id = ?2 AND target = ?3 AND kind = ?4 AND name = ?5")
+
+    static let linksToTarget = Statement(
+        "SELECT name FROM record_links WHERE db_id = ?1 AND zone_id = ?2 AND target = ?3 AND kind = ?4 ORDER BY name")
+
+    static let linksToReclaim = Statement(
+        "SELECT target, kind, name FROM record_links WHERE db_id = ?1 AND zone_id = ?2 ORDER BY target, kind, name LIMIT ?3")
+
+    static let indexPut = Statement(
+        """
+        INSERT INTO record_index (db_id, zone_id, index_id, key, name) VALUES (?1, ?2, ?3, ?4, ?5)
+        ON CONFLICT (db_id, zone_id, index_id, key, name) DO NOTHING
+        """)
+
+    static let indexRemove = Statement(
+        "DELETE FROM record_index WHERE db_id = ?1 AND zone_id = ?2 AND index_id = ?3 AND key = ?4 AND name = ?5")
+
+    static let indexToReclaim = Statement(
+        "SELECT index_id, key, name FROM record_index WHERE db_id = ?1 AND zone_id = ?2 ORDER BY index_id, key, name LIMIT ?3")
+
+    static let indexRising = Statement(
+        """
+        SELECT key, name FROM record_index
+        WHERE db_id = ?1 AND zone_id = ?2 AND (index_id, key, name) >= (?3, ?4, ?5) AND (index_id, key, name) < (?6, ?7, ?8)
+        ORDER BY index_id, key, name LIMIT ?9
+        """)
+
+    static let indexFalling = Statement(
+        """
+        SELECT key, name FROM record_index
+        WHERE db_id = ?1 AND zone_id = ?2 AND (index_id, key, name) >= (?3, ?4, ?5) AND (index_id, key, name) < (?6, ?7, ?8)
+        ORDER BY index_id DESC, key DESC, name DESC LIMIT ?9
+        """)
+
+    /// The index leads and the record is looked up, which CROSS JOIN says.
+    static let indexRisingWithRecords = Statement(
+        """
+        SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
+        FROM record_index i CROSS JOIN records r
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
+            AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
+        ORDER BY i.index_id, i.key, i.name LIMIT ?9
+        """)
+
+    static let indexFallingWithRecords = Statement(
+        """
+        SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
+        FROM record_index i CROSS JOIN records r
+        WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
+            AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
+        ORDER BY i.index_id DESC, i.key DESC, i.name DESC LIMIT ?9
+        """)
+}
