@@ -51,7 +51,7 @@ import Testing
             var (gone, next) = (Set<String>(), token as String?)
             while let after = next {
                 let page = try await ann.changes("Z", after: after)
-                for result in page.records { #expect(gone.insert(result.tombstone?.recordName ?? "-").inserted) }
+                for name in page.records.map({ $0.tombstone?.recordName ?? "-" }) { #expect(gone.insert(name).inserted) }
                 next = page.moreComing ? page.syncToken : nil
             }
             #expect(gone == Set(names(operations)), "room \(room): all of it is in the feed")

@@ -104,7 +104,7 @@ import Testing
         #expect(try await ann.modify([.holder("h1002"), .holder("o", of: ["t"])]).map(\.error) == [nil, nil])
         #expect(try await ann.modify([.holder("p", of: ["t"])]).map(\.error) == [.tooManyOwningReferences])
         #expect(try await ann.modify([.holder("q", of: ["u"])]).map(\.error) == [nil])
-        #expect(ServerError.tooManyOwningReferences.nativeCode == .limitExceeded)
+        #expect(ServerError.tooManyOwningReferences.nativeCode == NativeErrorCode.limitExceeded.rawValue)
         #expect(try await ann.modify([.delete("t")]).map(\.error) == [nil])
         #expect(try await ann.living((0..<740).map { "h\(1000 + $0)" } + ["n", "o", "q"]) == ["h1002", "q"])
     }
