@@ -1,3 +1,4 @@
+import CloudContainer
 import CloudServer
 import CloudTestSupport
 import Foundation
