@@ -17,14 +17,10 @@ CHANGED_SHARE = 100
 TIMES_URLSESSION_MAX = 1.5
 CHANGES_SHARE_MAX = 0.02
 
-WHERE_THE_TIME_GOES = ""
-
 
 def ask(bench):
     count = RECORDS_QUICK if bench.quick else RECORDS
-    server = bench.nacre()
-    server.define("Note", json.loads(records.NACRE_FIELDS), {})
-    server.seed(count)
+    server = bench.nacre(count)
     firsts, bytes_only, agains = [], [], []
     for turn in range(bench.rounds):
         machine.wait_for_quiet(bench.quiet_seconds_max)

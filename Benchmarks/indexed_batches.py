@@ -2,7 +2,7 @@
 
 import json
 
-from batches import BATCH, CONNECTIONS, NACRE
+from batches import BATCH, CONNECTIONS
 from harness import load, nacre, records, report, things
 from harness.bench import median
 from single_creates import Runs
@@ -15,7 +15,7 @@ def ask(bench):
     run = Runs(bench, CONNECTIONS, BATCH)
     sides = {}
     for name, indexes in {"none": {}, "four": things.INDEXED, "words": {"text": ["searchable"]}, "all": things.INDEXED | things.WORDED}.items():
-        server = bench.nacre_in(name)
+        server = bench.nacre(name=name)
         server.define("Thing", things.Thing(0).nacre_fields(), indexes)
         sides[name] = (lambda server=server: run(
             server, SCRIPT, server.token, path=server.path("records/modify"), zone=nacre.ZONE, batch=BATCH, things=script_things(bench)))

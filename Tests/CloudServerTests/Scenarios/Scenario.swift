@@ -40,6 +40,8 @@ enum Step: Sendable {
     case revokeElsewhere(String)
     /// An administrator gives fields of a type these index options and no others; their rows are built, or wait to be.
     case setIndexes(type: String, fields: [String], IndexOptions, builds: Bool)
+    /// An administrator deploys the development schema.
+    case deploy
 }
 
 /// A request and what must be in its answer. `<<name>>` in any text stands for a token of the fixture or something kept from an earlier answer.

@@ -32,6 +32,7 @@ struct ScenarioRun {
                     _ = try await server.cloud.setIndexes(options, of: type, field: field, in: TestServer.container)
                 }
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
+            case .deploy: _ = try await server.cloud.deploySchema(of: TestServer.container, isDryRun: false)
             case .ask(let asked): try await run(asked)
             }
         }
