@@ -5,13 +5,16 @@ enum MessageTarget {
     static func runRequest(_ input: UnsafeRawBufferPointer) {
         guard let choice = input.first else { return }
         let json = UnsafeRawBufferPointer(rebasing: input.dropFirst())
-        switch choice % 6 {
+        switch choice % 9 {
         case 0: check(RecordsModifyRequest.self, json)
         case 1: check(RecordsLookupRequest.self, json)
         case 2: check(ZonesModifyRequest.self, json)
         case 3: check(ZonesLookupRequest.self, json)
         case 4: check(ChangesZoneRequest.self, json)
-        default: check(ChangesDatabaseRequest.self, json)
+        case 5: check(ChangesDatabaseRequest.self, json)
+        case 6: check(RecordsQueryRequest.self, json)
+        case 7: check(RecordsChangesRequest.self, json)
+        default: check(ZonesChangesRequest.self, json)
         }
     }
 
@@ -19,13 +22,16 @@ enum MessageTarget {
         guard let choice = input.first else { return }
         let json = UnsafeRawBufferPointer(rebasing: input.dropFirst())
         let form = AnswerForm(details: true, numbersAsStrings: choice & 0x80 != 0)
-        switch choice & 0x7F % 6 {
+        switch choice & 0x7F % 9 {
         case 0: check(RecordsResponse.self, json, form)
         case 1: check(ZonesResponse.self, json, form)
         case 2: check(ChangesZoneResponse.self, json, form)
         case 3: check(ChangesDatabaseResponse.self, json, form)
         case 4: check(UserIdentity.self, json, form)
-        default: check(ErrorResponse.self, json, form)
+        case 5: check(ErrorResponse.self, json, form)
+        case 6: check(RecordsQueryResponse.self, json, form)
+        case 7: check(RecordsChangesResponse.self, json, form)
+        default: check(ZonesChangesResponse.self, json, form)
         }
     }
 

@@ -49,7 +49,9 @@ extension RequestMessage {
         do throws(JSONError) {
             self = try Self.read(bytes)
         } catch {
-            throw ServerError(error, "badRequestException: unexpected input", in: bytes, code: .badRequest)
+            var refusal = ServerError(error, "badRequestException: unexpected input", in: bytes, code: .badRequest)
+            if let reason = error.problem.reason { refusal.reason = reason }
+            throw refusal
         }
     }
 

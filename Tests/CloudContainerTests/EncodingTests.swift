@@ -95,6 +95,9 @@ import Testing
         }
         #expect(throws: StoreError.self) { try OperationResult(result.bytes + [0]) }
         #expect(throws: StoreError.self) { try OperationResult([2] + result.bytes.dropFirst()) }
+        // A place that no list has.
+        let beyond: [UInt8] = [1, 1, 1, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 65, 0]
+        #expect(throws: StoreError.self) { try OperationResult(beyond) }
     }
 
     @Test func `a logged operation of 400 saved records is small`() {

@@ -116,6 +116,32 @@ struct AnswerBytesTests {
         #expect(exact.hasSuffix(#""syncToken":"t","moreComing":true,"nacre":{"midCommit":true,"clientChangeToken":"AQ=="}}]}"#))
     }
 
+    @Test func `a query's records`() {
+        var bare = Self.record
+        bare.zoneID = nil
+        let answer = RecordsQueryResponse(records: [Self.record, bare], continuationMarker: "m", syncToken: "t")
+        #expect(text(answer) == #"{"records":[\#(Self.head),\#(Self.zone)},\#(Self.head)}],"continuationMarker":"m","syncToken":"t"}"#)
+        #expect(text(RecordsQueryResponse(records: [])) == #"{"records":[]}"#)
+    }
+
+    @Test func `a page of the older feeds`() {
+        let records = RecordsChangesResponse(
+            records: [.record(Self.record), .deleted(Tombstone(recordName: "a", recordType: "T"))], syncToken: "t", moreComing: true)
+        let page = #""syncToken":"t","moreComing":true,"reverse":false}"#
+        #expect(
+            text(records, AnswerForm(zoneID: ZoneID(zoneName: "X")))
+                == #"{"records":[\#(Self.head),\#(Self.zone)},{"recordName":"a","recordType":"T","deleted":true}],\#(page)"#)
+        let zones = ZonesChangesResponse(
+            zones: [
+                .zone(Zone(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o"), syncToken: "z", atomic: true)), .deleted(ZoneID(zoneName: "Y")),
+            ],
+            metaSyncToken: "t", moreComing: false)
+        #expect(
+            text(zones)
+                == #"{"zones":[{\#(Self.zone),"syncToken":"z","atomic":true},{"zoneID":{"zoneName":"Y","zoneType":"REGULAR_CUSTOM_ZONE"},"deleted":true}],"#
+                + #""metaSyncToken":"t","moreComing":false}"#)
+    }
+
     @Test func `each zone of a feed may have its numbers as strings`() {
         func page(_ name: String) -> ChangesZoneResponse.Result {
             .page(.init(zoneID: ZoneID(zoneName: name), records: [.record(Self.record)], syncToken: "t", moreComing: false))

@@ -125,6 +125,10 @@ struct FieldValueFragmentTests {
         (#"{"value":"-5","type":"INT64"}"#, .int64(-5)), (#"{"value":"1e3","type":"DOUBLE"}"#, .double(1000)),
         (#"{"value":"0","type":"TIMESTAMP"}"#, .timestamp(Timestamp(millisecondsSince1970: 0))),
         (#"{"value":["1",2],"type":"INT64_LIST"}"#, .int64List([1, 2])),
+        // Booleans, which no schema knows.
+        (#"{"value":true}"#, .int64(1)), (#"{"value":false}"#, .int64(0)), (#"{"value":true,"type":"INT64"}"#, .int64(1)),
+        (#"{"value":false,"type":"BOOLEAN"}"#, .int64(0)), (#"{"value":1,"type":"BOOLEAN"}"#, .int64(1)),
+        (#"{"value":[true,false,2]}"#, .int64List([1, 0, 2])),
         // Untagged.
         (#"{"value":"AQI="}"#, .string("AQI=")), (#"{"value":5}"#, .int64(5)), (#"{"value":5.0}"#, .double(5)), (#"{"value":5e0}"#, .double(5)),
         (#"{"value":{"longitude":2,"latitude":1}}"#, .location(Location(latitude: 1, longitude: 2))),
@@ -142,7 +146,8 @@ struct FieldValueFragmentTests {
     }
 
     private static let tagged: [(String, FieldType)] = [
-        ("1", .string), ("true", .string), ("[]", .string), (#""x""#, .int64), ("1.5", .int64), ("1.0", .int64), ("1e2", .int64), ("true", .int64),
+        ("1", .string), ("true", .string), ("false", .double), ("true", .timestamp),
+        ("[]", .string), (#""x""#, .int64), ("1.5", .int64), ("1.0", .int64), ("1e2", .int64),
         ("9223372036854775808", .int64), (#""""#, .int64), (#"" 1""#, .int64), (#""1 ""#, .int64), (#""+1""#, .int64), (#""0x1""#, .int64),
         (#""1.5""#, .int64), (#""x""#, .double), ("1e999", .double), (#""1e999""#, .double), (#""nan""#, .double), (#""""#, .double),
         ("1.5", .timestamp),
@@ -163,7 +168,6 @@ struct FieldValueFragmentTests {
         + elements.map { (#"{"value":\#($0)}"#, "Invalid value, expected type \($1.rawValue).") }
         + [
             (#"{"value":{"latitude":1,"longitude":2,"timestamp":1.5}}"#, "Invalid value, expected type TIMESTAMP."),
-            (#"{"value":true}"#, "Invalid value, its type is neither given nor plain."),
             (#"{"value":{}}"#, "Invalid value, its type is neither given nor plain."),
             (#"{"value":[[1]]}"#, "Invalid value, its type is neither given nor plain."),
             (#"{"value":[null]}"#, "Invalid value, its type is neither given nor plain."),

@@ -11,7 +11,9 @@ struct HostileBytesTests {
             reads { try ZonesLookupRequest(json: json) }, reads { try ZonesModifyRequest(json: json) }, reads { try ZonesResponse(json: json) },
             reads { try ChangesDatabaseRequest(json: json) }, reads { try ChangesDatabaseResponse(json: json) },
             reads { try ChangesZoneRequest(json: json) }, reads { try ChangesZoneResponse(json: json) }, reads { try UserIdentity(json: json) },
-            reads { try ErrorResponse(json: json) },
+            reads { try ErrorResponse(json: json) }, reads { try RecordsQueryRequest(json: json) }, reads { try RecordsQueryResponse(json: json) },
+            reads { try RecordsChangesRequest(json: json) }, reads { try RecordsChangesResponse(json: json) },
+            reads { try ZonesChangesRequest(json: json) }, reads { try ZonesChangesResponse(json: json) },
         ]
     }
 
@@ -27,6 +29,11 @@ struct HostileBytesTests {
             short(&seed) { ChangesZoneResponse(zones: [$0.page()]).json(form) },
             short(&seed) { ZonesResponse(zones: [$0.zoneResult(), $0.zoneResult()]).json(form) },
             short(&seed) { ErrorResponse(uuid: "u", error: $0.error()).json(form) },
+            short(&seed) { RecordsQueryRequest(query: Query(recordType: "T", filters: [$0.filter()], sorts: [QuerySort("s")])).json() },
+            short(&seed) { $0.queryRequest().json() },
+            short(&seed) { RecordsQueryResponse(records: [$0.record(in: zone)], continuationMarker: "m").json(form) },
+            short(&seed) { RecordsChangesRequest($0.feedItem()).json() }, short(&seed) { $0.recordsChanges(in: zone).json(form) },
+            short(&seed) { $0.zonesChanges().json(form) },
         ]
     }
 
@@ -60,6 +67,7 @@ struct HostileBytesTests {
                 for _ in 0..<Int.random(in: 1...4, using: &seed) { Self.change(&changed, &seed) }
                 _ = Self.readers(changed)
                 if let request = try? RecordsModifyRequest(json: changed) { _ = try JSONTree(request.json()) }
+                if let query = try? RecordsQueryRequest(json: changed) { _ = try JSONTree(query.json()) }
                 if let answer = try? RecordsResponse(json: changed) { _ = try JSONTree(answer.json(AnswerForm(details: true))) }
             }
         }

@@ -34,6 +34,41 @@ struct MessageRoundTripTests {
         try expectExact(seed.lookupRequest(), seed)
     }
 
+    @Test(arguments: rounds) func `records/query asks, exactly even where the answer needs no details`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(seed.queryRequest(), seed)
+    }
+
+    @Test(arguments: rounds) func `a query is answered`(_: Int) throws {
+        var seed = Seed()
+        let answer = seed.queryResponse()
+        var plain = answer
+        plain.records = answer.records.map(\.withoutSealed)
+        var web = plain
+        web.records = plain.records.map(\.web)
+        for numbersAsStrings in [false, true] {
+            try expect(answer, as: answer, AnswerForm(details: true, numbersAsStrings: numbersAsStrings), seed)
+            try expect(plain, as: web, AnswerForm(numbersAsStrings: numbersAsStrings), seed)
+        }
+    }
+
+    @Test(arguments: rounds) func `the older feeds are asked for and answered`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(RecordsChangesRequest(seed.feedItem(), extension: seed.requestExtension()), seed)
+        try expectExact(
+            ZonesChangesRequest(
+                metaSyncToken: seed.maybe { $0.name() }, resultsLimit: seed.maybe { .random(in: 1...200, using: &$0) },
+                extension: seed.requestExtension()), seed)
+        let zone = seed.zoneID()
+        let records = seed.recordsChanges(in: zone)
+        try expect(records, as: records, AnswerForm(details: true, zoneID: zone), seed)
+        let zones = seed.zonesChanges()
+        try expect(zones, as: zones, AnswerForm(details: true), seed)
+        var web = zones
+        web.zones = zones.zones.map(\.web)
+        try expect(zones, as: web, AnswerForm(), seed)
+    }
+
     @Test(arguments: rounds) func `zones and feeds are asked for`(_: Int) throws {
         var seed = Seed()
         try expectExact(ZonesLookupRequest(zones: seed.list(upTo: 5) { $0.zoneID() }, extension: seed.requestExtension()), seed)

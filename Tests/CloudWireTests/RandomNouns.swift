@@ -136,6 +136,53 @@ extension Seed {
             desiredRecordTypes: keys(), reverse: .random(using: &self), numbersAsStrings: .random(using: &self))
     }
 
+    mutating func queryFieldName() -> String {
+        chance(4) ? SystemField.allCases.randomElement(using: &self)?.rawValue ?? "" : chance(8) ? text(upTo: 8) : fieldName()
+    }
+
+    mutating func filter() -> QueryFilter {
+        let comparator = QueryComparator.allCases.randomElement(using: &self) ?? .equals
+        var value = fieldValue()
+        switch comparator {
+        case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
+            while !value.type.rawValue.hasSuffix("_LIST") { value = fieldValue() }
+        default: break
+        }
+        let searchesAll = [.containsAllTokens, .containsAnyTokens].contains(comparator) && chance(2)
+        return QueryFilter(comparator, fieldName: searchesAll ? nil : queryFieldName(), value: value, distance: maybe { $0.double() })
+    }
+
+    mutating func query() -> Query {
+        Query(
+            recordType: text(upTo: 6), filters: list(upTo: 4) { $0.filter() },
+            sorts: list(upTo: 3) { seed in
+                QuerySort(seed.queryFieldName(), isAscending: .random(using: &seed), relativeLocation: seed.maybe { $0.location() })
+            })
+    }
+
+    mutating func queryRequest() -> RecordsQueryRequest {
+        RecordsQueryRequest(
+            query: query(), zoneID: maybe { $0.zoneID() }, zoneWide: .random(using: &self),
+            resultsLimit: maybe { .random(in: 1...200, using: &$0) }, continuationMarker: maybe { $0.name() }, desiredKeys: keys(),
+            numbersAsStrings: .random(using: &self), extension: requestExtension())
+    }
+
+    mutating func queryResponse() -> RecordsQueryResponse {
+        RecordsQueryResponse(
+            records: list(upTo: 4) { seed in seed.record(in: seed.zoneID()) }, continuationMarker: maybe { $0.name() },
+            syncToken: maybe { $0.name() })
+    }
+
+    mutating func recordsChanges(in zone: ZoneID) -> RecordsChangesResponse {
+        RecordsChangesResponse(
+            records: list(upTo: 5) { $0.result(in: zone, tombstonesShowType: true) }, syncToken: name(), moreComing: .random(using: &self),
+            reverse: .random(using: &self))
+    }
+
+    mutating func zonesChanges() -> ZonesChangesResponse {
+        ZonesChangesResponse(zones: list(upTo: 5) { $0.zoneResult() }, metaSyncToken: name(), moreComing: .random(using: &self))
+    }
+
     mutating func zoneResult() -> ZoneResult {
         switch Int.random(in: 0..<3, using: &self) {
         case 0: .deleted(zoneID())

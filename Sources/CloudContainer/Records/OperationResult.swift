@@ -57,12 +57,12 @@ struct OperationResult: Hashable, Sendable {
             number = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
             madeNames = []
             for _ in 0..<(try reader.count()) {
-                let place = Int(truncatingIfNeeded: try reader.number())
+                let place = try Self.place(&reader)
                 madeNames.append(MadeName(place: place, name: try reader.string()))
             }
             failures = []
             for _ in 0..<(try reader.count()) {
-                let place = Int(truncatingIfNeeded: try reader.number())
+                let place = try Self.place(&reader)
                 guard let code = ServerErrorCode(rawValue: try reader.string()) else { throw MalformedBytes() }
                 let native = NativeErrorCode(rawValue: Int(try reader.signed()))
                 let internalCode = Int(try reader.signed())
@@ -78,5 +78,10 @@ struct OperationResult: Hashable, Sendable {
         } catch {
             throw StoreError(.corrupt, "A logged operation is malformed")
         }
+    }
+
+    private static func place(_ reader: inout ByteReader) throws(MalformedBytes) -> Int {
+        guard let place = Int(exactly: try reader.number()) else { throw MalformedBytes() }
+        return place
     }
 }

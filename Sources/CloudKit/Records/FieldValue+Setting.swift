@@ -10,8 +10,6 @@ private protocol FieldConvertible {
     func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue
 }
 
-extension ValueFault.Reason: Error {}
-
 extension FieldValue {
     /// What a field holds after `object` is set in a record of `zone`.
     init(setting object: any __CKRecordObjCValue, in zone: CKRecordZone.ID) throws(ValueFault.Reason) {
@@ -26,41 +24,7 @@ extension FieldValue {
             guard let convertible = element as? any FieldConvertible else { throw .unsupportedElement }
             values.append(try convertible.fieldValue(in: zone))
         }
-        self = values.isEmpty ? emptyList : try Self.list(values)
-    }
-
-    /// A list has one type, its first element's; integers and doubles together are doubles.
-    private static func list(_ values: [FieldValue]) throws(ValueFault.Reason) -> FieldValue {
-        switch values[0] {
-        case .string: .stringList(try every(values) { if case .string(let value) = $0 { value } else { nil } })
-        case .int64, .double: try numbers(values)
-        case .timestamp: .timestampList(try every(values) { if case .timestamp(let value) = $0 { value } else { nil } })
-        case .bytes: .bytesList(try every(values) { if case .bytes(let value) = $0 { value } else { nil } })
-        case .location: .locationList(try every(values) { if case .location(let value) = $0 { value } else { nil } })
-        case .reference: .referenceList(try every(values) { if case .reference(let value) = $0 { value } else { nil } })
-        default: throw .nestedList
-        }
-    }
-
-    private static func numbers(_ values: [FieldValue]) throws(ValueFault.Reason) -> FieldValue {
-        let integers: [Int64] = values.compactMap { if case .int64(let value) = $0 { value } else { nil } }
-        if integers.count == values.count { return .int64List(integers) }
-        return .doubleList(
-            try every(values) {
-                switch $0 {
-                case .int64(let value): Double(value)
-                case .double(let value): value
-                default: nil
-                }
-            })
-    }
-
-    private static func every<Element>(
-        _ values: [FieldValue], _ element: (FieldValue) -> Element?
-    ) throws(ValueFault.Reason) -> [Element] {
-        let elements = values.compactMap(element)
-        guard elements.count == values.count else { throw .mixedList }
-        return elements
+        self = values.isEmpty ? emptyList : try FieldValue(list: values)
     }
 }
 

@@ -2,7 +2,7 @@ import CloudWire
 import Foundation
 
 /// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
-private struct ArchivedRecord: Codable {
+struct ArchivedRecord: Codable {
     /// Version 1 is the first.
     static let currentVersion = 1
     static let key = "nacre.record"
@@ -123,7 +123,7 @@ extension RecordFields {
 }
 
 /// `FieldValue` as a property list: exactly one of the properties is there.
-private struct ArchivedValue: Codable {
+struct ArchivedValue: Codable {
     struct Place: Codable {
         var latitude: Double
         var longitude: Double

@@ -5,11 +5,14 @@ import HTTPServer
 extension API {
     /// `POST records/lookup`
     func recordsLookup(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsLookupRequest.self) { request in
+        try await answer(call, try await call.body(), as: RecordsLookupRequest.self, through: pages) { request in
             AnswerForm(
                 details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
         } ask: { request in
-            try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            let token = try await currentSyncToken(of: request.zoneID, for: call)
+            var answer = try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            answer.syncToken = token
+            return answer
         }
     }
 }

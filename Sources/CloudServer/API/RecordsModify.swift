@@ -10,7 +10,11 @@ extension API {
         return try await answer(call, body, as: RecordsModifyRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
         } ask: { request in
-            try await cloud.modifyRecords(request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension))
+            var answer = try await cloud.modifyRecords(
+                request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension))
+            // What is saved is answered so, whether or not the token can be had.
+            answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
+            return answer
         }
     }
 

@@ -1,5 +1,5 @@
 /// What an entry of `zones` may say, and what the request may say for all entries.
-private struct FeedOptions {
+struct FeedOptions {
     var resultsLimit: Int?
     var desiredKeys: [String]?
     var desiredRecordTypes: [String]?
@@ -16,6 +16,14 @@ private struct FeedOptions {
         default: return false
         }
         return true
+    }
+
+    /// - Parameter all: what holds where these options say nothing.
+    func item(_ zoneID: ZoneID, after syncToken: String?, _ all: FeedOptions = FeedOptions()) -> ChangesZoneRequest.Item {
+        ChangesZoneRequest.Item(
+            zoneID: zoneID, syncToken: syncToken, resultsLimit: resultsLimit ?? all.resultsLimit, desiredKeys: desiredKeys ?? all.desiredKeys,
+            desiredRecordTypes: desiredRecordTypes ?? all.desiredRecordTypes, reverse: reverse ?? all.reverse ?? false,
+            numbersAsStrings: numbersAsStrings ?? all.numbersAsStrings ?? false)
     }
 }
 
@@ -39,13 +47,6 @@ private struct FeedDraft {
         }
         self.zoneID = try reader.require(zoneID, "zoneID", at: start)
     }
-
-    func item(_ all: FeedOptions) -> ChangesZoneRequest.Item {
-        ChangesZoneRequest.Item(
-            zoneID: zoneID, syncToken: syncToken, resultsLimit: options.resultsLimit ?? all.resultsLimit,
-            desiredKeys: options.desiredKeys ?? all.desiredKeys, desiredRecordTypes: options.desiredRecordTypes ?? all.desiredRecordTypes,
-            reverse: options.reverse ?? all.reverse ?? false, numbersAsStrings: options.numbersAsStrings ?? all.numbersAsStrings ?? false)
-    }
 }
 
 extension ChangesZoneRequest: RequestMessage {
@@ -63,7 +64,8 @@ extension ChangesZoneRequest: RequestMessage {
                 try reader.skip()
             }
         }
-        self.init(zones: try reader.require(drafts, "zones", at: start).map { $0.item(all) }, extension: `extension`)
+        let found = try reader.require(drafts, "zones", at: start)
+        self.init(zones: found.map { $0.options.item($0.zoneID, after: $0.syncToken, all) }, extension: `extension`)
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -73,17 +75,23 @@ extension ChangesZoneRequest: RequestMessage {
         writer.beginArray()
         for item in zones {
             writer.beginObject()
-            writer.write("zoneID", item.zoneID, showsType: false)
-            writer.write(ifPresent: "syncToken", item.syncToken)
-            writer.write(ifPresent: "resultsLimit", item.resultsLimit)
-            writer.write(ifPresent: "desiredKeys", item.desiredKeys)
-            writer.write(ifPresent: "desiredRecordTypes", item.desiredRecordTypes)
-            if item.reverse { writer.write("reverse", true) }
-            if item.numbersAsStrings { writer.write("numberAsStrings", true) }
+            item.writeMembers(to: &writer)
             writer.endObject()
         }
         writer.endArray()
         writer.endObject()
+    }
+}
+
+extension ChangesZoneRequest.Item {
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.write("zoneID", zoneID, showsType: false)
+        writer.write(ifPresent: "syncToken", syncToken)
+        writer.write(ifPresent: "resultsLimit", resultsLimit)
+        writer.write(ifPresent: "desiredKeys", desiredKeys)
+        writer.write(ifPresent: "desiredRecordTypes", desiredRecordTypes)
+        if reverse { writer.write("reverse", true) }
+        if numbersAsStrings { writer.write("numberAsStrings", true) }
     }
 }
 

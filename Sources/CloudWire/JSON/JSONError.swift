@@ -21,6 +21,8 @@ package struct JSONError: Error, Hashable, Sendable {
         case missingKey
         case tooManyKeys
         case zonesDiffer
+        case twoFieldNames
+        case listTypeExpected
         case invalidBase64
         case invalidNumberOfSeconds
         /// A value that is good JSON and not good for its field: it fails its record, not the request.
@@ -48,6 +50,15 @@ package struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError.Problem {
+    /// The whole reason of a request's refusal, where CloudKit's is not the sentence on the place.
+    var reason: String? {
+        switch self {
+        case .value(let problem): problem.reason
+        case .listTypeExpected: "BadRequestException: Unexpected input"
+        default: nil
+        }
+    }
+
     /// One line for people.
     package var text: String {
         switch self {
@@ -69,6 +80,8 @@ extension JSONError.Problem {
         case .missingKey: "a required key is missing"
         case .tooManyKeys: "desiredKeys has too many entries"
         case .zonesDiffer: "one request asks of one zone"
+        case .twoFieldNames: "a field is named by fieldName or by systemFieldName, not by both"
+        case .listTypeExpected: "this comparator takes a list, whose type is one of those that end in _LIST"
         case .invalidBase64: "standard base64 with padding is expected here"
         case .invalidNumberOfSeconds: "seconds must be finite, one for each moment of the value"
         case .value(let problem): problem.reason

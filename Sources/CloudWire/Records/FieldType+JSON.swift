@@ -1,9 +1,9 @@
 extension FieldType {
-    /// - Parameter text: a type tag. Clients may say `ASSET` for `ASSETID`.
+    /// - Parameter text: a type tag. Clients may say `ASSET` for `ASSETID`, and `BOOLEAN` for an `INT64` that is 1 or 0.
     init?(_ text: JSONText) {
         switch text {
         case "STRING": self = .string
-        case "INT64": self = .int64
+        case "INT64", "BOOLEAN": self = .int64
         case "DOUBLE": self = .double
         case "TIMESTAMP": self = .timestamp
         case "REFERENCE": self = .reference
@@ -22,6 +22,8 @@ extension FieldType {
         default: return nil
         }
     }
+
+    var isList: Bool { list == nil }
 
     /// The list of such values; nil for lists.
     var list: FieldType? {

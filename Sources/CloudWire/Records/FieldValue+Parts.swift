@@ -20,8 +20,10 @@ extension JSONReader {
         }
     }
 
+    /// A boolean is 1 or 0; see `docs/decisions/a-boolean-is-one-or-zero.md`.
     mutating func int64Value() throws(JSONError) -> Int64 {
-        try wholeNumber(for: .int64)
+        if try kind() == .boolean { return try boolean() ? 1 : 0 }
+        return try wholeNumber(for: .int64)
     }
 
     /// A number, or its decimal form in a string, or one of the names of what JSON's numbers cannot say.
@@ -111,12 +113,13 @@ extension JSONReader {
         try takeNull() ? nil : try doubleValue()
     }
 
-    /// A reference as a field's value, whose action is required.
-    mutating func referenceValue() throws(JSONError) -> Reference {
+    mutating func referenceValue(in place: ValuePlace) throws(JSONError) -> Reference {
         try expect(.object, for: .reference)
         let start = offset
         let (recordName, action, zoneID) = try referenceParts()
-        guard let recordName, let action else { throw JSONError(.value(.expected(.reference)), at: start) }
+        guard let recordName, let action = action ?? (place == .query ? Reference.Action.none : nil) else {
+            throw JSONError(.value(.expected(.reference)), at: start)
+        }
         return Reference(recordName: recordName, action: action, zoneID: zoneID)
     }
 

@@ -1,8 +1,14 @@
+/// Where a value stands. CloudKit: a reference has an action in a field, and need not have one in a query.
+enum ValuePlace: Hashable, Sendable {
+    case field
+    case query
+}
+
 extension FieldValue {
     /// Reads `{"value": V, "type": "T"}`, its keys in any order; nil where the value is null or the whole is: the field is cleared.
     ///
     /// A value that does not fit its type throws `JSONError.Problem.value`: that is the record's fault, not the request's.
-    static func read(from reader: inout JSONReader) throws(JSONError) -> FieldValue? {
+    static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
         if try reader.takeNull() { return nil }
         var wrapper = Wrapper()
         let start = try reader.beginObject()
@@ -22,7 +28,7 @@ extension FieldValue {
         if wrapper.isEncrypted {
             result = .sealed(try wrapper.sealed(from: &reader, at: start))
         } else {
-            result = try reader.fieldValue(wrapper.type, secondsAt: wrapper.seconds)
+            result = try reader.fieldValue(wrapper.type, in: place, secondsAt: wrapper.seconds)
         }
         reader.restore(end)
         return result
@@ -58,7 +64,7 @@ extension FieldValue {
 
 extension JSONReader {
     /// Skips a value and tells where it is; nil where it is null.
-    fileprivate mutating func passOver() throws(JSONError) -> Checkpoint? {
+    mutating func passOver() throws(JSONError) -> Checkpoint? {
         guard try kind() != .null else {
             try null()
             return nil
@@ -79,14 +85,16 @@ extension JSONReader {
     /// Reads the value of that type, or of the type that its looks suggest.
     ///
     /// - Parameter secondsAt: where the exact moments stand that `nacre.seconds` gives beside the milliseconds.
-    fileprivate mutating func fieldValue(_ type: FieldType?, secondsAt: Checkpoint?) throws(JSONError) -> FieldValue {
-        guard let type else { return try fieldValue(try inferredType(), secondsAt: secondsAt) }
+    fileprivate mutating func fieldValue(
+        _ type: FieldType?, in place: ValuePlace, secondsAt: Checkpoint?
+    ) throws(JSONError) -> FieldValue {
+        guard let type else { return try fieldValue(try inferredType(), in: place, secondsAt: secondsAt) }
         switch type {
         case .string: return .string(try stringValue())
         case .int64: return .int64(try int64Value())
         case .double: return .double(try doubleValue())
         case .bytes: return .bytes(try bytesValue())
-        case .reference: return .reference(try referenceValue())
+        case .reference: return .reference(try referenceValue(in: place))
         case .asset: return .asset(try assetValue())
         case .timestamp: return .timestamp(try exact([try timestampValue()], secondsAt, isList: false) { $0 = $1 }[0])
         case .location: return .location(try exact([try locationValue()], secondsAt, isList: false) { $0.timestamp = $1 }[0])
@@ -94,7 +102,7 @@ extension JSONReader {
         case .int64List: return .int64List(try list(type) { reader throws(JSONError) in try reader.int64Value() })
         case .doubleList: return .doubleList(try list(type) { reader throws(JSONError) in try reader.doubleValue() })
         case .bytesList: return .bytesList(try list(type) { reader throws(JSONError) in try reader.bytesValue() })
-        case .referenceList: return .referenceList(try list(type) { reader throws(JSONError) in try reader.referenceValue() })
+        case .referenceList: return .referenceList(try list(type) { reader throws(JSONError) in try reader.referenceValue(in: place) })
         case .assetList: return .assetList(try list(type) { reader throws(JSONError) in try reader.assetValue() })
         case .timestampList:
             let moments = try list(type) { reader throws(JSONError) in try reader.timestampValue() }
@@ -105,7 +113,7 @@ extension JSONReader {
         case .unknownList:
             try expect(.array, for: type)
             let inferred = try inferredType()
-            guard inferred == .unknownList else { return try fieldValue(inferred, secondsAt: secondsAt) }
+            guard inferred == .unknownList else { return try fieldValue(inferred, in: place, secondsAt: secondsAt) }
             try skip()
             return .emptyList
         }
@@ -118,7 +126,8 @@ extension JSONReader {
         return try array(element)
     }
 
-    /// A type by a value's looks: whole numbers are INT64, others DOUBLE, objects by their keys, arrays by their first element.
+    /// A type by a value's looks: whole numbers and booleans are INT64, other numbers DOUBLE, objects by their keys, arrays by their first
+    /// element.
     private mutating func inferredType() throws(JSONError) -> FieldType {
         let start = checkpoint
         defer { restore(start) }
@@ -126,7 +135,8 @@ extension JSONReader {
         case .string: return .string
         case .number: return try isInteger() ? .int64 : .double
         case .object: return try inferredObjectType()
-        case .boolean, .null: throw JSONError(.value(.untyped), at: offset)
+        case .boolean: return .int64
+        case .null: throw JSONError(.value(.untyped), at: offset)
         case .array:
             try beginArray()
             guard try nextElement() else { return .unknownList }

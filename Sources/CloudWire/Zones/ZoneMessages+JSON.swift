@@ -149,7 +149,7 @@ struct ZoneDraft {
 }
 
 extension ZoneResult {
-    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+    init(from reader: inout JSONReader) throws(JSONError) {
         let draft = try ZoneDraft(from: &reader)
         let zoneID = try draft.zoneID(from: reader)
         if let error = draft.error {
@@ -159,7 +159,7 @@ extension ZoneResult {
         }
     }
 
-    fileprivate func write(to writer: inout JSONWriter, form: AnswerForm) {
+    func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
         switch self {
         case .zone(let zone):

@@ -1,0 +1,93 @@
+import CloudWire
+import Foundation
+
+/// What `NSPredicate(format:)` makes: a predicate that keeps the tree of its format.
+///
+/// `NSCompoundPredicate` keeps its parts as they are, so the tree survives inside it.
+final class FormatPredicate: NSPredicate {
+    let tree: PredicateTree
+
+    init(_ tree: PredicateTree) {
+        self.tree = tree
+        super.init(value: false)
+    }
+
+    override func copy(with zone: NSZone? = nil) -> Any { self }
+
+    override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.tree == tree }
+    override var hash: Int { tree.hashValue }
+    override var predicateFormat: String { PredicateFormat.text(tree) }
+    override var description: String { PredicateFormat.text(tree) }
+}
+
+extension PredicateTree {
+    /// What can be known of any predicate. A block is a fault: no server runs it.
+    init(_ predicate: NSPredicate) {
+        self.init(predicate, depth: 0)
+    }
+
+    private init(_ predicate: NSPredicate, depth: Int) {
+        guard depth < Self.maximumDepth else {
+            self = .fault(PredicateFault(problem: "Too many parts inside each other", part: "NSCompoundPredicate"))
+            return
+        }
+        switch predicate {
+        case let predicate as FormatPredicate: self = predicate.tree
+        case let compound as NSCompoundPredicate:
+            let parts = compound.subpredicates.map { PredicateTree($0, depth: depth + 1) }
+            switch compound.compoundPredicateType {
+            case .and: self = .and(parts)
+            case .or: self = .or(parts)
+            case .not: self = .not(parts.first ?? .constant(true))
+            }
+        case _ where NSPredicate(value: true).isEqual(predicate): self = .constant(true)
+        case _ where NSPredicate(value: false).isEqual(predicate): self = .constant(false)
+        default:
+            self = .fault(PredicateFault(problem: "A block predicate cannot be sent: use a format", part: "\(type(of: predicate))"))
+        }
+    }
+}
+
+// MARK: - Arguments
+
+extension PredicateOperand {
+    /// An argument of a format, as an app gives it. Records and their IDs stand for references to them.
+    init(argument: Any?) {
+        guard let argument else {
+            self = .null
+            return
+        }
+        switch argument {
+        case let optional as any OptionalArgument: self = optional.content.map { PredicateOperand(argument: $0) } ?? .null
+        case is NSNull: self = .null
+        case let record as CKRecord: self = .reference(record.recordID)
+        case let recordID as CKRecord.ID: self = .reference(recordID)
+        case let reference as CKRecord.Reference: self = .reference(reference.recordID)
+        case let set as Set<AnyHashable>: self = .list(set.map { PredicateOperand(argument: $0.base) })
+        case let set as NSSet: self = .list(set.map { PredicateOperand(argument: $0) })
+        case let array as [Any]: self = .list(array.map { PredicateOperand(argument: $0) })
+        case let array as NSArray: self = .list(array.map { PredicateOperand(argument: $0) })
+        case let value as any __CKRecordObjCValue:
+            do throws(ValueFault.Reason) {
+                self = .value(try FieldValue(setting: value, in: .default))
+            } catch {
+                self = .unusable(error, "\(value)")
+            }
+        default: self = .unusable(.unsupportedType, "\(type(of: argument))")
+        }
+    }
+
+    /// CloudKit: in predicates only the record ID of a reference is compared.
+    private static func reference(_ recordID: CKRecord.ID) -> PredicateOperand {
+        .value(.reference(Reference(recordName: recordID.recordName, action: .none)))
+    }
+}
+
+/// An optional that travels as `Any`.
+private protocol OptionalArgument {
+    var content: Any? { get }
+}
+
+extension Optional: OptionalArgument {
+    fileprivate var content: Any? { map { $0 } }
+}

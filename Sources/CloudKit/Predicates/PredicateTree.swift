@@ -1,0 +1,134 @@
+import CloudWire
+
+/// A predicate as a value: a format that was read, with its arguments in their places.
+indirect enum PredicateTree: Hashable, Sendable {
+    case constant(Bool)
+    case comparison(PredicateComparison)
+    case and([PredicateTree])
+    case or([PredicateTree])
+    case not(PredicateTree)
+    /// What could not be read. Every query with it fails so.
+    case fault(PredicateFault)
+}
+
+struct PredicateComparison: Hashable, Sendable {
+    enum Quantifier: String, Hashable, Sendable {
+        case any = "ANY"
+        case all = "ALL"
+    }
+
+    /// Spelled as `predicateFormat` prints it.
+    enum Operator: String, Hashable, Sendable {
+        case equal = "=="
+        case notEqual = "!="
+        case less = "<"
+        case lessOrEqual = "<="
+        case greater = ">"
+        case greaterOrEqual = ">="
+        case between = "BETWEEN"
+        case `in` = "IN"
+        case contains = "CONTAINS"
+        case beginsWith = "BEGINSWITH"
+        case endsWith = "ENDSWITH"
+        case like = "LIKE"
+        case matches = "MATCHES"
+        /// CloudKit's own, for words in text.
+        case tokenMatches = "TOKENMATCHES"
+    }
+
+    var quantifier: Quantifier?
+    var left: PredicateOperand
+    var `operator`: Operator
+    /// Letters in lower case: c (case does not count), d (diacritics do not), and so on.
+    var options = ""
+    var right: PredicateOperand
+}
+
+indirect enum PredicateOperand: Hashable, Sendable {
+    /// A field's name, or a path of names with dots.
+    case key(String)
+    /// `SELF`: the record.
+    case itself
+    case null
+    case value(FieldValue)
+    case list([PredicateOperand])
+    /// A name with its colons, as `distanceToLocation:fromLocation:`.
+    case function(String, [PredicateOperand])
+    /// `$NAME`, which has no value until `withSubstitutionVariables`.
+    case variable(String)
+    /// An argument that no field can hold, and why not.
+    case unusable(ValueFault.Reason, String)
+}
+
+/// Why a query cannot take a predicate: what is wrong, with which part and where.
+struct PredicateFault: Error, Hashable, Sendable, Codable {
+    var problem: String
+    /// As written, or as `predicateFormat` prints it.
+    var part: String
+    /// Counted from 1, in the format; nil where the format could be read.
+    var place: Int?
+
+    var text: String {
+        if part.isEmpty { return "Invalid predicate: \(problem) at the end" }
+        return "Invalid predicate: \(problem)\(place.map { " at character \($0)" } ?? ""): '\(part)'"
+    }
+}
+
+extension PredicateTree {
+    /// Source: ours; parsing, printing and translating go down one call a level.
+    static let maximumDepth = 100
+
+    /// The first part that could not be read or filled in.
+    var fault: PredicateFault? {
+        switch self {
+        case .constant: nil
+        case .comparison(let comparison): comparison.left.fault ?? comparison.right.fault
+        case .and(let parts), .or(let parts): parts.lazy.compactMap(\.fault).first
+        case .not(let part): part.fault
+        case .fault(let fault): fault
+        }
+    }
+
+    /// With values in the places of variables; those that are not named stay.
+    func substituting(_ variables: [String: PredicateOperand]) -> PredicateTree {
+        switch self {
+        case .constant, .fault: return self
+        case .comparison(var comparison):
+            comparison.left = comparison.left.substituting(variables)
+            comparison.right = comparison.right.substituting(variables)
+            return .comparison(comparison)
+        case .and(let parts): return .and(parts.map { $0.substituting(variables) })
+        case .or(let parts): return .or(parts.map { $0.substituting(variables) })
+        case .not(let part): return .not(part.substituting(variables))
+        }
+    }
+}
+
+extension PredicateOperand {
+    var fault: PredicateFault? {
+        switch self {
+        case .unusable(let reason, let part): PredicateFault(problem: reason.predicateText, part: part)
+        case .list(let parts), .function(_, let parts): parts.lazy.compactMap(\.fault).first
+        case .key, .itself, .null, .value, .variable: nil
+        }
+    }
+
+    fileprivate func substituting(_ variables: [String: PredicateOperand]) -> PredicateOperand {
+        switch self {
+        case .variable(let name): variables[name] ?? self
+        case .list(let parts): .list(parts.map { $0.substituting(variables) })
+        case .function(let name, let parts): .function(name, parts.map { $0.substituting(variables) })
+        case .key, .itself, .null, .value, .unusable: self
+        }
+    }
+}
+
+extension ValueFault.Reason {
+    fileprivate var predicateText: String {
+        switch self {
+        case .unsupportedType, .unsupportedElement:
+            "A value must be a String, a number, a Date, Data, a CLLocation, a CKRecord, its ID, a reference to it, or an array of one of these"
+        default: rawValue
+        }
+    }
+}

@@ -1,0 +1,42 @@
+public import CoreLocation
+public import Foundation
+
+/// Sorts records by the distance of a location field from a place, nearest first; altitude does not count. Apple: iOS 8.
+open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
+    let name: String
+    public let relativeLocation: CLLocation
+
+    public init(key: String, relativeLocation: CLLocation) {
+        name = key
+        self.relativeLocation = relativeLocation
+        // Foundation wants a key path; nobody asks it for a value.
+        super.init(keyPath: \NSString.length, ascending: true)
+    }
+
+    open override func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKLocationSortDescriptor else { return false }
+        return name == other.name && relativeLocation == other.relativeLocation
+    }
+
+    open override var hash: Int { name.hashValue }
+    open override var description: String { "(\(name), nearest to \(relativeLocation) first)" }
+
+    // MARK: NSSecureCoding
+
+    public static var supportsSecureCoding: Bool { true }
+
+    /// An archive without a key or a place reads as a descriptor that no query takes: its key is empty.
+    public required init(coder aDecoder: NSCoder) {
+        name = aDecoder.strings(forKeys: "key")?[0] ?? ""
+        let place = aDecoder.containsValue(forKey: "relativeLocation") ? aDecoder.decodeObject(of: CLLocation.self, forKey: "relativeLocation") : nil
+        relativeLocation = place ?? CLLocation(latitude: 0, longitude: 0)
+        super.init(keyPath: \NSString.length, ascending: true)
+    }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(NSString(string: name), forKey: "key")
+        coder.encode(relativeLocation, forKey: "relativeLocation")
+    }
+}

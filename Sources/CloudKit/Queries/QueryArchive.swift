@@ -1,0 +1,79 @@
+import CloudWire
+import Foundation
+
+/// A query as an archive keeps it: one property list under one key, as `RecordArchive` does for records.
+struct ArchivedQuery: Codable {
+    /// Version 1 is the first.
+    private static let currentVersion = 1
+    private static let key = "nacre.query"
+
+    private var version = currentVersion
+    var recordType: String
+    var predicate: ArchivedPredicate
+    var sorts: [ArchivedSort]?
+
+    init(recordType: String, predicate: ArchivedPredicate, sorts: [ArchivedSort]?) {
+        self.recordType = recordType
+        self.predicate = predicate
+        self.sorts = sorts
+    }
+
+    /// A query of no type, which no operation takes.
+    static let unreadable = ArchivedQuery(recordType: "", predicate: ArchivedPredicate(.constant(false)), sorts: nil)
+
+    /// nil when the archive holds no query, or one of a later version.
+    init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: Self.key), let data = coder.decodeObject(of: NSData.self, forKey: Self.key),
+            let archived = try? PropertyListDecoder().decode(ArchivedQuery.self, from: Data(referencing: data)),
+            archived.version <= Self.currentVersion
+        else { return nil }
+        self = archived
+    }
+
+    func encode(with coder: NSCoder) {
+        let encoder = PropertyListEncoder()
+        encoder.outputFormat = .binary
+        // Every part is a property list type, so this does not fail; an archive without the key reads back as no query.
+        guard let data = try? encoder.encode(self) else { return }
+        coder.encode(NSData(data: data), forKey: Self.key)
+    }
+}
+
+/// A format with the values of its placeholders, which is read again; or what is wrong with it.
+struct ArchivedPredicate: Codable {
+    private var format: String
+    private var arguments: [ArchivedValue]
+    private var fault: PredicateFault?
+
+    init(_ tree: PredicateTree) {
+        let exact = PredicateFormat.exact(tree)
+        let arguments = exact.arguments.compactMap(ArchivedValue.init)
+        format = exact.text
+        self.arguments = arguments
+        fault = tree.fault
+    }
+
+    var tree: PredicateTree {
+        fault.map { .fault($0) } ?? PredicateParser.tree(format, arguments.map { .value($0.wire) })
+    }
+}
+
+struct ArchivedSort: Codable {
+    private var key: String?
+    private var isAscending: Bool
+    private var latitude: Double?
+    private var longitude: Double?
+
+    init(_ descriptor: NSSortDescriptor) {
+        key = descriptor.key
+        isAscending = descriptor.ascending
+        let place = (descriptor as? CKLocationSortDescriptor)?.relativeLocation.coordinate
+        latitude = place?.latitude
+        longitude = place?.longitude
+    }
+
+    var descriptor: NSSortDescriptor {
+        guard let key, let latitude, let longitude else { return NSSortDescriptor(key: key, ascending: isAscending) }
+        return CKLocationSortDescriptor(key: key, relativeLocation: CLLocation(latitude: latitude, longitude: longitude))
+    }
+}

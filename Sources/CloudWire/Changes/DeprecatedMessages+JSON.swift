@@ -1,0 +1,116 @@
+extension RecordsChangesRequest: RequestMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var zoneID: ZoneID?
+        var syncToken: String?
+        var options = FeedOptions()
+        var `extension` = RequestExtension()
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zoneID": zoneID = try reader.optionalZoneID()
+            case "syncToken": syncToken = try reader.optionalSyncToken()
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default:
+                if try options.take(key, from: &reader) { continue }
+                try reader.skip()
+            }
+        }
+        self.init(options.item(try reader.require(zoneID, "zoneID", at: start), after: syncToken), extension: `extension`)
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        item.writeMembers(to: &writer)
+        `extension`.write(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension RecordsChangesResponse: AnswerMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var records: [RecordResult]?
+        var syncToken: String?
+        var moreComing = false
+        var reverse = false
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "records": records = try reader.array { reader throws(JSONError) in try RecordResult(from: &reader) }
+            case "syncToken": syncToken = try reader.optionalString()
+            case "moreComing": moreComing = try reader.optionalBoolean() ?? false
+            case "reverse": reverse = try reader.optionalBoolean() ?? false
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            records: try reader.require(records, "records", at: start), syncToken: try reader.require(syncToken, "syncToken", at: start),
+            moreComing: moreComing, reverse: reverse)
+    }
+
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.key("records")
+        writer.beginArray()
+        for result in records { result.write(to: &writer, form: form) }
+        writer.endArray()
+        writer.write("syncToken", syncToken)
+        writer.write("moreComing", moreComing)
+        writer.write("reverse", reverse)
+        writer.endObject()
+    }
+}
+
+extension ZonesChangesRequest: RequestMessage {
+    /// CloudKit: `syncToken` is ignored here.
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        self.init()
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "metaSyncToken": metaSyncToken = try reader.optionalSyncToken()
+            case "resultsLimit": resultsLimit = try reader.optionalInteger()
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write(ifPresent: "metaSyncToken", metaSyncToken)
+        writer.write(ifPresent: "resultsLimit", resultsLimit)
+        `extension`.write(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension ZonesChangesResponse: AnswerMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var zones: [ZoneResult]?
+        var metaSyncToken: String?
+        var moreComing = false
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "zones": zones = try reader.array { reader throws(JSONError) in try ZoneResult(from: &reader) }
+            case "metaSyncToken": metaSyncToken = try reader.optionalString()
+            case "moreComing": moreComing = try reader.optionalBoolean() ?? false
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            zones: try reader.require(zones, "zones", at: start),
+            metaSyncToken: try reader.require(metaSyncToken, "metaSyncToken", at: start), moreComing: moreComing)
+    }
+
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.key("zones")
+        writer.beginArray()
+        for zone in zones { zone.write(to: &writer, form: form) }
+        writer.endArray()
+        writer.write("metaSyncToken", metaSyncToken)
+        writer.write("moreComing", moreComing)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,54 @@
+/// `POST records/changes`, the older form of `changes/zone` for one zone.
+package struct RecordsChangesRequest: Hashable, Sendable {
+    /// The zone, and what is asked of it.
+    package var item: ChangesZoneRequest.Item
+    package var `extension`: RequestExtension
+
+    package init(_ item: ChangesZoneRequest.Item, extension: RequestExtension = RequestExtension()) {
+        self.item = item
+        self.extension = `extension`
+    }
+}
+
+/// The answer to `records/changes`: a page of one zone's feed.
+package struct RecordsChangesResponse: Hashable, Sendable {
+    package var records: [RecordResult]
+    package var syncToken: String
+    package var moreComing: Bool
+    /// Whether the page goes from the newest change to the oldest.
+    package var reverse: Bool
+
+    package init(records: [RecordResult], syncToken: String, moreComing: Bool, reverse: Bool = false) {
+        self.records = records
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+        self.reverse = reverse
+    }
+}
+
+/// `POST zones/changes`, the older form of `changes/database`.
+package struct ZonesChangesRequest: Hashable, Sendable {
+    /// nil: from the beginning. CloudKit: `syncToken` is no name for it.
+    package var metaSyncToken: String?
+    package var resultsLimit: Int?
+    package var `extension`: RequestExtension
+
+    package init(metaSyncToken: String? = nil, resultsLimit: Int? = nil, extension: RequestExtension = RequestExtension()) {
+        self.metaSyncToken = metaSyncToken
+        self.resultsLimit = resultsLimit
+        self.extension = `extension`
+    }
+}
+
+package struct ZonesChangesResponse: Hashable, Sendable {
+    /// Zones as `zones/list` answers them, and what is left of deleted ones.
+    package var zones: [ZoneResult]
+    package var metaSyncToken: String
+    package var moreComing: Bool
+
+    package init(zones: [ZoneResult], metaSyncToken: String, moreComing: Bool) {
+        self.zones = zones
+        self.metaSyncToken = metaSyncToken
+        self.moreComing = moreComing
+    }
+}
