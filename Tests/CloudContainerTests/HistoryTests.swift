@@ -124,18 +124,25 @@ import Testing
         for entry in entries {
             switch entry.answer {
             case .records(let response):
-                for result in response.records { codes[result.error?.reason ?? (result.record == nil ? "deleted" : "record"), default: 0] += 1 }
-            case .failure(let error), .changes(.failure(_, let error)): codes[error.reason, default: 0] += 1
+                for result in response.records { codes[result.error.map(text) ?? (result.record == nil ? "deleted" : "record"), default: 0] += 1 }
+            case .failure(let error), .changes(.failure(_, let error)): codes[text(of: error), default: 0] += 1
             case .zones, .changes, .database: break
             }
         }
         let wanted: [ServerError] = [
-            .recordNotFound, .hasChildren, .parentNotFound(""), .atomicFailure, .tokenExpired, .zoneNotFound(.defaultZone), .lostSinceSaved,
+            .recordNotFound, .deleteViolatesReference(""), .parentNotFound(""), .targetNotFound(""), .atomicFailure, .tokenExpired,
+            .zoneNotFound(.defaultZone), .lostSinceSaved,
         ]
-        for reason in wanted.map(\.reason) + ["deleted", "record", "client oplock error updating record", "record to insert already exists"] {
+        for reason in wanted.map(text) + ["deleted", "record", "client oplock error updating record", "record to insert already exists"] {
             #expect(codes[reason, default: 0] > 0 || Self.operations < Self.operationsForEverything, "never heard: \(reason)")
         }
         #expect(codes["record", default: 0] > Self.operations / 10)
         #expect(codes["Internal server error"] == nil)
+    }
+
+    /// Without the name that stands in brackets.
+    private func text(of error: ServerError) -> String {
+        guard let name = error.reason.firstIndex(of: "[") else { return error.reason }
+        return String(error.reason[..<name])
     }
 }

@@ -50,7 +50,7 @@ extension PredicateTree {
 
 // MARK: - Arguments
 
-extension PredicateExpression {
+extension PredicateOperand {
     /// An argument of a format, as an app gives it. Records and their IDs stand for references to them.
     init(argument: Any?) {
         guard let argument else {
@@ -58,15 +58,15 @@ extension PredicateExpression {
             return
         }
         switch argument {
-        case let optional as any OptionalArgument: self = optional.content.map { PredicateExpression(argument: $0) } ?? .null
+        case let optional as any OptionalArgument: self = optional.content.map { PredicateOperand(argument: $0) } ?? .null
         case is NSNull: self = .null
         case let record as CKRecord: self = .reference(record.recordID)
         case let recordID as CKRecord.ID: self = .reference(recordID)
         case let reference as CKRecord.Reference: self = .reference(reference.recordID)
-        case let set as Set<AnyHashable>: self = .list(set.map { PredicateExpression(argument: $0.base) })
-        case let set as NSSet: self = .list(set.map { PredicateExpression(argument: $0) })
-        case let array as [Any]: self = .list(array.map { PredicateExpression(argument: $0) })
-        case let array as NSArray: self = .list(array.map { PredicateExpression(argument: $0) })
+        case let set as Set<AnyHashable>: self = .list(set.map { PredicateOperand(argument: $0.base) })
+        case let set as NSSet: self = .list(set.map { PredicateOperand(argument: $0) })
+        case let array as [Any]: self = .list(array.map { PredicateOperand(argument: $0) })
+        case let array as NSArray: self = .list(array.map { PredicateOperand(argument: $0) })
         case let value as any __CKRecordObjCValue:
             do throws(ValueFault.Reason) {
                 self = .value(try FieldValue(setting: value, in: .default))
@@ -78,7 +78,7 @@ extension PredicateExpression {
     }
 
     /// CloudKit: in predicates only the record ID of a reference is compared.
-    private static func reference(_ recordID: CKRecord.ID) -> PredicateExpression {
+    private static func reference(_ recordID: CKRecord.ID) -> PredicateOperand {
         .value(.reference(Reference(recordName: recordID.recordName, action: .none)))
     }
 }

@@ -13,11 +13,11 @@ extension __NSPredicateFormatting where Self == NSPredicate {
     /// Never traps. A format that cannot be read is kept with its fault, and a query with it fails with `CKError.invalidArguments`, which
     /// names the part and its place. Block predicates cannot be sent to a server.
     public init(format predicateFormat: String, _ args: Any?...) {
-        self = FormatPredicate(PredicateParser.tree(predicateFormat, args.map(PredicateExpression.init(argument:))))
+        self = FormatPredicate(PredicateParser.tree(predicateFormat, args.map(PredicateOperand.init(argument:))))
     }
 
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
-        self = FormatPredicate(PredicateParser.tree(predicateFormat, (arguments ?? []).map { PredicateExpression(argument: $0) }))
+        self = FormatPredicate(PredicateParser.tree(predicateFormat, (arguments ?? []).map { PredicateOperand(argument: $0) }))
     }
 }
 
@@ -26,6 +26,6 @@ extension NSPredicate {
     public func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {
         let tree = PredicateTree(self)
         guard tree.fault == nil else { return self }
-        return FormatPredicate(tree.substituting(variables.mapValues { PredicateExpression(argument: $0) }))
+        return FormatPredicate(tree.substituting(variables.mapValues { PredicateOperand(argument: $0) }))
     }
 }

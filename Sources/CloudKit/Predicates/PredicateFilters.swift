@@ -59,7 +59,7 @@ private struct FilterMaker {
         }
     }
 
-    private func refusal(_ problem: String, part: PredicateExpression? = nil) -> PredicateFault {
+    private func refusal(_ problem: String, part: PredicateOperand? = nil) -> PredicateFault {
         PredicateFault(
             problem: problem,
             part: part.map(PredicateFormat.text) ?? PredicateFormat.text(isNegated ? .not(.comparison(comparison)) : .comparison(comparison)))
@@ -115,7 +115,7 @@ private struct FilterMaker {
 
     /// `self CONTAINS 'words'` and the two other spellings that CloudKit has for it; nil for every other comparison.
     private func tokenSearch() throws(PredicateFault) -> QueryFilter? {
-        let words: PredicateExpression
+        let words: PredicateOperand
         var field: String?
         var comparator = QueryComparator.containsAllTokens
         switch (comparison.operator, comparison.left, comparison.right) {
@@ -154,7 +154,7 @@ private struct FilterMaker {
 
     // MARK: Sides
 
-    private func field(_ expression: PredicateExpression) throws(PredicateFault) -> String {
+    private func field(_ expression: PredicateOperand) throws(PredicateFault) -> String {
         guard case .key(let key) = expression else {
             if case .function = expression { throw refusal("The function is not supported", part: expression) }
             throw refusal("A comparison needs a key on one side and a value on the other")
@@ -165,7 +165,7 @@ private struct FilterMaker {
         return name
     }
 
-    private func value(_ expression: PredicateExpression) throws(PredicateFault) -> FieldValue {
+    private func value(_ expression: PredicateOperand) throws(PredicateFault) -> FieldValue {
         switch expression {
         case .value(let value): return value
         case .list(let elements): return try list(elements)
@@ -186,17 +186,17 @@ private struct FilterMaker {
     }
 
     /// What a list can contain.
-    private func element(_ expression: PredicateExpression) throws(PredicateFault) -> FieldValue {
+    private func element(_ expression: PredicateOperand) throws(PredicateFault) -> FieldValue {
         if case .list = expression { throw refusal("A list cannot contain a list: use ANY", part: expression) }
         return try value(expression)
     }
 
-    private func text(_ expression: PredicateExpression) throws(PredicateFault) -> FieldValue {
+    private func text(_ expression: PredicateOperand) throws(PredicateFault) -> FieldValue {
         guard case .string(let text) = try value(expression) else { throw refusal("BEGINSWITH needs a String", part: expression) }
         return .string(text)
     }
 
-    private func list(_ elements: [PredicateExpression]) throws(PredicateFault) -> FieldValue {
+    private func list(_ elements: [PredicateOperand]) throws(PredicateFault) -> FieldValue {
         var values: [FieldValue] = []
         for element in elements { values.append(try value(element)) }
         do throws(ValueFault.Reason) {
@@ -207,13 +207,13 @@ private struct FilterMaker {
     }
 }
 
-extension PredicateExpression {
+extension PredicateOperand {
     fileprivate var isKey: Bool { if case .key = self { true } else { false } }
 
     fileprivate var isDistance: Bool { if case .function("distanceToLocation:fromLocation:", _) = self { true } else { false } }
 
     /// The words of `tokenize('words', 'cdl')`.
-    fileprivate var tokenized: PredicateExpression {
+    fileprivate var tokenized: PredicateOperand {
         if case .function("tokenize" , let parts) = self, let first = parts.first { return first }
         if case .function("tokenize:using:", let parts) = self, let first = parts.first { return first }
         return self

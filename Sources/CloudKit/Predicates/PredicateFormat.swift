@@ -18,7 +18,7 @@ struct PredicateFormat {
         text(.comparison(comparison))
     }
 
-    static func text(_ expression: PredicateExpression) -> String {
+    static func text(_ expression: PredicateOperand) -> String {
         var format = PredicateFormat(takesArguments: false)
         format.write(expression)
         return format.text
@@ -79,7 +79,7 @@ struct PredicateFormat {
 
     // MARK: Expressions
 
-    private mutating func write(_ expression: PredicateExpression) {
+    private mutating func write(_ expression: PredicateOperand) {
         switch expression {
         case .key(let key) where takesArguments:
             text += "%K"
@@ -98,7 +98,7 @@ struct PredicateFormat {
         }
     }
 
-    private mutating func write(_ parts: [PredicateExpression], in open: String, _ close: String) {
+    private mutating func write(_ parts: [PredicateOperand], in open: String, _ close: String) {
         text += open
         for (index, part) in parts.enumerated() {
             if index > 0 { text += ", " }

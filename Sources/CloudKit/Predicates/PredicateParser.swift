@@ -6,13 +6,13 @@ import CloudWire
 struct PredicateParser {
     private let bytes: [UInt8]
     private let tokens: [PredicateToken]
-    private let arguments: [PredicateExpression]
+    private let arguments: [PredicateOperand]
     private var place = 0
     private var depth = 0
     /// Arguments are taken in the order of their placeholders, so a token's argument is known by how many came before.
     private let argumentPlaces: [Int: Int]
 
-    static func tree(_ format: String, _ arguments: [PredicateExpression] = []) -> PredicateTree {
+    static func tree(_ format: String, _ arguments: [PredicateOperand] = []) -> PredicateTree {
         do throws(PredicateFault) {
             var parser = PredicateParser(try PredicateTokens.all(of: format), of: format, arguments)
             let tree = try parser.predicate()
@@ -23,7 +23,7 @@ struct PredicateParser {
         }
     }
 
-    private init(_ tokens: [PredicateToken], of format: String, _ arguments: [PredicateExpression]) {
+    private init(_ tokens: [PredicateToken], of format: String, _ arguments: [PredicateOperand]) {
         bytes = Array(format.utf8)
         self.tokens = tokens
         self.arguments = arguments
@@ -171,13 +171,13 @@ struct PredicateParser {
     private static let sums = ["+": "add:to:", "-": "from:subtract:"]
     private static let products = ["*": "multiply:by:", "/": "divide:by:", "**": "raise:toPower:"]
 
-    private mutating func sum() throws(PredicateFault) -> PredicateExpression {
+    private mutating func sum() throws(PredicateFault) -> PredicateOperand {
         var left = try product()
         while let function = arithmetic(Self.sums) { left = .function(function, [left, try product()]) }
         return left
     }
 
-    private mutating func product() throws(PredicateFault) -> PredicateExpression {
+    private mutating func product() throws(PredicateFault) -> PredicateOperand {
         var left = try signed()
         while let function = arithmetic(Self.products) { left = .function(function, [left, try signed()]) }
         return left
@@ -189,7 +189,7 @@ struct PredicateParser {
         return function
     }
 
-    private mutating func signed() throws(PredicateFault) -> PredicateExpression {
+    private mutating func signed() throws(PredicateFault) -> PredicateOperand {
         guard take("-") else { return try indexed() }
         switch token.kind {
         case .integer(let magnitude):
@@ -204,7 +204,7 @@ struct PredicateParser {
         }
     }
 
-    private mutating func indexed() throws(PredicateFault) -> PredicateExpression {
+    private mutating func indexed() throws(PredicateFault) -> PredicateOperand {
         var expression = try simple()
         while take("[") {
             let index = try nested { (parser) throws(PredicateFault) in try parser.sum() }
@@ -214,7 +214,7 @@ struct PredicateParser {
         return expression
     }
 
-    private mutating func simple() throws(PredicateFault) -> PredicateExpression {
+    private mutating func simple() throws(PredicateFault) -> PredicateOperand {
         switch token.kind {
         case .string(let text):
             advance()
@@ -251,8 +251,8 @@ struct PredicateParser {
     }
 
     /// Up to the sign, which is taken.
-    private mutating func list(closedBy sign: String) throws(PredicateFault) -> [PredicateExpression] {
-        var parts: [PredicateExpression] = []
+    private mutating func list(closedBy sign: String) throws(PredicateFault) -> [PredicateOperand] {
+        var parts: [PredicateOperand] = []
         if take(sign) { return parts }
         repeat {
             parts.append(try nested { (parser) throws(PredicateFault) in try parser.sum() })
@@ -262,7 +262,7 @@ struct PredicateParser {
     }
 
     /// A key or a function, or what one of the reserved words stands for.
-    private mutating func named(_ word: String) throws(PredicateFault) -> PredicateExpression {
+    private mutating func named(_ word: String) throws(PredicateFault) -> PredicateOperand {
         switch word.uppercased() {
         case "TRUE", "YES":
             advance()
@@ -286,7 +286,7 @@ struct PredicateParser {
         return try path(from: word)
     }
 
-    private mutating func path(from first: String) throws(PredicateFault) -> PredicateExpression {
+    private mutating func path(from first: String) throws(PredicateFault) -> PredicateOperand {
         var path = first
         while take(".") {
             switch token.kind {
@@ -300,7 +300,7 @@ struct PredicateParser {
 
     // MARK: Arguments
 
-    private func argument(_ kind: PredicateToken.Argument) throws(PredicateFault) -> PredicateExpression {
+    private func argument(_ kind: PredicateToken.Argument) throws(PredicateFault) -> PredicateOperand {
         let index = argumentPlaces[place] ?? 0
         guard index < arguments.count else { throw fault("The format has more placeholders than arguments") }
         let argument = arguments[index]

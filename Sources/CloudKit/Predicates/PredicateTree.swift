@@ -37,23 +37,23 @@ struct PredicateComparison: Hashable, Sendable {
     }
 
     var quantifier: Quantifier?
-    var left: PredicateExpression
+    var left: PredicateOperand
     var `operator`: Operator
     /// Letters in lower case: c (case does not count), d (diacritics do not), and so on.
     var options = ""
-    var right: PredicateExpression
+    var right: PredicateOperand
 }
 
-indirect enum PredicateExpression: Hashable, Sendable {
+indirect enum PredicateOperand: Hashable, Sendable {
     /// A field's name, or a path of names with dots.
     case key(String)
     /// `SELF`: the record.
     case itself
     case null
     case value(FieldValue)
-    case list([PredicateExpression])
+    case list([PredicateOperand])
     /// A name with its colons, as `distanceToLocation:fromLocation:`.
-    case function(String, [PredicateExpression])
+    case function(String, [PredicateOperand])
     /// `$NAME`, which has no value until `withSubstitutionVariables`.
     case variable(String)
     /// An argument that no field can hold, and why not.
@@ -90,7 +90,7 @@ extension PredicateTree {
     }
 
     /// With values in the places of variables; those that are not named stay.
-    func substituting(_ variables: [String: PredicateExpression]) -> PredicateTree {
+    func substituting(_ variables: [String: PredicateOperand]) -> PredicateTree {
         switch self {
         case .constant, .fault: return self
         case .comparison(var comparison):
@@ -104,7 +104,7 @@ extension PredicateTree {
     }
 }
 
-extension PredicateExpression {
+extension PredicateOperand {
     var fault: PredicateFault? {
         switch self {
         case .unusable(let reason, let part): PredicateFault(problem: reason.predicateText, part: part)
@@ -113,7 +113,7 @@ extension PredicateExpression {
         }
     }
 
-    fileprivate func substituting(_ variables: [String: PredicateExpression]) -> PredicateExpression {
+    fileprivate func substituting(_ variables: [String: PredicateOperand]) -> PredicateOperand {
         switch self {
         case .variable(let name): variables[name] ?? self
         case .list(let parts): .list(parts.map { $0.substituting(variables) })
