@@ -41,6 +41,8 @@ import Testing
             try await ann.modify((0..<7).map { .create("p\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("r\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("c\($0)", parent: "p\($0 % 7)") }, zone: zone)
+            // Their fields are in the schema before they are counted.
+            try await ann.modify([.holder("w", of: ["p0"], validates: ["p0"]), .holder("x", of: ["p0", "p1"])], zone: zone)
             store.reset()
             let results = try await ann.modify(operations(batch, count), zone: zone, id: zone, token: [1])
             #expect(results.allSatisfy { $0.error == nil })
