@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// `nacre schema`: from an app's first save in development to its first save in production.
-struct SchemaTests {
+@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
     private static let container = ["--container", Administrator.container]
 
     private func with(_ body: (Administrator) async throws -> Void) async throws {
