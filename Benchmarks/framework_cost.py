@@ -58,13 +58,10 @@ def make_zone(server, name):
 
 def run(bench, server, work, zone, count):
     """Runs the app and returns the CPU of both sides for each record, and how its memory went."""
-    variables = os.environ | {
-        "CLOUDKIT_SERVER_URL": f"http://127.0.0.1:{server.port}", "CLOUDKIT_CONTAINER": nacre.CONTAINER,
-        "CLOUDKIT_ENVIRONMENT": "development", "CLOUDKIT_API_TOKEN": server.api_token, "CLOUDKIT_ACCOUNT_TOKEN": server.token,
-        "XDG_CONFIG_HOME": bench.path("no-configuration")}
     before = machine.cpu_seconds(server.pid)
     process = subprocess.Popen(
-        [os.path.join(bench.tools, "FrameworkCost"), work, zone, str(count)], stdout=subprocess.PIPE, env=variables, text=True)
+        [os.path.join(bench.tools, "FrameworkCost"), work, zone, str(count)], stdout=subprocess.PIPE, env=variables(bench, server),
+        text=True)
     watch = Watch(process.pid)
     output = process.communicate()[0]
     watch.end()
@@ -77,3 +74,11 @@ def run(bench, server, work, zone, count):
     bench.say(f"{work} {count}: {result['client']:.1f} µs of CPU in the client, {result['server']:.1f} in the server, "
               f"{count / found['seconds']:,.0f} records/s; {watch.text()}")
     return result, watch
+
+
+def variables(bench, server):
+    """The environment of an app."""
+    return os.environ | {
+        "CLOUDKIT_SERVER_URL": f"http://127.0.0.1:{server.port}", "CLOUDKIT_CONTAINER": nacre.CONTAINER,
+        "CLOUDKIT_ENVIRONMENT": "development", "CLOUDKIT_API_TOKEN": server.api_token, "CLOUDKIT_ACCOUNT_TOKEN": server.token,
+        "XDG_CONFIG_HOME": bench.path("no-configuration")}

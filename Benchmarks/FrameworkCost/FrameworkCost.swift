@@ -3,10 +3,11 @@ import Foundation
 
 /// What does an app spend on each record that it saves or fetches? Prints one JSON object.
 ///
-///     FrameworkCost save|fetch ZONE COUNT
+///     FrameworkCost save|fetch|sync|bytes ZONE COUNT
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
-/// server and the account come from the environment, as for any app.
+/// server and the account come from the environment, as for any app. `sync` fetches as an app does that follows a zone (one operation), waits
+/// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with URLSession alone and reads only their tokens.
 @main
 struct FrameworkCost {
     private static let recordsPerSave = 400
@@ -24,6 +25,8 @@ struct FrameworkCost {
             switch arguments[1] {
             case "save": try await save(count, into: zone, of: database)
             case "fetch": try await fetch(zone, of: database)
+            case "bytes": try await Pages().read(arguments[2])
+            case "sync": try await sync(zone, of: database)
             default: throw Misuse()
             }
         let seconds = began.duration(to: clock.now) / .seconds(1)
@@ -62,6 +65,20 @@ struct FrameworkCost {
             token = page.changeToken
             if !page.moreComing { return fetched }
         }
+    }
+
+    /// Prints a line of its own for the first sync.
+    private static func sync(_ zone: CKRecordZone.ID, of database: CKDatabase) async throws -> Int {
+        let clock = ContinuousClock()
+        let began = clock.now
+        let first = try await Sync(zone: zone, since: nil).run(in: database)
+        print(#"{"records":\#(first.records),"seconds":\#(began.duration(to: clock.now) / .seconds(1))}"#)
+        fflush(nil)
+        _ = readLine()
+        let again = clock.now
+        let second = try await Sync(zone: zone, since: first.token).run(in: database)
+        print(#"{"records":\#(second.records),"seconds":\#(again.duration(to: clock.now) / .seconds(1))}"#)
+        return first.records + second.records
     }
 
     private static func record(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {

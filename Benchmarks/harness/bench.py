@@ -1,5 +1,6 @@
 """A run of the benchmarks: its folders and binaries, its rounds, and the rule that all sides take turns."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -7,7 +8,7 @@ import statistics
 import sys
 import time
 
-from . import ceiling, machine, nacre, pocketbase
+from . import ceiling, machine, nacre, pocketbase, records as samples
 
 
 class Bench:
@@ -43,10 +44,12 @@ class Bench:
 
     # Servers
 
-    def nacre(self, records=0):
-        server = nacre.Nacre(self.nacre_binary, self.path("nacre"))
+    def nacre(self, records=0, name="nacre"):
+        server = nacre.Nacre(self.nacre_binary, self.path(name))
         self.servers.append(server)
         server.make_user()
+        # As PocketBase's collection: no field is indexed.
+        server.define("Note", json.loads(samples.NACRE_FIELDS), {})
         server.seed(records)
         # Hashing a password takes 64 MB for a moment, which says nothing about load.
         machine.forget_peak(server.pid)

@@ -53,7 +53,7 @@ class Nacre:
             "POST", "/admin/1/tokens", {"container": CONTAINER, "environment": "development", "kind": "api", "name": "bench"})["token"]
         person = {"email": "bench@example.com", "password": "correct horse battery"}
         administrator.json("POST", "/admin/1/users", person)
-        administrator.close()
+        self.administrator = administrator
         anyone = client.Client("127.0.0.1", self.port)
         self.api_token = token
         self.token = anyone.json(
@@ -76,6 +76,24 @@ class Nacre:
                 '{"operationType":"create","record":{"recordName":"%s","recordType":"Note","fields":%s}}'
                 % (records.name(number), records.NACRE_FIELDS) for number in range(first, min(first + BATCH, count)))
             self.client.raw("POST", self.path("records/modify"), '{"zoneID":{"zoneName":"%s"},"operations":[%s]}' % (ZONE, operations))
+
+    def define(self, record_type, fields, indexes):
+        """Makes a type by a first record, which goes again, and gives its fields these indexes and no others: {field: [options]}."""
+        name = "definition-of-" + record_type
+        operation = {"operationType": "create", "record": {"recordName": name, "recordType": record_type, "fields": fields}}
+        self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [operation]})
+        for field in fields:
+            options = indexes.get(field, [])
+            self.administrator.json("POST", "/admin/1/schema/indexes", {
+                "container": CONTAINER, "recordType": record_type, "field": field} | {
+                option: option in options for option in ("queryable", "sortable", "searchable")})
+        self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [
+            {"operationType": "forceDelete", "record": {"recordName": name}}]})
+        while self.schema()["building"]:
+            time.sleep(0.05)
+
+    def schema(self):
+        return self.administrator.json("GET", f"/admin/1/schema?container={CONTAINER}&environment=development")
 
     def record_count(self):
         """Records in the file, read beside the server: what was answered must be there."""

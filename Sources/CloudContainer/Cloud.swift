@@ -12,6 +12,7 @@ package final class Cloud: Sendable {
     let tokens: any TokenSealing
     /// Told, after the commit, of each database whose feed has moved. Must return at once.
     let committed: @Sendable (DatabaseID) -> Void
+    let cascadePerTransaction: Int
     private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
     let schemas = SchemaMemory()
 
@@ -20,12 +21,13 @@ package final class Cloud: Sendable {
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        committed: @escaping @Sendable (DatabaseID) -> Void = { _ in }
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in }
     ) {
         self.store = store
         self.clock = clock
         self.random = random
         self.tokens = tokens
+        self.cascadePerTransaction = cascadePerTransaction
         self.committed = committed
     }
 

@@ -39,6 +39,23 @@ package enum Limits {
     package static let reclaimChunk = 500
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
+    /// References with action DELETE_SELF to one record. CloudKit: Web Services Reference, "Data Size Limits".
+    package static let owningReferences = 750
+    /// Records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
+    package static let cascadePerTransaction = 10_000
+    /// Levels of a cascade followed in one transaction, each of them two calls of the store. On this server.
+    package static let cascadeLevels = 1000
+    /// Names of holders that one call of the store is asked for, when a level of a cascade is wide. On this server.
+    package static let dependentsPerCall = 300_000
+    /// Records deleted in one transaction of a cascade that goes on. On this server: room for what hangs on one record.
+    package static let cascadeChunk = 1000
+    /// Seconds for which the tombstones of records and zones are kept; older change tokens expire. On this server: 90 days.
+    package static let tombstoneSeconds: Double = 90 * 24 * 3600
+    /// Tombstones purged in one transaction. On this server.
+    package static let purgeChunk = 500
+    /// Bytes of record bodies on a page, beyond which it ends early: of changes in the middle of a commit if need be, of a query with a
+    /// cursor. On this server: as much as a request may have.
+    package static let pageBytes = 8_000_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Words of one field by which a record is found. On this server.

@@ -106,9 +106,23 @@ extension ServerError {
             remedy: "Save the parent before or together with its child.")
     }
 
-    static let hasChildren = ServerError(
-        .validatingReferenceError, "record is the parent of other records", internalCode: 2025, field: "recordName",
-        remedy: "Delete the children before or together with their parent.")
+    /// See `docs/decisions/a-validating-reference-holds-its-target.md`.
+    static func targetNotFound(_ field: String) -> ServerError {
+        ServerError(
+            .validatingReferenceError, "referenced record does not exist", internalCode: 2025, field: field,
+            remedy: "Save the target before or together with the record that refers to it, or refer with action NONE.")
+    }
+
+    static func deleteViolatesReference(_ name: String) -> ServerError {
+        ServerError(
+            .validatingReferenceError, "Record delete would violate validating reference ([\(name)]), rejecting update", internalCode: 2025,
+            field: "recordName",
+            remedy: "Delete the records that name \(name) as their parent or refer to it with action VALIDATE before or together with it.")
+    }
+
+    static let tooManyOwningReferences = ServerError(
+        .badRequest, "Limit exceeded for number of owning references to single record", native: .limitExceeded, internalCode: 2023,
+        field: "fields", remedy: "At most \(Limits.owningReferences) records may refer to one with action DELETE_SELF.")
 
     static let atomicFailure = ServerError(
         .atomicError, "atomic batch operation failed", internalCode: 2024,

@@ -27,7 +27,7 @@ package struct TortureReport: Sendable, Encodable {
             "retries  \(counts.retries), after \(counts.answersAbandoned) answers not waited for; \(counts.repetitions) requests sent twice",
             "feeds    \(counts.pages) pages (\(rate(counts.pages))), \(counts.changesRead) changes, \(counts.tokensReplayed) old tokens used again, "
                 + "\(counts.tokensExpired) expired",
-            "lookups  \(counts.lookups)",
+            "lookups  \(counts.lookups), queries \(counts.queries)",
         ]
         lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }
         if violations.count > Self.violationsShown { lines.append("and \(violations.count - Self.violationsShown) more") }

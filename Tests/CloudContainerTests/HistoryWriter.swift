@@ -77,6 +77,12 @@ struct HistoryWriter {
         let type = kinds.randomElement(using: &random) ?? .update
         var fields: RecordFields = [:]
         for field in ["a", "b", "c"] where Bool.random(using: &random) { fields[field] = .int64(.random(in: 0..<1000, using: &random)) }
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0, 1: fields["owner"] = .reference(reference(.deleteSelf))
+        case 2: fields["owners"] = .referenceList([reference(.deleteSelf), reference(.none), reference(.deleteSelf)])
+        case 3: fields["validates"] = .reference(reference(.validate))
+        default: break
+        }
         let parent: RecordChange.ParentChange =
             switch Int.random(in: 0..<8, using: &random) {
             case 0: .set(Reference(recordName: self.name(), action: .none))
@@ -84,6 +90,14 @@ struct HistoryWriter {
             default: .keep
             }
         let tag = await book.tag(of: name, in: zone, using: &random)
-        return .make(type, name, tag: tag, fields, cleared: Bool.random(using: &random) ? ["b"] : [], parent: parent)
+        return .make(type, name, tag: tag, fields, cleared: cleared(besides: fields), parent: parent)
+    }
+
+    private mutating func reference(_ action: Reference.Action) -> Reference {
+        Reference(recordName: name(), action: action)
+    }
+
+    private mutating func cleared(besides fields: RecordFields) -> [String] {
+        ["b", "owner", "validates"].filter { name in fields[name] == nil && Int.random(in: 0..<3, using: &random) == 0 }
     }
 }

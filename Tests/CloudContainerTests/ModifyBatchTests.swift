@@ -21,7 +21,7 @@ import Testing
             operations.map { ($0.change.recordName ?? "", $0) }, faults: [:],
             stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
             in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
-        batch.settleParents(parentsOutside: parentsOutside.intersection(batch.deletedNames))
+        batch.settle(within: CascadeReach(heldOutside: parentsOutside.intersection(batch.deletedNames)))
         if atomic { _ = batch.settleAtomically() }
         return batch
     }
@@ -34,7 +34,7 @@ import Testing
         case .refuse(let error):
             switch error.reason {
             case ServerError.parentNotFound("").reason: .noParent
-            case ServerError.hasChildren.reason: .hasChildren
+            case _ where error.reason.hasPrefix("Record delete would violate validating reference"): .hasChildren
             case ServerError.atomicFailure.reason: .fell
             default: .refused
             }

@@ -33,9 +33,9 @@ import Testing
     @Test(arguments: Engine.allCases) func `a parent with a child elsewhere is not deleted, and goes with it`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.modify([.create("p"), .create("c", parent: "p"), .create("g", parent: "c")])
-        #expect(try await ann.modify([.delete("p")]).first?.error == .hasChildren)
-        #expect(try await ann.modify([.delete("p"), .delete("c")]).map(\.error) == [.hasChildren, .hasChildren])
-        #expect(try await ann.modify([.delete("p"), .delete("g")]).map(\.error) == [.hasChildren, nil])
+        #expect(try await ann.modify([.delete("p")]).first?.error == .deleteViolatesReference("p"))
+        #expect(try await ann.modify([.delete("p"), .delete("c")]).map(\.error) == [.deleteViolatesReference("c"), .deleteViolatesReference("c")])
+        #expect(try await ann.modify([.delete("p"), .delete("g")]).map(\.error) == [.deleteViolatesReference("p"), nil])
         #expect(try await ann.modify([.delete("p"), .delete("c")]).map(\.error) == [nil, nil])
         #expect(try await ann.modify([.create("c", parent: "p")]).first?.error?.code == .validatingReferenceError)
     }
@@ -55,7 +55,7 @@ import Testing
         let results = try await ann.modify([.delete("p"), moved, .create("q")])
         #expect(results.map(\.error) == [nil, nil, nil])
         #expect(try await ann.lookup(["c"]).first?.record?.parent?.recordName == "q")
-        #expect(try await ann.modify([.delete("q")]).first?.error == .hasChildren)
+        #expect(try await ann.modify([.delete("q")]).first?.error == .deleteViolatesReference("q"))
     }
 
     @Test(arguments: Engine.allCases) func `a child's refused update still holds the parent that it has`(engine: Engine) async throws {

@@ -9,7 +9,7 @@ import Testing
     /// "Verbs take sets": whatever the batch, no modify asks more often.
     static let mostCallsOfModify = 5
 
-    enum Batch: CaseIterable { case creates, updates, deletes, setParents, keptParents, mixed }
+    enum Batch: CaseIterable { case creates, updates, deletes, setParents, keptParents, setOwners, validates, mixed }
 
     private func operations(_ batch: Batch, _ count: Int) -> [RecordOperation] {
         (0..<count).map { place in
@@ -21,10 +21,12 @@ import Testing
             case .deletes: return .delete(name)
             case .setParents: return .make(.forceUpdate, name, parent: parent)
             case .keptParents: return .update("c\(place)")
+            case .setOwners: return .make(.forceUpdate, name, .holding(["p\(place % 7)", "p\((place + 1) % 7)"]))
+            case .validates: return .make(.forceUpdate, name, .holding([], validates: ["p\(place % 7)"]))
             case .mixed:
                 let all: [RecordOperation] = [
                     .create("new\(place)"), .update("c\(place)"), .delete(name), .make(.forceUpdate, "m\(place)", parent: parent),
-                    .delete("c\(place)"),
+                    .delete("c\(place)"), .holder("h\(place)", of: ["p\(place % 7)"], parent: "p0"),
                 ]
                 return all[place % all.count]
             }
@@ -39,6 +41,8 @@ import Testing
             try await ann.modify((0..<7).map { .create("p\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("r\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("c\($0)", parent: "p\($0 % 7)") }, zone: zone)
+            // Their fields are in the schema before they are counted.
+            try await ann.modify([.holder("w", of: ["p0"], validates: ["p0"]), .holder("x", of: ["p0", "p1"])], zone: zone)
             store.reset()
             let results = try await ann.modify(operations(batch, count), zone: zone, id: zone, token: [1])
             #expect(results.allSatisfy { $0.error == nil })
@@ -51,7 +55,26 @@ import Testing
         }
     }
 
-    @Test func `reads ask once or twice`() async throws {
+    @Test(arguments: [1, 3, 20]) func `each level of a cascade costs two calls more`(levels: Int) async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let ann = TestCloud(store).user("_ann")
+        try await ann.makeZone("Z")
+        for root in 0..<10 {
+            try await ann.modify([.create("r\(root).0")], zone: "Z")
+            for level in 1...levels {
+                try await ann.modify(
+                    (0..<20).map { .holder("r\(root).\(level)" + ($0 == 0 ? "" : ".\($0)"), of: ["r\(root).\(level - 1)"], parent: "r\(root).\(level - 1)") },
+                    zone: "Z")
+            }
+        }
+        store.reset()
+        let results = try await ann.modify((0..<10).map { .delete("r\($0).0") }, zone: "Z")
+        #expect(results.allSatisfy { $0.error == nil })
+        #expect(try await ann.changes("Z").records.isEmpty)
+        #expect(store.transactions.first?.verbs.count == 4 + 2 * levels)
+    }
+
+    @Test func `reads ask a few times`() async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let ann = TestCloud(store).user("_ann")
         try await ann.makeZone("Z")
@@ -64,7 +87,7 @@ import Testing
         let names = (0..<400).map { "r\($0)" }
         #expect(try await calls { _ = try await ann.lookup(names, zone: "Z") } == [2])
         let token = try await ann.changes("Z").syncToken
-        #expect(try await calls { _ = try await ann.changes("Z") } == [3], "a full page asks for the rest of its commit")
+        #expect(try await calls { _ = try await ann.changes("Z") } == [4], "a full page comes in two portions, and asks for the rest of its commit")
         #expect(try await calls { _ = try await ann.changes("Z", after: token) } == [2])
         #expect(try await calls { _ = try await ann.databaseChanges() } == [2])
         #expect(try await calls { _ = try await ann.cloud.listZones(in: ann.target, by: ann.caller) } == [1])

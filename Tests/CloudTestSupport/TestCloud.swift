@@ -11,7 +11,7 @@ package final class TestCloud: Sendable {
     package let clock: TestCloudClock
     private let moved: Locked<[DatabaseID]>
 
-    package init(_ store: any Store, seed: UInt64 = 1) {
+    package init(_ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction) {
         let clock = TestCloudClock()
         let random = Locked(TestCloudRandom(seed: seed))
         let moved = Locked<[DatabaseID]>([])
@@ -20,11 +20,13 @@ package final class TestCloud: Sendable {
         self.moved = moved
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            committed: { database in moved.withLock { $0.append(database) } })
+            cascadePerTransaction: cascadePerTransaction, committed: { database in moved.withLock { $0.append(database) } })
     }
 
-    package convenience init(_ engine: Engine, seed: UInt64 = 1) async throws {
-        self.init(try await engine.makeStore(), seed: seed)
+    package convenience init(
+        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction
+    ) async throws {
+        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction)
     }
 
     /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.

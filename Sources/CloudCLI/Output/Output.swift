@@ -8,6 +8,11 @@ enum Output {
         try write(line + "\n", to: STDOUT_FILENO)
     }
 
+    /// Data that has its line feeds.
+    static func text(_ text: String) throws {
+        try write(text, to: STDOUT_FILENO)
+    }
+
     /// One JSON object, as a line of data.
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()

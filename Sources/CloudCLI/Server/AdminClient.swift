@@ -38,6 +38,25 @@ struct AdminClient {
         try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
     }
 
+    func schema(of container: String, _ environment: String) async throws -> AdminMessages.Schema {
+        var query = URLComponents()
+        query.queryItems = [URLQueryItem(name: "container", value: container), URLQueryItem(name: "environment", value: environment)]
+        let path = "/admin/1/schema?\(query.percentEncodedQuery ?? "")"
+        return try read(AdminMessages.Schema.self, try await web.send("GET", path, bearer: token))
+    }
+
+    func deploy(_ asked: AdminMessages.NewDeployment) async throws -> AdminMessages.Deployment {
+        try read(AdminMessages.Deployment.self, try await web.send("POST", "/admin/1/schema/deploy", bearer: token, body: asked))
+    }
+
+    func set(_ asked: AdminMessages.NewIndexes) async throws -> AdminMessages.Indexes {
+        try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
+    }
+
+    func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
+        try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
+    }
+
     private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
         guard (200..<300).contains(answer.status) else { throw Self.failure(answer) }
         do {

@@ -104,9 +104,11 @@ extension ChangeToken.OfZone {
         Self(zone: zone.address, view: view, incarnation: zone.incarnation, position: .start, baseline: zone.number)
     }
 
-    /// Whether the token still leads to every change since: of this zone as it is, and not from a future that was lost.
+    /// Whether the token still leads to every change since: of this zone as it is, not from a future that was lost, and from after every
+    /// tombstone that is purged. A client that began after those never needs them.
     func isValid(for zone: ZoneRow) -> Bool {
         self.zone == zone.address && incarnation == zone.incarnation && position.number <= zone.number
+            && (baseline >= zone.forgotten || position.number > zone.forgotten || (position.number == zone.forgotten && position.name == nil))
     }
 
     /// The token after everything that the zone has.

@@ -9,7 +9,7 @@ extension Cloud {
     ) async throws -> ChangesDatabaseResponse {
         let key = try databaseVerdict(target, for: .changes, by: caller).get()
         let database = try await databaseID(key)
-        let token = try request.syncToken.map { try databaseToken($0) }
+        let token = try Self.given(request.syncToken).map { try databaseToken($0) }
         let limit = try Self.pageLimit(request.resultsLimit)
         let page = try await stored {
             try await self.store.read { transaction in
@@ -63,8 +63,10 @@ extension ChangeToken.OfDatabase {
         Self(database: database.id, incarnation: database.incarnation, position: ZoneFeedPosition(database.lastSeq), baseline: 0)
     }
 
+    /// Whether the token still leads to every change since: zones that went after it are not forgotten, or went before its client began.
     func isValid(for row: DatabaseRow) -> Bool {
         database == row.id && incarnation == row.incarnation && position.seq <= row.lastSeq
+            && (baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil))
     }
 
     func moved(to position: ZoneFeedPosition) -> Self {

@@ -1,3 +1,5 @@
+import CloudWire
+
 /// Which database: what its 64-bit key stands for.
 package struct DatabaseKey: Hashable, Sendable {
     package enum Environment: String, Hashable, Sendable, CaseIterable {
@@ -24,6 +26,11 @@ package struct DatabaseKey: Hashable, Sendable {
         self.environment = environment
         self.scope = scope
         self.owner = owner
+    }
+
+    /// CloudKit: custom zones have a feed of changes; the default zone and the public database have none.
+    func hasFeed(inZoneNamed name: String) -> Bool {
+        scope != .public && name != ZoneID.defaultZoneName
     }
 }
 

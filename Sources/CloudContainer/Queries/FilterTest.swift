@@ -11,7 +11,7 @@ struct FilterTest: Hashable, Sendable {
     /// What the value holds, when it is a list.
     private let values: [FieldValue]
     private let place: GeoPoint?
-    private let distance: Double
+    let distance: Double
     /// What a token search looks for, each word once.
     let words: [String]
 

@@ -3,8 +3,8 @@ package import CloudWire
 extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
-    /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, children of what goes, and
-    /// one plan. Nothing is written when nothing was changed.
+    /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, who depends on what goes and
+    /// what is referred to, and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
     ///
     /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest.
     /// - Throws: `ServerError` for the request as a whole; what is wrong with one record is its own result.
@@ -16,7 +16,7 @@ extension Cloud {
         let database = try await databaseID(key)
         let modification = try RecordModification(
             request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            name: uuid)
+            cascadeRoom: cascadePerTransaction, name: uuid)
         let outcome = try await withSchema(of: key.container, key.environment) { schema in
             try await stored { try await self.store.write { try modification.run($0, with: schema) } }
         }
@@ -53,12 +53,14 @@ struct RecordModification: Sendable {
     private let operations: [(name: String, operation: RecordOperation)]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
+    /// Most records that go with those that the batch deletes.
+    private let cascadeRoom: Int
 
-    private var hasFeed: Bool { key.scope != .public && !request.zoneID.isDefault }
+    private var hasFeed: Bool { key.hasFeed(inZoneNamed: request.zoneID.zoneName) }
 
     init(
         _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], now: Timestamp,
-        newZone: Int64, name: () -> String
+        newZone: Int64, cascadeRoom: Int, name: () -> String
     ) throws(ServerError) {
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
         self.request = request
@@ -89,6 +91,7 @@ struct RecordModification: Sendable {
         self.operations = operations
         madeNames = made
         self.faults = faults
+        self.cascadeRoom = cascadeRoom
     }
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
@@ -103,7 +106,7 @@ struct RecordModification: Sendable {
         var batch = ModifyBatch(
             operations, faults: faults, stored: stored,
             in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller, schema: schema.schema))
-        batch.settleParents(parentsOutside: try parentsOutside(batch, in: ground.zone, transaction))
+        batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
             return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
         }
@@ -131,12 +134,13 @@ struct RecordModification: Sendable {
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
 
-    /// The records of the batch and the parents that it gives them; then, where records keep a parent, those.
+    /// The records of the batch, and the parents and targets that it gives them; then, where records keep a parent, those.
     private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
         var wanted = operations.map(\.name)
         for entry in operations {
             if case .set(let reference) = entry.operation.change.parent { wanted.append(reference.recordName) }
+            wanted.append(contentsOf: entry.operation.change.set.bindingReferences.lazy.map(\.link.target))
         }
         var stored: [String: StoredRecord] = [:]
         try add(wanted, from: zone, to: &stored, transaction)
@@ -157,13 +161,6 @@ struct RecordModification: Sendable {
         }
     }
 
-    private func parentsOutside(_ batch: ModifyBatch, in zone: ZoneRow, _ transaction: any WriteTransaction) throws -> Set<String> {
-        let deleted = batch.deletedNames
-        guard !deleted.isEmpty else { return [] }
-        let dependents = try transaction.dependents(in: zone.address, of: deleted, outside: batch.items.map(\.name), limit: 0)
-        return Set(dependents.filter(\.isParent).map(\.target))
-    }
-
     // MARK: Writing
 
     private func write(
@@ -173,19 +170,18 @@ struct RecordModification: Sendable {
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             schema: schema)
-        var changes: [RecordPlan.Change] = []
-        for item in batch.items {
-            switch item.verdict {
-            case .save(let save): changes.append(rows.put(save, named: item.name))
-            case .delete: changes.append(contentsOf: stored[item.name].map { [rows.put(deleting: $0)] } ?? [])
-            case .nothing, .refuse: break
-            }
+        var changes = batch.items.compactMap { item -> RecordPlan.Change? in
+            guard case .save(let save) = item.verdict else { return nil }
+            return rows.put(save, named: item.name)
         }
+        changes.append(contentsOf: batch.goingRecords.map(rows.put(deleting:)))
         guard !changes.isEmpty else { return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false)) }
         let records = stored.merging(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { _, after in after })
         changes.append(contentsOf: batch.touchedParents.map(rows.put(touching:)))
         var plan = WritePlan()
         plan.records = changes.map(\.put)
+        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
+        if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         try transaction.apply(plan)

@@ -96,7 +96,7 @@ enum RecordBody {
 // MARK: - Values
 
 extension RecordBody {
-    private static func write(_ value: FieldValue, to writer: inout ByteWriter) {
+    static func write(_ value: FieldValue, to writer: inout ByteWriter) {
         writer.byte(code(of: value))
         switch value {
         case .string(let value): writer.string(value)

@@ -58,6 +58,9 @@ struct RecordPlan {
                 FeedRow(place: FeedPlace(view: .owner, number: number), entered: content.entered, isDeparture: isTombstone)
             ]
         }
+        let links = (before: before?.content.fields.links ?? [], after: content.fields.links)
+        put.unlinked = Array(links.before.subtracting(links.after))
+        put.linked = Array(links.after.subtracting(links.before))
         let record = StoredRecord(row: row, content: content)
         let rowsBefore = before.map(indexRows) ?? []
         let rowsAfter = indexRows(of: record)

@@ -72,7 +72,7 @@ enum RequestShape {
             }
             for reference in references {
                 if let fault = fault(ofZone: reference.zoneID, field: field.name) { return fault }
-                if reference.action != .none { return .notSupported(field.name, "a reference with action \(reference.action.rawValue)") }
+                if reference.action != .none, let fault = Names.recordNameFault(reference.recordName, field: field.name) { return fault }
             }
         }
         return nil

@@ -50,6 +50,9 @@ extension FieldDefinition {
         return options
     }
 
+    /// Queries cannot use all of its indexes yet.
+    package var isBuilding: Bool { indexes.contains { $0.state == .building } }
+
     var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
 
     /// Gives the field these options and no others.

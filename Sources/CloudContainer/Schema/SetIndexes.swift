@@ -14,8 +14,14 @@ extension Cloud {
         return try await changeSchema(of: container, .development) { try $0.setIndexes(options, of: type, field: field) }
     }
 
+    /// The schema of a container that is there.
+    package func administeredSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
+        try await requireContainer(container)
+        return try await schema(of: container, environment)
+    }
+
     /// - Throws: `ServerError.noContainer`.
-    func requireContainer(_ name: String) async throws {
+    package func requireContainer(_ name: String) async throws {
         guard try await container(name) != nil else { throw ServerError.noContainer }
     }
 }

@@ -287,6 +287,9 @@ package struct EntryRow: Hashable, Sendable {
 package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case reclaimZone = 1
     case trimOperations = 2
+    case cascade = 3
+    case purgeTombstones = 4
+    case forgetZone = 5
     case buildIndexes = 6
 }
 

@@ -32,10 +32,14 @@ extension Cloud {
     private func run(_ task: TaskRow) async throws {
         switch task.key.kind {
         case .reclaimZone:
-            guard let zone = ReclaimZone.zone(of: task) else {
-                throw StoreError(.corrupt, "A task's payload is malformed", ["task": task.key.name])
-            }
+            guard let zone = ReclaimZone.zone(of: task) else { throw task.malformed }
             while try await reclaim(zone, finishing: task.key) > 0 {}
+        case .cascade:
+            try await finishCascade(task)
+        case .purgeTombstones:
+            try await purgeTombstones(task)
+        case .forgetZone:
+            try await forgetZone(task)
         case .buildIndexes:
             try await buildIndexes(task)
         case .trimOperations:
@@ -70,6 +74,11 @@ enum ReclaimZone {
         guard let key = try? reader.signed() else { return nil }
         return ZoneAddress(database: task.key.database, zone: key)
     }
+}
+
+extension TaskRow {
+    /// What is thrown when a payload is not what was written.
+    var malformed: StoreError { StoreError(.corrupt, "A task's payload is malformed", ["task": key.name]) }
 }
 
 extension WritePlan {

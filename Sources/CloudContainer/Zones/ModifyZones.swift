@@ -100,7 +100,7 @@ struct ZoneModification: Sendable {
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
             case .delete(let zone):
-                add(deletionOf: zone, to: &plan)
+                add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, to: &plan)
                 outcomes.append(.deleted(zone.name))
             }
         }
@@ -137,11 +137,13 @@ struct ZoneModification: Sendable {
             address: ZoneAddress(database: database, zone: key), name: name, incarnation: row?.incarnation ?? 1, lastSeq: row?.lastSeq ?? 0)
     }
 
-    private func add(deletionOf zone: ZoneRow, to plan: inout WritePlan) {
+    /// - Parameter place: the place in the database's feed that the deletion takes.
+    private func add(deletionOf zone: ZoneRow, at place: Int64, to plan: inout WritePlan) {
         var gone = zone
         gone.state = .deleted
         plan.zones.append(gone)
         plan.zonesChanged.append(zone.address)
         plan.tasks.append(ReclaimZone.task(for: zone.address, due: now))
+        plan.tasks.append(ForgetZone.task(for: zone.address, goneAt: place, due: now + Limits.tombstoneSeconds))
     }
 }

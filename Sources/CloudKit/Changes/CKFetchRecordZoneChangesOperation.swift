@@ -110,27 +110,28 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     private func fetch(_ zoneID: CKRecordZone.ID, over conversation: Conversation) async throws(CKError) {
         var item = item(zoneID)
+        var answer = await conversation.changes(in: item)
         while true {
-            let response = try await conversation.changes(ChangesZoneRequest(zones: [item]))
-            guard response.zones.count == 1 else { throw .unexpectedAnswer }
-            guard case .page(let page) = response.zones[0] else {
-                if case .failure(_, let error) = response.zones[0] { throw CKError(error) }
-                throw .unexpectedAnswer
-            }
-            for change in page.records { tell(change, of: zoneID) }
+            let page = try answer.get()
             let token = CKServerChangeToken(wire: page.syncToken)
             let data = page.clientChangeToken.map { Data($0) }
             // Inside one commit no token is safe to keep, so the commit is fetched to its end even by who asked for one batch.
             guard page.moreComing, fetchAllChanges || page.isMidCommit else {
+                for change in page.records { tell(change, of: zoneID) }
                 tell(zoneID, .success((token, data, page.moreComing)))
                 return
             }
             // A server that does not move would keep us here for ever.
             guard page.syncToken != item.syncToken else { throw .unexpectedAnswer }
             item.syncToken = page.syncToken
+            // The next page is on its way while the app hears of this one; and no more than that one, however slow the app is.
+            async let next = conversation.changes(in: item)
+            for change in page.records { tell(change, of: zoneID) }
             if fetchAllChanges && !page.isMidCommit {
                 report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
             }
+            await reported()
+            answer = await next
         }
     }
 
@@ -145,7 +146,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let recordID = CKRecord.ID(recordName: tombstone.recordName, zoneID: zoneID)
             let deletion = CKDatabase.RecordZoneChange.Deletion(recordID: recordID, recordType: tombstone.recordType ?? "")
             report { [self] in
-                results.deletions.append(deletion)
+                if whenDone != nil { results.deletions.append(deletion) }
                 recordWithIDWasDeletedBlock?(recordID, deletion.recordType)
             }
         case .failure(let recordName, let error):
@@ -156,7 +157,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            results.modifications[recordID] = result.map(CKDatabase.RecordZoneChange.Modification.init)
+            // Whoever hears of every record by a block needs none of them again.
+            if whenDone != nil || result.error != nil {
+                results.modifications[recordID] = result.map(CKDatabase.RecordZoneChange.Modification.init)
+            }
             if let recordWasChangedBlock {
                 recordWasChangedBlock(recordID, result)
             } else if let record = result.value {
@@ -186,5 +190,21 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             fetchRecordZoneChangesCompletionBlock?(error ?? .partial("Failed to fetch some record zone changes", of: results.failures))
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension Conversation {
+    /// A page of one zone's changes.
+    fileprivate func changes(in zone: ChangesZoneRequest.Item) async -> Result<ChangesZoneResponse.Page, CKError> {
+        do throws(CKError) {
+            let response = try await changes(ChangesZoneRequest(zones: [zone]))
+            switch response.zones.first {
+            case .page(let page)? where response.zones.count == 1: return .success(page)
+            case .failure(_, let error)?: return .failure(CKError(error))
+            default: return .failure(.unexpectedAnswer)
+            }
+        } catch {
+            return .failure(error)
+        }
     }
 }

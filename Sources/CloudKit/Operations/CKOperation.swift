@@ -114,6 +114,11 @@ open class CKOperation: Operation, @unchecked Sendable {
         callbackQueue.async(execute: blocks)
     }
 
+    /// Returns when everything reported so far was told.
+    final func reported() async {
+        await withCheckedContinuation { continuation in report { continuation.resume() } }
+    }
+
     // MARK: The engine
 
     open override var isAsynchronous: Bool { true }

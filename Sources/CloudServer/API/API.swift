@@ -8,15 +8,20 @@ struct API: Sendable {
     /// The largest body of a request. decisions: 8 MB; sizes that CloudKit limits are measured on values.
     static let bodyBytesMax = 8 * 1024 * 1024
 
+    /// Pages of records that are made at the same time. On this server: four times as many as keep a loop and its readers busy.
+    private static let pagesAtATime = 32
+
     let cloud: Cloud
     let authenticator: Authenticator
     let hub: ChangeHub
     let errors: ErrorAnswer
+    let pages = Gate(places: pagesAtATime)
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
         post(database + "/records/modify", to: &router, recordsModify)
         post(database + "/records/lookup", to: &router, recordsLookup)
+        post(database + "/records/query", to: &router, recordsQuery)
         post(database + "/records/changes", to: &router, recordsChanges)
         get(database + "/zones/list", to: &router, zonesList)
         // CloudKit JS and others ask with POST and an empty object.
@@ -95,12 +100,17 @@ struct DetailedError: Error {
 
 extension API {
     /// Decode, ask, encode. Errors from here on know whether the client wants our details.
+    /// - Parameter gate: where answers may be large, so that few are made at a time.
     func answer<Request: RequestMessage, Answer: AnswerMessage>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, ask: (Request) async throws -> Answer
+        _ call: Call, _ body: [UInt8], as type: Request.Type, through gate: Gate? = nil, form: (Request) -> AnswerForm,
+        ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
         let request = try Request(json: body)
         let form = form(request)
-        return try await detailed(form.details) { .json(try await ask(request).json(form)) }
+        return try await detailed(form.details) {
+            guard let gate else { return .json(try await ask(request).json(form)) }
+            return try await gate.pass { .json(try await ask(request).json(form)) }
+        }
     }
 
     /// Runs what answers a request; its errors know whether the client wants our details.

@@ -3,7 +3,7 @@ import CloudWire
 import FoundationEssentials
 import HTTPServer
 
-/// Whether the process lives, whether it can serve, and what it is.
+/// Whether the process lives, whether it can serve, what it is, and what it takes.
 struct Health: Sendable {
     let cloud: Cloud
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
@@ -17,8 +17,14 @@ struct Health: Sendable {
             _ = try await cloud.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
+        router.get("/limits") { _, _ in .json([UInt8](try JSONEncoder().encode(LimitTable(limits: Limits.table)))) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
+}
+
+/// `GET /limits`
+private struct LimitTable: Encodable {
+    var limits: [Limit]
 }
 
 extension ServerError {

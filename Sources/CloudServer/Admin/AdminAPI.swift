@@ -14,7 +14,7 @@ package struct AdminAPI: Sendable {
     /// Characters of a token's name. On this server: a line in a list.
     private static let tokenNameCharacters = 200
 
-    private let cloud: Cloud
+    let cloud: Cloud
     private let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
@@ -44,6 +44,10 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/containers", bodyBytesMax: Self.bodyBytesMax, createContainer)
         router.post("/admin/1/tokens", bodyBytesMax: Self.bodyBytesMax, createToken)
         router.post("/admin/1/users", bodyBytesMax: Self.bodyBytesMax, createUser)
+        router.get("/admin/1/schema", schema)
+        router.post("/admin/1/schema/deploy", bodyBytesMax: Self.bodyBytesMax, deploySchema)
+        router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
+        router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
     }
 
     // MARK: Who may ask
@@ -91,9 +95,7 @@ package struct AdminAPI: Sendable {
         guard asked.kind == "api" else {
             throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "This version makes tokens of kind api.")
         }
-        guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else {
-            throw ServerError(.badRequest, "unknown environment", field: "environment", remedy: "Take development or production.")
-        }
+        let environment = try Self.environment(asked.environment)
         let name = asked.name ?? ""
         guard name.count <= Self.tokenNameCharacters else {
             throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Self.tokenNameCharacters) characters.")
@@ -110,7 +112,14 @@ package struct AdminAPI: Sendable {
 
     // MARK: JSON
 
-    private func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
+    static func environment(_ text: String) throws -> DatabaseKey.Environment {
+        guard let environment = DatabaseKey.Environment(rawValue: text) else {
+            throw ServerError(.badRequest, "unknown environment", field: "environment", remedy: "Take development or production.")
+        }
+        return environment
+    }
+
+    func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
         let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
@@ -119,7 +128,7 @@ package struct AdminAPI: Sendable {
         }
     }
 
-    private func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {
+    func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {
         .json([UInt8](try AdminProblem.encoder.encode(message)), status: status)
     }
 }

@@ -1,3 +1,5 @@
+package import CloudContainer
+
 /// What the admin API takes and gives: JSON objects with these keys. Server and command line share them.
 package enum AdminMessages {
     package struct Proof: Codable, Hashable, Sendable {
@@ -62,6 +64,94 @@ package enum AdminMessages {
     package struct User: Codable, Hashable, Sendable {
         package var id: String
         package var email: String
+    }
+
+    /// `GET /admin/1/schema`
+    package struct Schema: Codable, Hashable, Sendable {
+        /// How often it changed.
+        package var version: Int64
+        /// In CloudKit's schema language.
+        package var text: String
+        /// Fields with an index that is not built yet, as `Type.field`.
+        package var building: [String]
+    }
+
+    /// `POST /admin/1/schema/deploy`
+    package struct NewDeployment: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would come.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Deployment: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        package var gains: [Gain]
+    }
+
+    /// One thing that production gains.
+    package struct Gain: Codable, Hashable, Sendable {
+        package var kind: SchemaGain.Kind
+        package var recordType: String
+        package var field: String?
+        /// In CloudKit's schema language: a field's type and options, or the options that are new.
+        package var declaration: String
+    }
+
+    /// `POST /admin/1/schema/indexes`
+    package struct NewIndexes: Codable, Hashable, Sendable {
+        package var container: String
+        package var recordType: String
+        package var field: String
+        package var queryable: Bool
+        package var sortable: Bool
+        package var searchable: Bool
+
+        package init(container: String, recordType: String, field: String, queryable: Bool, sortable: Bool, searchable: Bool) {
+            self.container = container
+            self.recordType = recordType
+            self.field = field
+            self.queryable = queryable
+            self.sortable = sortable
+            self.searchable = searchable
+        }
+    }
+
+    package struct Indexes: Codable, Hashable, Sendable {
+        package var recordType: String
+        /// By its name in the schema.
+        package var field: String
+        /// Those that it has now.
+        package var options: [String]
+    }
+
+    /// `POST /admin/1/query/explain`
+    package struct NewExplanation: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// `public` or `private`.
+        package var database: String
+        /// Whose private database: an e-mail address or a user record name.
+        package var user: String?
+        /// The body of a `records/query`.
+        package var request: String
+
+        package init(container: String, environment: String, database: String, user: String?, request: String) {
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.user = user
+            self.request = request
+        }
+    }
+
+    package struct Explanation: Codable, Hashable, Sendable {
+        /// The plan, for people.
+        package var lines: [String]
     }
 
     /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.

@@ -63,6 +63,8 @@ package struct History: Sendable {
     package struct Read: Sendable {
         package enum Kind: String, Sendable {
             case lookup
+            /// What a query found, and what it did not.
+            case query
             /// What the server said it has when it refused a batch.
             case refusal
             /// What a retry of a batch was answered.

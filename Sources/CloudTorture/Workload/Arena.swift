@@ -27,6 +27,7 @@ package struct TortureCounts: Sendable, Encodable {
     package var pages = 0
     package var changesRead = 0
     package var lookups = 0
+    package var queries = 0
     /// Old tokens that were used again.
     package var tokensReplayed = 0
     /// Tokens that the server said it no longer takes.
@@ -45,6 +46,7 @@ package struct TortureCounts: Sendable, Encodable {
         pages += other.pages
         changesRead += other.changesRead
         lookups += other.lookups
+        queries += other.queries
         tokensReplayed += other.tokensReplayed
         tokensExpired += other.tokensExpired
     }

@@ -4,6 +4,7 @@ import CloudWire
 struct Reader {
     private static let pageSizes = [3, 10, 50, 200]
     private static let lookupOnceIn: UInt64 = 4
+    private static let queryOnceIn: UInt64 = 3
     private static let replayOnceIn: UInt64 = 6
     private static let lookupRecords = 12
     /// Tokens kept to go back to, and how often that is done in a round: each time costs a look at every record.
@@ -15,13 +16,13 @@ struct Reader {
     let number: Int
     let arena: Arena
     var random: SeededRandom
-    private(set) var testimony = Testimony()
+    var testimony = Testimony()
     private var stream = 0
     private var token: String?
     private var databaseToken: String?
     private var kept: [(stream: Int, page: Int, token: String)] = []
     /// Records that it has seen, the newest last.
-    private var known: [RecordKey] = []
+    private(set) var known: [RecordKey] = []
     private var replays = 0
 
     init(number: Int, arena: Arena, random: SeededRandom) {
@@ -40,6 +41,7 @@ struct Reader {
                 try await catchUp()
                 if isLast { return }
                 if random.happens(onceIn: Self.lookupOnceIn) { try await lookUp() }
+                if random.happens(onceIn: Self.queryOnceIn) { try await query() }
                 if random.happens(onceIn: Self.replayOnceIn) { try await replay() }
                 arena.board.add(entries: testimony.history.count - before)
                 try await waitForNews()

@@ -3,13 +3,20 @@ import CloudWire
 /// How a batch shows in the records that it saves.
 enum RecordForm {
     static let recordType = "Torture"
-    private static let batchField = "batch"
+    static let batchField = "batch"
+    /// The same in every version of a record, so that a query for it finds each record that is there.
+    static let shelfField = "shelf"
+    static let shelves: UInt64 = 6
     private static let padField = "pad"
     /// Characters of the pad: as much as a note has, and never as much as the last one.
     private static let padLengths = 16..<240
 
     static func fields(of batch: BatchID, _ record: RecordKey) -> RecordFields {
-        [batchField: .int64(Int64(batch.rawValue)), padField: .string(pad(batch, record))]
+        [batchField: .int64(Int64(batch.rawValue)), shelfField: .int64(shelf(of: record)), padField: .string(pad(batch, record))]
+    }
+
+    static func shelf(of record: RecordKey) -> Int64 {
+        Int64(record.slot % Int(shelves))
     }
 
     /// - Throws: `Violation`, for a record that no batch can have left so.
@@ -21,7 +28,9 @@ enum RecordForm {
             throw Violation(.wrongContent, "\(key) has no batch")
         }
         let batch = BatchID(rawValue: raw)
-        guard record.fields[padField] == .string(pad(batch, key)), record.fields.count == 2, record.recordType == recordType else {
+        guard record.fields[padField] == .string(pad(batch, key)), record.fields[shelfField] == .int64(shelf(of: key)), record.fields.count == 3,
+            record.recordType == recordType
+        else {
             throw Violation(.wrongContent, "\(key) is not as \(batch) left it")
         }
         return History.Sight(key, Version(batch), tag: digest(of: record.recordChangeTag))

@@ -30,6 +30,35 @@ enum Body {
         return #"{"zones":[{"zoneID":{"zoneName":"\#(zone)"}\#(token)\#(more.isEmpty ? "" : "," + more)}]}"#
     }
 
+    /// A `records/query`; filters and sorts are JSON.
+    static func query(_ type: String, filters: [String] = [], sorts: [String] = [], more: String = "") -> String {
+        let query = [
+            #""recordType":"\#(type)""#, filters.isEmpty ? nil : #""filterBy":[\#(filters.joined(separator: ","))]"#,
+            sorts.isEmpty ? nil : #""sortBy":[\#(sorts.joined(separator: ","))]"#,
+        ]
+        return #"{"query":{\#(query.compactMap(\.self).joined(separator: ","))}\#(more.isEmpty ? "" : "," + more)}"#
+    }
+
+    static func filter(_ field: String, _ comparator: String, _ value: String, _ more: String = "") -> String {
+        #"{"fieldName":"\#(field)","comparator":"\#(comparator)","fieldValue":\#(value)\#(more.isEmpty ? "" : "," + more)}"#
+    }
+
+    /// A filter on a system field by the web's name.
+    static func system(_ field: String, _ comparator: String, _ value: String) -> String {
+        #"{"systemFieldName":"\#(field)","comparator":"\#(comparator)","fieldValue":\#(value)}"#
+    }
+
+    /// What stands in the braces of a star, which has a field of nearly every type that can be asked for.
+    static func star(
+        _ name: String, _ title: String, size: Int, mass: Double, at place: (latitude: Double, longitude: Double), tags: [String]
+    ) -> String {
+        let list = tags.map { #""\#($0)""# }.joined(separator: ",")
+        return #""recordName":"\#(name)","recordType":"Star","fields":{"name":{"value":"\#(title)"},"size":{"value":\#(size)},"#
+            + #""mass":{"value":\#(mass),"type":"DOUBLE"},"seen":{"value":\#(1000 + size),"type":"TIMESTAMP"},"#
+            + #""place":{"value":{"latitude":\#(place.latitude),"longitude":\#(place.longitude)}},"tags":{"value":[\#(list)],"type":"STRING_LIST"},"#
+            + #""home":{"value":{"recordName":"hub","action":"NONE"}},"raw":{"value":"AQI=","type":"BYTES"}}"#
+    }
+
     static let inWork = #""zoneID":{"zoneName":"Work"}"#
     static let details = #""nacre":{"details":true}"#
     /// One byte more than the largest body.
@@ -59,6 +88,25 @@ extension Step {
     /// Makes the zone Work of a sender's private database.
     static func makeWork(_ sender: Sender = .ada) -> Step {
         .post("private/zones/modify", sender, Body.zones("create", "Work")).gives(200, ["zones[0].serverErrorCode": .absent])
+    }
+
+    /// Four stars, of which `d` has hardly a field.
+    static let makeStars: Step = .post(
+        "private/records/modify", .ada,
+        Body.modify([
+            ("create", Body.star("a", "Alpha Centauri", size: 1, mass: 1.5, at: (48.0, 11.0), tags: ["near", "double"])),
+            ("create", Body.star("b", "Beta Orionis", size: 2, mass: 2.0, at: (48.1, 11.0), tags: ["far"])),
+            ("create", Body.star("c", "Gamma Álpha", size: 3, mass: 2.5, at: (60.0, 11.0), tags: [])),
+            ("create", #""recordName":"d","recordType":"Star","fields":{"size":{"value":4}}"#),
+        ])
+    ).gives(200, ["records": .count(4), "records[3].serverErrorCode": .absent])
+
+    /// Saves a star of this size and no more.
+    static func makeStar(_ name: String, size: Int = 5) -> Step {
+        .post(
+            "private/records/modify", .ada,
+            Body.modify("create", #""recordName":"\#(name)","recordType":"Star","fields":{"size":{"value":\#(size)}}"#)
+        ).gives(200, ["records[0].serverErrorCode": .absent])
     }
 
     /// Saves a note that is not there yet, and keeps its tag as `tag`.

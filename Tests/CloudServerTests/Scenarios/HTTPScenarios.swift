@@ -12,6 +12,9 @@ extension Scenario {
         Scenario(
             "methods that an endpoint does not take", wrongMethod("GET", "private/records/modify", allow: "OPTIONS, POST"),
             wrongMethod("GET", "private/records/lookup", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/records/query", allow: "OPTIONS, POST"),
+            wrongMethod("PUT", "private/records/changes", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/zones/changes", allow: "OPTIONS, POST"),
             wrongMethod("PUT", "private/zones/list", allow: "GET, HEAD, OPTIONS, POST"),
             wrongMethod("DELETE", "private/zones/lookup", allow: "OPTIONS, POST"),
             wrongMethod("PATCH", "private/zones/modify", allow: "OPTIONS, POST"),
@@ -21,7 +24,7 @@ extension Scenario {
             wrongMethod("GET", "/account/1/sign-up", allow: "OPTIONS, POST"), wrongMethod("GET", "/account/1/sign-out", allow: "OPTIONS, POST"),
             wrongMethod("POST", "/healthz", allow: "GET, HEAD, OPTIONS")),
         Scenario(
-            "paths that lead nowhere", .post("private/records/query", .ada).refuses(404, "NOT_FOUND", unknownPath),
+            "paths that lead nowhere", .post("private/records/resolve", .ada).refuses(404, "NOT_FOUND", unknownPath),
             .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath),
             .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
             .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath),
@@ -113,7 +116,9 @@ extension Scenario {
             unavailable(.post("private/records/lookup", .ada, Body.lookup("a"))), unavailable(.get("private/zones/list", .ada)),
             unavailable(.post("private/zones/lookup", .ada, Body.zoneNames(count: 1))),
             unavailable(.post("private/zones/modify", .ada, Body.zones("create", "Home"))),
-            unavailable(.post("private/changes/database", .ada)), unavailable(.get("private/zones/list", .bob)),
+            unavailable(.post("private/changes/database", .ada)), unavailable(.post("private/zones/changes", .ada)),
+            unavailable(.post("private/records/query", .ada, Body.query("Note"))),
+            unavailable(.post("private/records/changes", .ada, #"{"zoneID":{"zoneName":"Work"}}"#)), unavailable(.get("private/zones/list", .bob)),
             .post("private/changes/zone", .ada, Body.feed("Work")).gives(
                 200, ["zones[0].serverErrorCode": "TRY_AGAIN_LATER", "zones[0].retryAfter": 5]),
             .store(nil), .get("private/zones/list", .bob).gives()),

@@ -72,11 +72,11 @@ extension Scenario {
         refusal(
             "a reference that deletes",
             Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"DELETE_SELF"}}}"#),
-            "BAD_REQUEST", "a reference with action DELETE_SELF is not supported by this version of the server"),
+            "VALIDATING_REFERENCE_ERROR", "referenced record does not exist"),
         refusal(
             "a reference that validates",
             Body.modify("create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"VALIDATE"}}}"#),
-            "BAD_REQUEST", "a reference with action VALIDATE is not supported by this version of the server"),
+            "VALIDATING_REFERENCE_ERROR", "referenced record does not exist"),
         refusal(
             "a reference into another zone",
             Body.modify(
@@ -93,7 +93,29 @@ extension Scenario {
                 .gives(200, ["records[0].parent.recordName": "root"]),
             .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#))
                 .gives(
-                    200, ["records[0].serverErrorCode": "VALIDATING_REFERENCE_ERROR", "records[0].reason": "record is the parent of other records"])),
+                    200,
+                    [
+                        "records[0].serverErrorCode": "VALIDATING_REFERENCE_ERROR",
+                        "records[0].reason": "Record delete would violate validating reference ([root]), rejecting update",
+                    ])),
+        Scenario(
+            "a record deleted to which another refers with VALIDATE", .makeNote("root"),
+            .post(modifyPath, .ada, Body.modify("create", #""recordName":"v","recordType":"V","fields":{"r":{"value":{"recordName":"root","action":"VALIDATE"}}}"#))
+                .gives(200, ["records[0].recordName": "v"]),
+            .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#))
+                .gives(
+                    200,
+                    [
+                        "records[0].serverErrorCode": "VALIDATING_REFERENCE_ERROR",
+                        "records[0].reason": "Record delete would violate validating reference ([root]), rejecting update",
+                    ])),
+        Scenario(
+            "a record that goes with the one it refers to", .makeNote("root"),
+            .post(modifyPath, .ada, Body.modify("create", #""recordName":"d","recordType":"D","fields":{"r":{"value":{"recordName":"root","action":"DELETE_SELF"}}}"#))
+                .gives(200, ["records[0].recordName": "d"]),
+            .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#)).gives(200, ["records[0].deleted": true]),
+            .post(modifyPath, .ada, Body.modify("delete", #""recordName":"d""#))
+                .gives(200, ["records[0].serverErrorCode": "NOT_FOUND", "records[0].reason": "Record not found"])),
         refusal(
             "a moment with a fraction of a millisecond",
             Body.modify("create", #""recordName":"a","recordType":"N","fields":{"t":{"value":1.5,"type":"TIMESTAMP"}}"#), "BAD_REQUEST",

@@ -1,3 +1,4 @@
+import CloudContainer
 import Testing
 
 /// A story of requests and what each must be answered with: data, told to a server at any height.
@@ -37,6 +38,10 @@ enum Step: Sendable {
     case store(FaultyStore.Fault?)
     /// Another process of the same cloud revokes the user's account token.
     case revokeElsewhere(String)
+    /// An administrator gives fields of a type these index options and no others; their rows are built, or wait to be.
+    case setIndexes(type: String, fields: [String], IndexOptions, builds: Bool)
+    /// An administrator deploys the development schema.
+    case deploy
 }
 
 /// A request and what must be in its answer. `<<name>>` in any text stands for a token of the fixture or something kept from an earlier answer.
@@ -90,6 +95,11 @@ extension Step {
 
     static func send(_ method: String, _ path: String, _ sender: Sender) -> Step {
         .ask(Ask(method: method, path: path, sender: sender, body: ""))
+    }
+
+    /// Queries may filter and sort by these fields of a type, or do what else the options allow.
+    static func index(_ type: String, _ fields: String..., options: IndexOptions = [.queryable, .sortable], builds: Bool = true) -> Step {
+        .setIndexes(type: type, fields: fields, options, builds: builds)
     }
 
     private func with(_ change: (inout Ask) -> Void) -> Step {

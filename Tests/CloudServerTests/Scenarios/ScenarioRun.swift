@@ -1,3 +1,4 @@
+import CloudContainer
 import CloudServer
 import CloudTestSupport
 import Foundation
@@ -26,6 +27,12 @@ struct ScenarioRun {
             case .later(let seconds): server.clock.advance(seconds)
             case .store(let fault): server.store.fail(fault)
             case .revokeElsewhere(let user): try await server.revokeElsewhere(user)
+            case .setIndexes(let type, let fields, let options, let builds):
+                for field in fields {
+                    _ = try await server.cloud.setIndexes(options, of: type, field: field, in: TestServer.container)
+                }
+                while builds, try await server.cloud.runDueTasks().taken > 0 {}
+            case .deploy: _ = try await server.cloud.deploySchema(of: TestServer.container, isDryRun: false)
             case .ask(let asked): try await run(asked)
             }
         }

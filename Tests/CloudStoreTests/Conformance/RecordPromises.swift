@@ -90,36 +90,4 @@ import Testing
         try await store.apply(WritePlan(\.records, [Sample.put("a", 3, before: 2, parent: "new", isTombstone: true)]))
         #expect(try await store.parents(["old", "new"]).isEmpty)
     }
-
-    @Test(arguments: Engine.allCases)
-    func `reclaiming takes a zone's records in chunks, with all that hangs on them`(engine: Engine) async throws {
-        let store = try await engine.makeStore()
-        let sibling = ZoneAddress(database: Sample.database, zone: 8)
-        let share = FeedView(rawValue: 3)
-        var puts = (0..<25).map { Sample.put("r\($0)", Int64($0 + 1), parent: "p", isTombstone: $0 % 5 == 0) }
-        for index in puts.indices {
-            let place = FeedPlace(view: share, number: Sample.number(100 - Int64(index)))
-            puts[index].enters.append(FeedRow(place: place, entered: place.number, isDeparture: false))
-        }
-        try await store.populate(puts + [Sample.put("kept", 1, parent: "p", in: sibling)])
-
-        for limit in [0, -1] {
-            #expect(try await store.write { .commit(try $0.reclaim(Sample.zone, limit: limit)) } == 0)
-        }
-        var removed: [Int] = []
-        repeat {
-            removed.append(try await store.write { .commit(try $0.reclaim(Sample.zone, limit: 10)) })
-            let left = 25 - removed.reduce(0, +)
-            #expect(try await store.feed().count == left)
-            #expect(try await store.feed(view: share).count == left)
-        } while removed.last != 0
-        #expect(removed == [10, 10, 5, 0])
-        #expect(try await store.parents(["p"]).isEmpty)
-        #expect(try await store.names(sibling) == ["kept"])
-
-        // Nothing of them comes back with records of the same names.
-        try await store.apply(WritePlan(\.records, [Sample.put("r3", 200)]))
-        #expect(try await store.names() == ["r3"])
-        #expect(try await store.feed(view: share).isEmpty)
-    }
 }

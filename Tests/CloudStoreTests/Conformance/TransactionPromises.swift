@@ -13,7 +13,12 @@ private struct Refusal: Error, Equatable {}
         var plan = WritePlan()
         plan.databases = [Sample.databaseRow]
         plan.zones = [Sample.zoneRow()]
-        plan.records = [Sample.put("note", 1, parent: "folder")]
+        var note = Sample.put("note", 1, parent: "folder")
+        note.linked = [ReferenceLink(target: "owner", kind: .deleteSelf)]
+        note.indexed = [IndexEntry(index: IndexID(rawValue: 1), key: [1])]
+        plan.records = [note, Sample.put("gone", 1, isTombstone: true)]
+        plan.indexed = [IndexPut(zone: Sample.zone, name: "note", entries: [IndexEntry(index: IndexID(rawValue: 2), key: [1])])]
+        plan.recordsRemoved = [RecordRemoval(zone: Sample.zone, name: "gone", leaves: [FeedPlace(view: .owner, number: Sample.number(1))])]
         plan.operations = [OperationRow(database: Sample.database, id: "op", digest: [], result: [], expires: later)]
         plan.entries = [EntryRow(key: EntryKey(Sample.database, .user, "ann"), value: [])]
         plan.tasks = [TaskRow(key: TaskKey(Sample.database, .reclaimZone, "7"), payload: [], due: later)]
@@ -29,7 +34,9 @@ private struct Refusal: Error, Equatable {}
                 try transaction.zoneFeed(in: Sample.database, after: .start, limit: 9).isEmpty,
                 try transaction.records(in: Sample.zone, named: ["note"]).isEmpty,
                 try transaction.feed(of: Sample.zone, view: .owner, after: .start, through: nil, baseline: .zero, limit: 9).isEmpty,
-                try transaction.dependents(in: Sample.zone, of: ["folder"], outside: [], limit: 9).isEmpty,
+                try transaction.dependents(in: Sample.zone, of: ["folder", "owner"], outside: [], limit: 9).isEmpty,
+                try transaction.search(IndexScan(zone: Sample.zone, index: IndexID(rawValue: 1), limit: 9)).isEmpty,
+                try transaction.search(IndexScan(zone: Sample.zone, index: IndexID(rawValue: 2), limit: 9)).isEmpty,
                 try transaction.entries(in: Sample.database, .user, after: nil, limit: 9).isEmpty,
             ]
             return answers.allSatisfy { $0 }

@@ -21,8 +21,35 @@ import Testing
         row.key = DatabaseKey(container: "iCloud.org.example.other", environment: .production, scope: .registry, owner: "")
         row.incarnation = 9
         row.lastSeq = Int64.max
+        row.forgottenSeq = 12
         try await store.apply(WritePlan(\.databases, [row]))
         #expect(try await store.read { try $0.databases([Sample.database]) } == [row])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `databases of a container in one environment come in the order of their keys, page by page`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        func row(_ id: Int64, _ container: String, _ environment: DatabaseKey.Environment = .production) -> DatabaseRow {
+            let key = DatabaseKey(container: container, environment: environment, scope: .private, owner: "_\(id)")
+            return DatabaseRow(id: DatabaseID(rawValue: id), key: key, incarnation: 1, lastSeq: 0, forgottenSeq: id == 0 ? 4 : 0)
+        }
+        let mine = [.min, -7, 0, 1, 40, .max].map { row($0, "é") }
+        let others = [row(2, "e\u{301}"), row(3, "éa"), row(5, "é", .development)]
+        try await store.apply(WritePlan(\.databases, (mine + others).shuffled()))
+        for limit in [1, 4, 6, 7] {
+            var read: [DatabaseRow] = []
+            var last: DatabaseID?
+            repeat {
+                let after = last
+                let page = try await store.read { try $0.databases(of: "é", .production, after: after, limit: limit) }
+                #expect(page.count <= limit)
+                read += page
+                last = page.last?.id
+            } while last != nil
+            #expect(read == mine)
+        }
+        #expect(try await store.read { try $0.databases(of: "é", .production, after: nil, limit: -1) }.isEmpty)
+        #expect(try await store.read { try $0.databases(of: "é", .development, after: nil, limit: 9) } == [others[2]])
     }
 
     @Test(arguments: Engine.allCases)
@@ -30,13 +57,18 @@ import Testing
         let store = try await engine.makeStore()
         var gone = Sample.zoneRow("Old", ZoneAddress(database: Sample.database, zone: 1), state: .purged)
         gone.clientChangeToken = [0, 255]
+        var forgetful = Sample.zoneRow("Forgetful", ZoneAddress(database: Sample.database, zone: 3))
+        forgetful.forgotten = ChangeNumber(incarnation: 2, seq: 9)
         var empty = Sample.zoneRow("Empty", ZoneAddress(database: Sample.database, zone: 2))
         empty.clientChangeToken = []
-        try await store.apply(WritePlan(\.zones, [gone, empty, Sample.zoneRow()]))
-        let asked = ["Notes", "Old", "Empty", "Never", "Notes"]
+        try await store.apply(WritePlan(\.zones, [gone, empty, forgetful, Sample.zoneRow()]))
+        let asked = ["Notes", "Old", "Empty", "Never", "Forgetful", "Notes"]
         let found = try await store.read { try $0.zones(in: Sample.database, named: asked) }
-        #expect(Set(found) == [Sample.zoneRow(), empty])
-        #expect(found.count == 2)
+        #expect(Set(found) == [Sample.zoneRow(), empty, forgetful])
+        #expect(found.count == 3)
+        forgetful.forgotten = .zero
+        try await store.apply(WritePlan(\.zones, [forgetful]))
+        #expect(try await store.read { try $0.zones(in: Sample.database, named: ["Forgetful"]) } == [forgetful])
     }
 
     @Test(arguments: Engine.allCases)
@@ -158,6 +190,25 @@ import Testing
             #expect(advance == Advance(database: Sample.databaseRow, zone: Sample.zoneRow(lastSeq: expected), operation: operation))
         }
         #expect(try await store.read { try $0.zones(in: Sample.database, named: ["Notes"]) } == [Sample.zoneRow(lastSeq: 3)])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `advance finds the entries asked for, of any database, each once`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        try await store.populate()
+        let registry = DatabaseID(rawValue: 1)
+        let entries = [
+            EntryRow(key: EntryKey(Sample.database, .user, "ann"), value: [1]), EntryRow(key: EntryKey(registry, .schemaVersion, "ann"), value: [2]),
+            EntryRow(key: EntryKey(registry, .recordType, "é"), value: [3]), EntryRow(key: EntryKey(registry, .recordType, "e\u{301}"), value: [4]),
+        ]
+        try await store.apply(WritePlan(\.entries, entries))
+        let asked = [entries[0], entries[1], entries[3], entries[1]].map(\.key) + [EntryKey(Sample.database, .recordType, "é")]
+        for zone in ["Notes", "none"] {
+            let advance = try await store.write {
+                .commit(try $0.advance(zoneNamed: zone, in: Sample.database, operation: nil, entries: asked))
+            }
+            #expect(advance.entries.map(\.value).sorted { $0[0] < $1[0] } == [[1], [2], [4]])
+        }
     }
 
     @Test(arguments: Engine.allCases)

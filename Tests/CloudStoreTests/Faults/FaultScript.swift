@@ -10,6 +10,7 @@ enum FaultScript {
     /// Two records of a transaction do not fit one page of 4 KiB.
     private static let bodyBytes = 2500
     private static let shared = "shared"
+    private static let index = IndexID(rawValue: 1)
 
     /// A store whose log begins anew during the script, on the writer's thread, so that every run asks the disk the same.
     static func options(_ disk: String? = nil) -> SQLiteOptions {
@@ -35,8 +36,16 @@ enum FaultScript {
             }
             let body = [UInt8](repeating: number, count: bodyBytes)
             let before = try transaction.records(in: Sample.zone, named: [shared]).first?.number.seq
-            plan.records = [Sample.put(shared, seq, before: before, body: body)]
-            plan.records += (0..<recordsOfOwn).map { Sample.put("\(number)-\($0)", seq, body: body) }
+            var last = Sample.put(shared, seq, before: before, body: body)
+            last.unindexed = before.map { [IndexEntry(index: index, key: [0, UInt8($0)])] } ?? []
+            last.indexed = [IndexEntry(index: index, key: [0, UInt8(seq)])]
+            plan.records = [last]
+            plan.records += (0..<recordsOfOwn).map { place in
+                var put = Sample.put("\(number)-\(place)", seq, body: body)
+                put.indexed = [IndexEntry(index: index, key: [number, UInt8(place)])]
+                put.linked = [ReferenceLink(target: shared, kind: .deleteSelf)]
+                return put
+            }
             try transaction.apply(plan)
             return .commit(())
         }
@@ -71,7 +80,20 @@ enum FaultScript {
             if last?.number != own.map(\.number).max() { found.contradictions.append("the shared record is not of the last transaction") }
             let zone = try transaction.zones(in: Sample.database, named: ["Notes"]).first
             if zone?.number != last?.number { found.contradictions.append("the zone is at another change than its records") }
+            found.contradictions += try references(to: own, last, in: transaction)
             return found
         }
+    }
+
+    /// What the links and the index say that the records do not.
+    private static func references(to own: [RecordRow], _ last: RecordRow?, in transaction: any ReadTransaction) throws -> [String] {
+        let names = own.map(\.name).sorted()
+        let owned = try transaction.dependents(in: Sample.zone, of: [shared], outside: [], limit: 1000).first?.owned ?? []
+        let hits = try transaction.search(IndexScan(zone: Sample.zone, index: index, limit: 1000, includesRecords: true))
+        let places = last.map { [IndexPlace(key: [0, UInt8($0.number.seq)], name: shared)] } ?? []
+        let rows = own.compactMap { row in row.name.last?.wholeNumberValue.map { IndexPlace(key: [row.body[0], UInt8($0)], name: row.name) } }
+        return (owned == names ? [] : ["links of \(owned) for \(names)"])
+            + (hits.compactMap(\.record).count == hits.count ? [] : ["an index row of no record"])
+            + (Set(hits.map(\.place)) == Set(places + rows) ? [] : ["another index than records: \(hits.map(\.place))"])
     }
 }

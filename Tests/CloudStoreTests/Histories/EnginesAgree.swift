@@ -109,6 +109,8 @@ struct Question: Sendable, CustomStringConvertible {
     private let view: FeedView
     private let kind: EntryKind
     private let limit: Int
+    private let container: String
+    private let scans: [IndexScan]
 
     init(_ maker: inout HistoryMaker, in database: DatabaseID) {
         func names(_ maker: inout HistoryMaker) -> [String] {
@@ -129,6 +131,16 @@ struct Question: Sendable, CustomStringConvertible {
         view = maker.pick(HistoryMaker.views) ?? .owner
         kind = maker.pick(EntryKind.allCases) ?? .user
         limit = maker.number(0...9)
+        container = maker.pick(HistoryMaker.containers) ?? ""
+        scans = (0..<4).map { _ in Self.scan(&maker, of: ZoneAddress(database: database, zone: Int64(maker.number(1...2)))) }
+    }
+
+    private static func scan(_ maker: inout HistoryMaker, of zone: ZoneAddress) -> IndexScan {
+        IndexScan(
+            zone: zone, index: maker.pick(HistoryMaker.indexes) ?? HistoryMaker.indexes[0], lower: maker.chance(1, of: 2) ? [] : maker.key(),
+            upper: maker.chance(1, of: 2) ? nil : maker.key(),
+            after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
+            isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20), includesRecords: maker.chance(1, of: 2))
     }
 
     /// A question for all that there is in each zone and view.
@@ -155,10 +167,13 @@ struct Question: Sendable, CustomStringConvertible {
         self.view = view
         self.kind = kind
         limit = 1000
+        container = HistoryMaker.containers[0]
+        let address = self.zone
+        scans = HistoryMaker.indexes.map { IndexScan(zone: address, index: $0, limit: 10_000, includesRecords: $0 == HistoryMaker.indexes[0]) }
     }
 
     var description: String {
-        "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit)"
+        "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit), \(scans)"
     }
 
     /// Sets where the order is the engine's to choose. Names that only look alike are told apart by the random bytes beside them.
@@ -169,23 +184,41 @@ struct Question: Sendable, CustomStringConvertible {
         var zoneFeed: [ZoneRow]
         var records: Set<RecordRow>
         var feed: [FeedEntry]
-        var dependents: Set<Dependents>
+        var dependents: Set<[[UInt8]]>
+        var live: [RecordRow]
+        var tombstones: [RecordRow]
+        var ofContainer: [DatabaseRow]
+        /// The keys and names of each scan, as bytes.
+        var places: [[[UInt8]]]
+        var found: [RecordRow?]
         var entriesByKey: Set<EntryRow>
         var entries: [EntryRow]
     }
 
     func ask(_ store: some Store) async throws -> Answer {
         try await store.read { transaction in
-            Answer(
+            let hits = try scans.map { try transaction.search($0) }
+            return Answer(
                 databases: Set(try transaction.databases([database])),
                 zonesNamed: Set(try transaction.zones(in: database, named: HistoryMaker.zoneNames + names)),
                 zones: try transaction.zones(in: database, after: after, limit: limit),
                 zoneFeed: try transaction.zoneFeed(in: database, after: ZoneFeedPosition(seq, name: after), limit: limit),
                 records: Set(try transaction.records(in: zone, named: names)),
                 feed: try transaction.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit),
-                dependents: Set(try transaction.dependents(in: zone, of: names, outside: others, limit: limit)),
+                dependents: Set(try transaction.dependents(in: zone, of: names, outside: others, limit: limit).map(\.asBytes)),
+                live: try transaction.records(in: zone, after: after, limit: limit),
+                tombstones: try transaction.tombstones(in: zone, limit: limit),
+                ofContainer: try transaction.databases(of: container, .production, after: seq % 2 == 0 ? nil : database, limit: limit),
+                places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } }, found: hits.flatMap { $0.map(\.record) },
                 entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
                 entries: try transaction.entries(in: database, kind, after: after, limit: limit))
         }
+    }
+}
+
+extension Dependents {
+    /// Names that look alike are one to `String`.
+    fileprivate var asBytes: [[UInt8]] {
+        [Array(target.utf8), [isParent ? 1 : 0, isValidated ? 1 : 0]] + owned.map { Array($0.utf8) }
     }
 }

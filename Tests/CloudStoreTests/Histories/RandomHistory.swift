@@ -27,7 +27,7 @@ struct SeededGenerator: RandomNumberGenerator {
 /// One step of a history: a transaction of these calls in this order, committed or not.
 struct HistoryStep: Sendable {
     enum Call: Sendable {
-        case advance(String, String?)
+        case advance(String, String?, [EntryKey])
         case apply(WritePlan)
         case lease(now: Timestamp, until: Timestamp, limit: Int)
         case reclaim(ZoneAddress, limit: Int)
@@ -67,8 +67,8 @@ struct HistoryStep: Sendable {
 
     private func answer(to call: Call, in transaction: any WriteTransaction) throws -> Answer {
         switch call {
-        case .advance(let zone, let operation):
-            return .advance(try transaction.advance(zoneNamed: zone, in: database, operation: operation))
+        case .advance(let zone, let operation, let keys):
+            return .advance(try transaction.advance(zoneNamed: zone, in: database, operation: operation, entries: keys))
         case .apply(let plan):
             try transaction.apply(plan)
             return .applied
@@ -92,6 +92,10 @@ struct HistoryMaker {
     static let zoneNames = ["Notes", "Ideas", "é", "e\u{301}"]
     static let names = (0..<24).map { "r\($0)" } + ["", "é", "e\u{301}", "r\u{0}", "R1", "\u{10000}", "\u{ffff}"]
     static let views = (0...2).map { FeedView(rawValue: Int64($0)) }
+    static let containers = ["c", "d"]
+    static let indexes = [1, 2, 3, .max - 1].map { IndexID(rawValue: $0) }
+    /// Empty, beginnings of each other, and the bytes at both ends.
+    static let keys: [[UInt8]] = [[], [0], [0, 0], [0, 255], [97], [97, 0], [97, 98], [97, 98, 99], [254], [255], [255, 0], [255, 255]]
     static let moments = (0..<12).map { Timestamp(secondsSince2001: Double($0) / 3) }
 
     private var random: SeededGenerator
@@ -147,7 +151,9 @@ struct HistoryMaker {
     private mutating func call(in database: DatabaseID) -> HistoryStep.Call {
         let zone = ZoneAddress(database: database, zone: Int64(number(1...4)))
         switch number(0...19) {
-        case 0...2: return .advance(pick(Self.zoneNames) ?? "", chance(1, of: 2) ? "op\(number(0...5))" : nil)
+        case 0...2:
+            let keys = (0..<number(0...3)).map { _ in entry(in: pick(Self.databases) ?? database).key }
+            return .advance(pick(Self.zoneNames) ?? "", chance(1, of: 2) ? "op\(number(0...5))" : nil, keys)
         case 3: return .lease(now: moment(), until: moment(), limit: number(-1...4))
         case 4: return .reclaim(zone, limit: number(-1...12))
         case 5: return .expire(before: moment(), limit: number(-1...3))
@@ -159,8 +165,11 @@ struct HistoryMaker {
     private mutating func plan(in database: DatabaseID, _ zone: ZoneAddress) -> WritePlan {
         var plan = WritePlan()
         if chance(1, of: 12) {
-            let key = DatabaseKey(container: "c", environment: .production, scope: .private, owner: name())
-            plan.databases = [DatabaseRow(id: database, key: key, incarnation: Int64(number(1...3)), lastSeq: Int64(number(0...9)))]
+            let key = DatabaseKey(container: pick(Self.containers) ?? "", environment: .production, scope: .private, owner: name())
+            plan.databases = [
+                DatabaseRow(
+                    id: database, key: key, incarnation: Int64(number(1...3)), lastSeq: Int64(number(0...9)), forgottenSeq: Int64(number(0...9)))
+            ]
         }
         if chance(1, of: 8) {
             plan.zones = (0..<number(1...2)).map { _ in zoneRow(in: database) }
@@ -170,6 +179,12 @@ struct HistoryMaker {
             seq += 1
             let names = Set((0..<number(1...5)).map { _ in Array(name().utf8) })
             plan.records = names.sorted { $0.lexicographicallyPrecedes($1) }.map { put(String(decoding: $0, as: UTF8.self), in: zone) }
+        }
+        if chance(1, of: 8) {
+            plan.indexed = (0..<number(1...3)).map { _ in IndexPut(zone: zone, name: name(), entries: indexEntries()) }
+        }
+        if chance(1, of: 8) {
+            plan.recordsRemoved = (0..<number(1...3)).map { _ in removal(of: name(), in: zone) }
         }
         if chance(1, of: 4) {
             plan.operations = [OperationRow(database: database, id: "op\(number(0...9))", digest: bytes(), result: bytes(), expires: moment())]
@@ -191,7 +206,8 @@ struct HistoryMaker {
             address: ZoneAddress(database: database, zone: Int64(number(1...4))), name: pick(Self.zoneNames) ?? "",
             state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, incarnation: Int64(number(1...3)),
             lastSeq: Int64(number(0...99)),
-            feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil)
+            feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil,
+            forgotten: ChangeNumber(incarnation: Int64(number(0...2)), seq: Int64(number(0...9))))
     }
 
     private mutating func put(_ name: String, in zone: ZoneAddress) -> RecordPut {
@@ -210,7 +226,32 @@ struct HistoryMaker {
         places[zone, default: [:]][key] = enters.map(\.place)
         // Rarely a lie: both engines must refuse it.
         let isNew = leaves == nil || chance(1, of: 400)
-        return RecordPut(zone: zone, row: row, leaves: leaves ?? [], enters: enters, isNew: isNew)
+        var put = RecordPut(zone: zone, row: row, leaves: leaves ?? [], enters: enters, isNew: isNew)
+        put.unlinked = links()
+        put.linked = links()
+        put.unindexed = indexEntries()
+        put.indexed = indexEntries()
+        return put
+    }
+
+    /// What goes is often not there, and what comes often is: the worlds are small enough.
+    private mutating func links() -> [ReferenceLink] {
+        (0..<max(number(-2...3), 0)).map { _ in
+            ReferenceLink(target: name(), kind: pick(ReferenceLink.Kind.allCases) ?? .validate)
+        }
+    }
+
+    private mutating func indexEntries() -> [IndexEntry] {
+        (0..<max(number(-2...4), 0)).map { _ in IndexEntry(index: pick(Self.indexes) ?? Self.indexes[0], key: key()) }
+    }
+
+    /// Mostly one of few, so that records share keys.
+    mutating func key() -> [UInt8] {
+        chance(7, of: 8) ? pick(Self.keys) ?? [] : bytes()
+    }
+
+    private mutating func removal(of name: String, in zone: ZoneAddress) -> RecordRemoval {
+        RecordRemoval(zone: zone, name: name, leaves: places[zone]?.removeValue(forKey: Array(name.utf8)) ?? [])
     }
 
     private mutating func entry(in database: DatabaseID) -> EntryRow {

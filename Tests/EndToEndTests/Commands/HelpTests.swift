@@ -25,6 +25,7 @@ struct HelpTests {
         Documented("user create", "password-stdin data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
+        Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
         Documented("version", "json"),
     ]
 
@@ -54,7 +55,7 @@ struct HelpTests {
             #expect(run.status == 0)
             for noun in ["serve", "demo", "container", "token", "user", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
         }
-        for (noun, verbs) in [("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"])] {
+        for (noun, verbs) in [("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"]), ("query", ["explain"])] {
             let run = try await Nacre.run([noun], in: folder.path)
             #expect(run.status == 0)
             for verb in verbs { #expect(run.output.contains("\n  \(verb) ")) }
@@ -68,6 +69,8 @@ struct HelpTests {
         #expect(try await Nacre.run(["--version"], in: folder.path).output == version.output)
         #expect(try await Nacre.run(["version", "--json"], in: folder.path).object()["version"] as? String == version.line)
     }
+
+    private static let explain = ["query", "explain", "--container", "iCloud.a.b", "--environment", "development", "--database", "public"]
 
     private static let wrong: [(arguments: [String], says: String)] = [
         (["conatiner"], "Did you mean 'container'?"),
@@ -86,6 +89,9 @@ struct HelpTests {
         (["user", "sign-in", "ada@example.com", "--password-stdin"], "--container"),
         (["container", "create", "iCloud.a.b", "--server", "http://127.0.0.1:1"], "--token-file"),
         (["demo", "--data", "x", "--token-file", "y"], "--token-file"),
+        (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),
+        (explain + ["--type", "T", "--filter", "stars LIKE 1"], "FIELD OPERATOR VALUE"), (explain + ["--type", "T", "--sort", "stars up"], "--sort"),
+        (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "shared", "--type", "T"], "--database"),
         (["help", "nothing"], "nothing"),
     ]
 

@@ -1,0 +1,100 @@
+import CloudWire
+
+/// One page of a zone's feed, with the token after it.
+struct FeedPage: Sendable {
+    private(set) var records: [StoredRecord] = []
+    private(set) var token: ChangeToken.OfZone
+    private(set) var moreComing = false
+    private(set) var isMidCommit = false
+    private(set) var clientChangeToken: [UInt8]?
+
+    init(after token: ChangeToken.OfZone, of zone: ZoneRow, limit: Int, _ transaction: any ReadTransaction) throws {
+        self.token = .caughtUp(with: zone, view: token.view)
+        clientChangeToken = zone.clientChangeToken
+        var reading = FeedReading(token: token, transaction: transaction)
+        let stop = try reading.read(through: nil, upTo: limit)
+        // A page ends with a commit: what else belongs to its last one comes along, as far as it may.
+        if stop != .end, let last = reading.last {
+            let number = last.feed.place.number
+            let most = reading.entries.count + Limits.changesPerUnsplitCommit - 1
+            let rest = stop == .count ? try reading.read(through: number, upTo: most) : stop
+            isMidCommit = try rest != .end && reading.hasMore(through: number)
+            let end = reading.last ?? last
+            let position = FeedPosition(number, name: isMidCommit ? end.record.name : nil)
+            moreComing = isMidCommit || position.number < zone.number
+            if moreComing { self.token = token.moved(to: position) }
+        }
+        records = try reading.entries.map { try StoredRecord($0.record, in: zone.address) }
+    }
+
+    /// The page as it is answered.
+    /// - Parameters:
+    ///   - types: only records of these types, or all when nil.
+    func results(types: [String]?, keys: [String]?) -> [RecordResult] {
+        records.compactMap { stored in
+            if let types, !types.contains(stored.row.type) { return nil }
+            guard stored.isLive else {
+                return .deleted(Tombstone(recordName: stored.row.name, recordType: stored.row.type))
+            }
+            var record = stored.record
+            record.fields = record.fields.only(keys)
+            return .record(record)
+        }
+    }
+}
+
+/// Reads a feed in portions, so that no more of large records is in memory than a page takes.
+private struct FeedReading {
+    enum Stop {
+        /// There is no more.
+        case end
+        /// There are as many as were asked for, and maybe more.
+        case count
+        /// `Limits.pageBytes` are full, and there may be more.
+        case bytes
+    }
+
+    let token: ChangeToken.OfZone
+    let transaction: any ReadTransaction
+    private(set) var entries: [FeedEntry] = []
+    private var bytes = 0
+
+    init(token: ChangeToken.OfZone, transaction: any ReadTransaction) {
+        self.token = token
+        self.transaction = transaction
+    }
+
+    var last: FeedEntry? { entries.last }
+
+    /// Records of a first portion, before anything is known of their size. On this server.
+    private static let firstPortion = 25
+
+    /// Reads on until there are `count` entries.
+    /// - Parameter last: the change number beyond which nothing is read.
+    mutating func read(through last: ChangeNumber?, upTo count: Int) throws -> Stop {
+        while entries.count < count {
+            if bytes >= Limits.pageBytes { return .bytes }
+            let mean = entries.isEmpty ? Limits.pageBytes / Self.firstPortion : max(1, bytes / entries.count)
+            let portion = min(count - entries.count, max(1, (Limits.pageBytes - bytes) / mean))
+            let found = try next(portion, through: last)
+            for entry in found {
+                // A page that is not empty ends before the record that it has no room for.
+                if bytes > 0, bytes + entry.record.body.count > Limits.pageBytes { return .bytes }
+                entries.append(entry)
+                bytes += entry.record.body.count
+            }
+            if found.count < portion { return .end }
+        }
+        return .count
+    }
+
+    func hasMore(through last: ChangeNumber) throws -> Bool {
+        try !next(1, through: last).isEmpty
+    }
+
+    private func next(_ limit: Int, through last: ChangeNumber?) throws -> [FeedEntry] {
+        let position = entries.last.map { FeedPosition($0.feed.place.number, name: $0.record.name) } ?? token.position
+        return try transaction.feed(
+            of: token.zone, view: token.view, after: position, through: last, baseline: token.baseline, limit: limit)
+    }
+}

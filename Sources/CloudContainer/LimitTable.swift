@@ -1,0 +1,58 @@
+/// A limit as the server tells it: `GET /limits`.
+package struct Limit: Hashable, Sendable, Codable {
+    /// Who says so.
+    package enum Source: String, Hashable, Sendable, Codable {
+        case cloudKit = "CloudKit"
+        case server = "Nacre"
+    }
+
+    package var name: String
+    package var value: Int
+    package var source: Source
+
+    init(_ name: String, _ value: Int, _ source: Source) {
+        self.name = name
+        self.value = value
+        self.source = source
+    }
+}
+
+extension Limits {
+    /// All of them, in the order in which they are defined, where each one says what it means.
+    package static let table: [Limit] = [
+        Limit("itemsPerNativeRequest", itemsPerNativeRequest, .cloudKit),
+        Limit("itemsPerWebRequest", itemsPerWebRequest, .cloudKit),
+        Limit("nativeRequestBytes", nativeRequestBytes, .cloudKit),
+        Limit("recordBytes", recordBytes, .cloudKit),
+        Limit("nameCharacters", nameCharacters, .cloudKit),
+        Limit("resultsPerPage", resultsPerPage, .cloudKit),
+        Limit("changesPerUnsplitCommit", changesPerUnsplitCommit, .server),
+        Limit("zonesPerRequest", zonesPerRequest, .cloudKit),
+        Limit("zonesPerList", zonesPerList, .server),
+        Limit("clientChangeTokenBytes", clientChangeTokenBytes, .server),
+        Limit("operationIDCharacters", operationIDCharacters, .server),
+        Limit("operationSeconds", Int(operationSeconds), .server),
+        Limit("operationsPerDatabase", operationsPerDatabase, .server),
+        Limit("recordTypesPerSchema", recordTypesPerSchema, .server),
+        Limit("fieldsPerRecordType", fieldsPerRecordType, .server),
+        Limit("indexBuildChunk", indexBuildChunk, .server),
+        Limit("indexBuildTurn", indexBuildTurn, .server),
+        Limit("reclaimChunk", reclaimChunk, .server),
+        Limit("taskLeaseSeconds", Int(taskLeaseSeconds), .server),
+        Limit("owningReferences", owningReferences, .cloudKit),
+        Limit("cascadePerTransaction", cascadePerTransaction, .server),
+        Limit("cascadeLevels", cascadeLevels, .server),
+        Limit("dependentsPerCall", dependentsPerCall, .server),
+        Limit("cascadeChunk", cascadeChunk, .server),
+        Limit("tombstoneSeconds", Int(tombstoneSeconds), .server),
+        Limit("purgeChunk", purgeChunk, .server),
+        Limit("pageBytes", pageBytes, .server),
+        Limit("indexKeyBytes", indexKeyBytes, .server),
+        Limit("wordsPerField", wordsPerField, .server),
+        Limit("queryScanRows", queryScanRows, .server),
+        Limit("valuesPerFilter", valuesPerFilter, .cloudKit),
+        Limit("filtersPerQuery", filtersPerQuery, .server),
+        Limit("sortsPerQuery", sortsPerQuery, .server),
+        Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
+    ]
+}

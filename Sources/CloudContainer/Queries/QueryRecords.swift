@@ -1,0 +1,61 @@
+package import CloudWire
+
+extension Cloud {
+    /// `records/query`: a page of the records of one type that pass every filter. One snapshot; indexes are as new as the records.
+    ///
+    /// A record that passes throughout and keeps its place in the order appears on exactly one page, whatever else changes meanwhile. A page looks
+    /// at a limited number of rows: it may hold fewer records than asked for, or none, and is the last one only if it has no marker.
+    ///
+    /// - Parameter rows: that a page may look at.
+    package func queryRecords(
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
+    ) async throws -> RecordsQueryResponse {
+        let (page, key) = try await queryPage(request, in: target, by: caller, scanning: rows)
+        let owner = key.scope == .public ? nil : key.owner
+        return RecordsQueryResponse(
+            records: page.hits.map { hit, zoneName in
+                var record = hit.record.record
+                record.fields = record.fields.only(request.desiredKeys)
+                record.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: owner)
+                return record
+            },
+            continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
+    }
+
+    func queryPage(
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int
+    ) async throws -> (QueryPage, DatabaseKey) {
+        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        if let zoneID = request.zoneID, let fault = ownerVerdict(zoneID, in: key) { throw fault }
+        if request.zoneID == nil, key.scope == .shared { throw ServerError.missing("zoneID") }
+        let limit = try Self.pageLimit(request.resultsLimit)
+        let database = try await databaseID(key)
+        let digest = QueryCursor.digest(of: request, in: database, by: caller)
+        let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
+        let page = try await read(of: target.container, target.environment) { schema, transaction in
+            let query = try CheckedQuery(request.query, in: schema, of: target.container, by: caller)
+            let zones = try Self.zones(of: request, in: database, key, transaction)
+            return try QueryPage(query, after: cursor, in: zones, digest: digest, limit: limit, rows: rows, QueryReader(transaction))
+        }
+        return (page, key)
+    }
+
+    private func queryCursor(_ marker: String, digest: UInt64) throws(ServerError) -> QueryCursor {
+        guard let bytes = tokens.open(marker), let cursor = QueryCursor(bytes) else { throw .unknownMarker }
+        guard cursor.digest == digest else { throw .markerOfAnotherQuery }
+        return cursor
+    }
+
+    /// CloudKit: the zone that is named; else all zones, where the request says so, or the default zone. The public database has no other.
+    private static func zones(
+        of request: RecordsQueryRequest, in database: DatabaseID, _ key: DatabaseKey, _ transaction: any ReadTransaction
+    ) throws -> [ZoneRow] {
+        if request.zoneID == nil, request.zoneWide, key.scope == .private {
+            return try transaction.zones(in: database, after: nil, limit: Limits.zonesPerList)
+        }
+        let zoneID = request.zoneID ?? .defaultZone
+        let zones = try transaction.zones(in: database, named: [zoneID.zoneName])
+        guard !zones.isEmpty || (zoneID.isDefault && key.scope != .shared) else { throw ServerError.zoneNotFound(zoneID) }
+        return zones
+    }
+}

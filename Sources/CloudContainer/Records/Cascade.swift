@@ -1,0 +1,88 @@
+import CloudWire
+
+/// What goes with a record: the rules of `.deleteSelf`, and of those who hold on to what would go.
+///
+/// See `docs/decisions/a-deletion-takes-its-holders-or-nothing.md`.
+extension ModifyBatch {
+    /// Refuses the deletions that would take away what a record that stays names as its parent, or refers to with `.validate`.
+    ///
+    /// CloudKit: a record that others name as their parent is not deleted unless they go with it. A cascade that would take such a record is
+    /// refused at its roots, whole.
+    mutating func settleDeletions() {
+        going = cascade()
+        while !going.isEmpty {
+            let reasons = spared()
+            var fell = false
+            for place in items.indices where items[place].verdict == .delete {
+                guard let held = reasons[items[place].name] else { continue }
+                items[place].verdict = .refuse(.deleteViolatesReference(held))
+                fell = true
+            }
+            guard fell else { return }
+            going = cascade()
+        }
+    }
+
+    /// All records that go, in the order of their names.
+    var goingRecords: [StoredRecord] {
+        going.sorted().compactMap(record)
+    }
+
+    /// Records that go and leave others behind for whom this transaction has no room.
+    var unfinished: [String] {
+        reach.pending.isEmpty ? [] : going.filter { !(reach.holders[$0] ?? []).isDisjoint(with: reach.pending) }.sorted()
+    }
+
+    /// What the batch deletes, and all that hangs on it: any of a record's targets is enough, and a circle ends where it began.
+    ///
+    /// What the batch says of a holder counts first: one that it saves is asked as a save, one whose operation is refused is as it was.
+    private func cascade() -> Set<String> {
+        var level = deletedNames
+        var going = Set(level)
+        while !level.isEmpty {
+            level = level.flatMap { reach.holders[$0] ?? [] }.filter { holder in
+                guard !reach.pending.contains(holder), places[holder].map({ items[$0].isRefused }) ?? true else { return false }
+                return going.insert(holder).inserted
+            }
+        }
+        return going
+    }
+
+    /// Records that would go and must not, each with the record that somebody holds and that makes it stay.
+    ///
+    /// From what is held outwards: a record that stays keeps what it holds and whatever it would have gone with.
+    private func spared() -> [String: String] {
+        var reasons: [String: String] = [:]
+        var queue = reach.heldOutside.union(heldByStaying).intersection(going).sorted()
+        for name in queue { reasons[name] = name }
+        while let name = queue.popLast() {
+            guard let record = record(of: name) else { continue }
+            for needed in record.held + record.content.fields.owners where going.contains(needed) && reasons[needed] == nil {
+                reasons[needed] = reasons[name]
+                queue.append(needed)
+            }
+        }
+        return reasons
+    }
+
+    /// What records that were looked at and stay name as parents, or refer to with `.validate`.
+    private var heldByStaying: Set<String> {
+        var held: Set<String> = []
+        for item in items {
+            switch item.verdict {
+            case .save(let save):
+                if let parent = save.parent { held.insert(parent) }
+                for reference in save.fields.bindingReferences where reference.link.kind == .validate { held.insert(reference.link.target) }
+            case .refuse where !going.contains(item.name) && !reach.pending.contains(item.name):
+                if let record = stored[item.name], record.isLive { held.formUnion(record.held) }
+            case .delete, .nothing, .refuse: break
+            }
+        }
+        for (name, record) in reach.followers where !going.contains(name) { held.formUnion(record.held) }
+        return held
+    }
+
+    private func record(of name: String) -> StoredRecord? {
+        reach.followers[name] ?? stored[name].flatMap { $0.isLive ? $0 : nil }
+    }
+}

@@ -1,0 +1,151 @@
+import CloudWire
+
+/// How far the deletions of a batch may reach, as the store tells it: who hangs on what, before any rule is asked.
+struct CascadeReach: Sendable {
+    /// Records outside the batch that may go with what it deletes, as they are kept.
+    var followers: [String: StoredRecord] = [:]
+    /// Who refers with `.deleteSelf` to each record that was asked for: records outside the batch as they are kept, and those of the batch
+    /// as they were before it.
+    var holders: [String: Set<String>] = [:]
+    /// Of the records that may go, those that a record beyond the reach names as its parent or refers to with `.validate`.
+    var heldOutside: Set<String> = []
+    /// Records that may go too, but are too many for one transaction: whoever they hang on leaves them to a task.
+    var pending: Set<String> = []
+}
+
+/// Finds the reach of a batch, level by level.
+///
+/// Costs one call for what the batch deletes and for the targets that it refers to anew, and two more for each level of a cascade.
+struct CascadeWalk {
+    let zone: ZoneAddress
+    /// Most followers.
+    let room: Int
+    /// Records that the batch names, as they were before it: those that live.
+    private let inside: [String: StoredRecord]
+    /// All names of the batch.
+    private let insideNames: [String]
+    /// Who of the batch refers to a record with `.deleteSelf`.
+    private let insideHolders: [String: [String]]
+    /// Records whose holders were asked for.
+    private var walked: Set<String> = []
+    private var reach = CascadeReach()
+
+    private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int) {
+        self.zone = zone
+        self.room = room
+        insideNames = batch.items.map(\.name)
+        inside = batch.livingItems
+        var holders: [String: [String]] = [:]
+        for name in inside.keys.sorted() {
+            for target in inside[name]?.content.fields.owners ?? [] { holders[target, default: []].append(name) }
+        }
+        insideHolders = holders
+    }
+
+    static func reach(
+        of batch: ModifyBatch, in zone: ZoneAddress, room: Int, _ transaction: any ReadTransaction
+    ) throws -> CascadeReach {
+        let deleted = batch.deletedNames
+        let counted = batch.newOwners
+        guard !deleted.isEmpty || !counted.isEmpty else { return CascadeReach() }
+        var walk = CascadeWalk(batch, in: zone, room: room)
+        try walk.run(from: deleted, counting: counted, transaction)
+        return walk.reach
+    }
+
+    private mutating func run(from deleted: [String], counting counted: [String], _ transaction: any ReadTransaction) throws {
+        var level = withInsideHolders(deleted)
+        // A batch is small: what it names is asked for whole.
+        var found = try ask(level, counting: counted, limit: Self.whole, transaction)
+        var levels = 0
+        while !found.isEmpty {
+            guard reach.followers.count + found.count <= room, levels < Limits.cascadeLevels else {
+                reach.pending.formUnion(found)
+                return try askHeldAgain(transaction)
+            }
+            levels += 1
+            try load(found, transaction)
+            level = withInsideHolders(found)
+            found = try ask(level, counting: [], limit: min(Self.whole, Limits.dependentsPerCall / level.count), transaction)
+        }
+        if !reach.pending.isEmpty { try askHeldAgain(transaction) }
+    }
+
+    /// The same records, and all of the batch that hang on them.
+    private func withInsideHolders(_ names: [String]) -> [String] {
+        guard !insideHolders.isEmpty else { return names }
+        var level = names
+        var seen = Set(names)
+        var place = 0
+        while place < level.count {
+            for holder in insideHolders[level[place]] ?? [] where !walked.contains(holder) && seen.insert(holder).inserted {
+                level.append(holder)
+            }
+            place += 1
+        }
+        return level
+    }
+
+    /// One more than a target may have.
+    private static let whole = Limits.owningReferences + 1
+
+    /// Asks who depends on the records of a level, and again on those of earlier levels that somebody held.
+    /// - Returns: the names outside the batch that hang on the level, and were not met before.
+    private mutating func ask(
+        _ level: [String], counting counted: [String], limit: Int, _ transaction: any ReadTransaction
+    ) throws -> [String] {
+        let known = insideNames + reach.followers.keys
+        let names = Set(level).union(reach.heldOutside).union(counted)
+        var answers = Dictionary(
+            try transaction.dependents(in: zone, of: Array(names), outside: known, limit: limit).map { ($0.target, $0) },
+            uniquingKeysWith: { first, _ in first })
+        if limit < Self.whole { try askWhole(&answers, cutAt: limit, outside: known, transaction) }
+        reach.heldOutside = Set(names.filter { answers[$0]?.isHeld == true }).intersection(reach.heldOutside.union(level))
+        for name in names { reach.holders[name, default: []].formUnion(answers[name]?.owned ?? []) }
+        for name in level { reach.holders[name, default: []].formUnion(insideHolders[name] ?? []) }
+        walked.formUnion(level)
+        var seen = reach.pending
+        return level.flatMap { answers[$0]?.owned ?? [] }.filter { reach.followers[$0] == nil && seen.insert($0).inserted }
+    }
+
+    /// Asks again for answers that were cut short, as long as the cascade may still fit. What stays cut short is left to a task.
+    private mutating func askWhole(
+        _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
+    ) throws {
+        let cut = answers.values.filter { $0.owned.count == limit }.map(\.target).sorted()
+        let portion = Limits.itemsPerNativeRequest
+        for start in stride(from: 0, to: cut.count, by: portion) {
+            let names = Array(cut[start..<min(start + portion, cut.count)])
+            guard answers.values.reduce(0, { $0 + $1.owned.count }) <= room else {
+                for name in names {
+                    answers[name] = nil
+                    reach.followers[name] = nil
+                    reach.pending.insert(name)
+                }
+                continue
+            }
+            for whole in try transaction.dependents(in: zone, of: names, outside: known, limit: Self.whole) {
+                answers[whole.target] = whole
+            }
+        }
+    }
+
+    /// Whether what somebody held is held by more than the records that wait for a task.
+    private mutating func askHeldAgain(_ transaction: any ReadTransaction) throws {
+        guard !reach.heldOutside.isEmpty else { return }
+        let known = insideNames + reach.followers.keys + reach.pending
+        let answers = try transaction.dependents(in: zone, of: reach.heldOutside.sorted(), outside: known, limit: 0)
+        reach.heldOutside = Set(answers.filter(\.isHeld).map(\.target))
+    }
+
+    private mutating func load(_ names: [String], _ transaction: any ReadTransaction) throws {
+        for row in try transaction.records(in: zone, named: names) where !row.isTombstone {
+            reach.followers[row.name] = try StoredRecord(row, in: zone)
+        }
+    }
+}
+
+extension Dependents {
+    /// Somebody would be left with a link to nothing.
+    var isHeld: Bool { isParent || isValidated }
+}

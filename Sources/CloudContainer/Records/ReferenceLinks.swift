@@ -1,0 +1,53 @@
+import CloudWire
+
+/// A reference whose target must be there, and whose target's end has a consequence.
+struct BindingReference: Hashable, Sendable {
+    var field: String
+    var link: ReferenceLink
+}
+
+extension RecordFields {
+    /// Those that do more than point, with the fields that hold them.
+    var bindingReferences: [BindingReference] {
+        var found: [BindingReference] = []
+        for field in entries {
+            switch field.value {
+            case .reference(let reference):
+                if let link = ReferenceLink(reference) { found.append(BindingReference(field: field.name, link: link)) }
+            case .referenceList(let list):
+                found.append(contentsOf: list.lazy.compactMap(ReferenceLink.init).map { BindingReference(field: field.name, link: $0) })
+            default: break
+            }
+        }
+        return found
+    }
+
+    /// What engines keep of them: each target and kind once, however many fields say it.
+    var links: Set<ReferenceLink> {
+        Set(bindingReferences.lazy.map(\.link))
+    }
+
+    /// The records with which this one goes.
+    var owners: Set<String> {
+        Set(bindingReferences.lazy.filter { $0.link.kind == .deleteSelf }.map(\.link.target))
+    }
+}
+
+extension ReferenceLink {
+    /// nil for a reference that only points.
+    init?(_ reference: Reference) {
+        switch reference.action {
+        case .none: return nil
+        case .deleteSelf: self.init(target: reference.recordName, kind: .deleteSelf)
+        case .validate: self.init(target: reference.recordName, kind: .validate)
+        }
+    }
+}
+
+extension StoredRecord {
+    /// The records that are not deleted while this one stays: its parent, and what it refers to with `.validate`.
+    var held: [String] {
+        let validated = content.fields.bindingReferences.lazy.filter { $0.link.kind == .validate }.map(\.link.target)
+        return (row.parent.map { [$0] } ?? []) + validated
+    }
+}
