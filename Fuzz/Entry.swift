@@ -10,6 +10,7 @@ enum Target: String, CaseIterable {
     case tokens
     case records
     case framing
+    case predicates
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
@@ -19,6 +20,7 @@ enum Target: String, CaseIterable {
         case .tokens: TokenTarget.run(input)
         case .records: StoredTarget.run(input)
         case .framing: FramingTarget.run(input)
+        case .predicates: PredicateTarget.run(input)
         }
     }
 
