@@ -18,7 +18,7 @@ import Testing
     ) async throws {
         let seed = HistorySeed.value
         let cloud = HistoryCloud(try await engine.makeStore())
-        try await defineTypes(cloud)
+        try await cloud.user.define(HistoryWriter.fields)
         let book = HistoryBook()
         try await ask(
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
@@ -29,15 +29,6 @@ import Testing
         try await replay(entries, of: cloud.store, context: "NACRE_SEED=\(seed), \(engine)")
         try await check(followers, cloud, context: "NACRE_SEED=\(seed), \(engine)")
         checkVariety(entries)
-    }
-
-    /// Everything that writers save: a save that brings a field is more than one transaction, and has no one place in the order of all.
-    private func defineTypes(_ cloud: HistoryCloud) async throws {
-        var additions = SchemaAdditions()
-        additions.add(["a", "b", "c", "made"].reduce(into: [:]) { $0[$1] = FieldShape(.int64) }, to: "Note")
-        let (cloud, target) = (cloud.user.cloud, cloud.user.target)
-        try await cloud.changeSchema(of: target.container, target.environment) { [additions] in $0.add(additions) }
-        _ = try await cloud.schema(of: target.container, target.environment)
     }
 
     private func ask(_ request: HistoryRequest, _ cloud: HistoryCloud, _ book: HistoryBook, _ seed: UInt64) async throws {
@@ -75,7 +66,7 @@ import Testing
         let byID = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
         let reads = Dictionary(grouping: store.reads.keys.sorted(), by: { store.reads[$0] ?? 0 })
         let fresh = HistoryCloud(try await Engine.memory.makeStore())
-        try await defineTypes(fresh)
+        try await fresh.user.define(HistoryWriter.fields)
         var place: Int64 = 0
         var asked = 0
         for id in store.writes {

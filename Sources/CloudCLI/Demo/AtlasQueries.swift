@@ -32,7 +32,7 @@ extension AtlasDemo {
             throw DemoFailure("the nearest time zones are \(expected.map(\.name)), and the query found \(names)")
         }
         guard let nearest = expected.first, let farthest = expected.last else { throw DemoFailure("no time zone is within \(Self.radius) m") }
-        report.nearest = names
+        report.nearest = nearest.name
         try timeline.say(
             "A asked for the \(names.count) time zones nearest to Prague: \(nearest.name), … \(farthest.name) (\(Int(farthest.metres / 1000)) km), "
                 + "in \(milliseconds) ms")

@@ -19,8 +19,8 @@ struct DemoReport: Encodable, Sendable {
     var recordsCompared = 0
     var conflictsResolved = 0
     var deletionsFollowed = 0
-    /// Names of the time zones nearest to one place, nearest first.
-    var nearest: [String] = []
+    /// The time zone nearest to one place.
+    var nearest = ""
     /// Languages that one word finds.
     var languagesByWord = 0
     /// Records that went because another did.

@@ -1,3 +1,5 @@
+import CloudContainer
+
 /// What has to do with HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
 extension Scenario {
     static let http: [Scenario] = methods + hosts + cors + health + storeFaults
@@ -84,9 +86,15 @@ extension Scenario {
 
     private static let health: [Scenario] = [
         Scenario(
-            "health, readiness and version ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
+            "health, readiness, version and limits ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
             .get("/readyz", .nobody).contains("ready").gives(),
-            .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some])),
+            .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some]),
+            .get("/limits", .nobody).gives(
+                200,
+                [
+                    "limits": .count(Limits.table.count), "limits[0].name": "itemsPerNativeRequest", "limits[0].value": 400,
+                    "limits[0].source": "CloudKit",
+                ])),
         Scenario(
             "a server without its store lives, and is not ready", .store(.unavailable), .get("/healthz", .nobody).gives(),
             .get("/readyz", .nobody).refuses(503, "TRY_AGAIN_LATER", "The server's store is not available").answers(header: "Retry-After", "5"),

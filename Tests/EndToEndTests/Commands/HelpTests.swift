@@ -22,6 +22,9 @@ struct HelpTests {
         Documented("demo", "data server token-file json"),
         Documented("container create", "data server token-file json"),
         Documented("token create", "container environment kind name data server token-file json"),
+        Documented("schema show", "container environment data server token-file json"),
+        Documented("schema deploy", "container dry-run data server token-file json"),
+        Documented("schema index", "container queryable sortable searchable data server token-file json"),
         Documented("user create", "password-stdin data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
@@ -53,9 +56,12 @@ struct HelpTests {
         for arguments in [[], ["help"], ["--help"]] {
             let run = try await Nacre.run(arguments, in: folder.path)
             #expect(run.status == 0)
-            for noun in ["serve", "demo", "container", "token", "user", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
+            for noun in ["serve", "demo", "container", "token", "user", "schema", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
         }
-        for (noun, verbs) in [("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"]), ("query", ["explain"])] {
+        for (noun, verbs) in [
+            ("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"]), ("schema", ["show", "deploy", "index"]),
+            ("query", ["explain"]),
+        ] {
             let run = try await Nacre.run([noun], in: folder.path)
             #expect(run.status == 0)
             for verb in verbs { #expect(run.output.contains("\n  \(verb) ")) }
@@ -92,6 +98,9 @@ struct HelpTests {
         (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),
         (explain + ["--type", "T", "--filter", "stars LIKE 1"], "FIELD OPERATOR VALUE"), (explain + ["--type", "T", "--sort", "stars up"], "--sort"),
         (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "shared", "--type", "T"], "--database"),
+        (["schema", "show", "--container", "iCloud.a.b"], "--environment"),
+        (["schema", "index", "Note", "--container", "iCloud.a.b"], "<field>"),
+        (["schema", "deploy", "--container", "iCloud.a.b", "--queryable"], "--queryable"),
         (["help", "nothing"], "nothing"),
     ]
 
