@@ -22,7 +22,7 @@ struct QueryTests {
     }
 
     private static let cities = [
-        City(name: "Aachen", people: 250, area: 160.5, tags: ["spa", "dom"], text: "Hot springs and a Cathédral", latitude: 50.776, longitude: 6.084),
+        City(name: "Aachen", people: 250, area: 160.5, tags: ["spa", "dom"], text: "Springs, a Cathédral", latitude: 50.776, longitude: 6.084),
         City(name: "Berlin", people: 3700, area: 891, tags: ["capital"], text: "Spree, museums after dark", latitude: 52.52, longitude: 13.405),
         City(name: "Bonn", people: 330, area: 141, tags: ["capital", "old"], text: "Beethoven was born here", latitude: 50.735, longitude: 7.102),
         City(name: "Cologne", people: 1080, area: 405, tags: ["dom", "old"], text: "A cathedral on the Rhine", latitude: 50.938, longitude: 6.957),
