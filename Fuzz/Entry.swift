@@ -7,6 +7,7 @@ enum Target: String, CaseIterable {
     case json
     case requests
     case answers
+    case queries
     case tokens
     case records
     case framing
@@ -17,6 +18,7 @@ enum Target: String, CaseIterable {
         case .json: JSONTarget.run(input)
         case .requests: MessageTarget.runRequest(input)
         case .answers: MessageTarget.runAnswer(input)
+        case .queries: QueryTarget.run(input)
         case .tokens: TokenTarget.run(input)
         case .records: StoredTarget.run(input)
         case .framing: FramingTarget.run(input)

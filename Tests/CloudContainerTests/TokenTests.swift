@@ -23,6 +23,8 @@ import Testing
         for garbage in ["t", database + "00", zone] {
             await #expect(throws: ServerError.unknownToken) { try await ann.databaseChanges(after: garbage) }
         }
+        #expect(try await ann.changes("Z", after: "").records.map(\.recordName) == ["r"], "an empty token is no token")
+        #expect(try await ann.databaseChanges(after: "").zones.count == 2)
         await #expect(throws: ServerError.tokenExpired) { try await ann.changes("Y", after: zone) }
         await #expect(throws: ServerError.tokenExpired) { try await bob.changes("Z", after: zone) }
         await #expect(throws: ServerError.tokenExpired) { try await bob.databaseChanges(after: database) }
