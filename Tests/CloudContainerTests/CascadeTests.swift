@@ -46,6 +46,16 @@ import Testing
         #expect(try await ann.living(["s", "h", "k"]) == ["s"])
     }
 
+    @Test(arguments: Engine.allCases) func `a record met on two ways goes if it goes on either`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.save([
+            .create("r"), .holder("a", of: ["r"]), .holder("b", of: ["r"]), .holder("long", of: ["a"]), .holder("both", of: ["b", "long"]),
+            .holder("stays", of: ["a"]), .holder("x", of: ["stays", "long"]), .holder("y", of: ["stays"]),
+        ])
+        #expect(try await ann.modify([.delete("r"), .holder("stays"), .make(.update, "a", tag: "stale")]).map(\.error?.code) == [nil, nil, .conflict])
+        #expect(try await ann.living(["r", "a", "b", "long", "both", "stays", "x", "y"]) == ["stays", "y"])
+    }
+
     @Test(arguments: Engine.allCases) func `the default zone, the public database and other people's records cascade too`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
