@@ -36,6 +36,7 @@ import Testing
     @Test(arguments: Batch.allCases, [1, 200, 400]) func `a modify asks the store five times at most`(batch: Batch, count: Int) async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let ann = TestCloud(store).user("_ann")
+        try await ann.define(["owner": .reference, "owners": .referenceList, "validates": .referenceList])
         for zone in ["Z", ZoneID.defaultZoneName] {
             try await ann.makeZone(zone)
             try await ann.modify((0..<7).map { .create("p\($0)") }, zone: zone)
@@ -63,7 +64,9 @@ import Testing
             try await ann.modify([.create("r\(root).0")], zone: "Z")
             for level in 1...levels {
                 try await ann.modify(
-                    (0..<20).map { .holder("r\(root).\(level)" + ($0 == 0 ? "" : ".\($0)"), of: ["r\(root).\(level - 1)"], parent: "r\(root).\(level - 1)") },
+                    (0..<20).map {
+                        .holder("r\(root).\(level)" + ($0 == 0 ? "" : ".\($0)"), of: ["r\(root).\(level - 1)"], parent: "r\(root).\(level - 1)")
+                    },
                     zone: "Z")
             }
         }

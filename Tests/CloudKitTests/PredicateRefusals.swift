@@ -44,6 +44,7 @@ enum PredicateRefusals {
         .fails("a = 2 * 3 - 4", text: "The function is not supported: 'from:subtract:(multiply:by:(2, 3), 4)'"),
         .fails("a[0] = 2", text: "The function is not supported: 'objectFrom:withIndex:(a, 0)'"),
         .fails("a[SIZE] = 2", text: "The function is not supported: 'objectFrom:withIndex:(a, SIZE)'"),
+        .fails("a > CAST('x', 'NSDate')", text: "The function is not supported: 'CAST(\"x\", \"NSDate\")'"),
         .fails("count(a) = 2", text: "The function is not supported: 'count(a)'"),
         .fails("a = uppercase:('x')", text: "The function is not supported: 'uppercase:(\"x\")'"),
         .fails("FUNCTION(a, 'length') = 2", text: "The function is not supported: 'FUNCTION(a, \"length\")'"),

@@ -81,7 +81,8 @@ struct PredicateFormat {
 
     private mutating func write(_ expression: PredicateOperand) {
         switch expression {
-        case .key(let key) where takesArguments:
+        // As an argument, this one would be the record itself.
+        case .key(let key) where takesArguments && key.uppercased() != "SELF":
             text += "%K"
             arguments.append(.string(key))
         case .key(let key): text += PredicateKeyword.all.contains(key.uppercased()) ? "#\(key)" : key

@@ -21,6 +21,7 @@ struct API: Sendable {
         let database = "/database/1/:container/:environment/:database"
         post(database + "/records/modify", to: &router, recordsModify)
         post(database + "/records/lookup", to: &router, recordsLookup)
+        post(database + "/records/query", to: &router, recordsQuery)
         post(database + "/records/changes", to: &router, recordsChanges)
         get(database + "/zones/list", to: &router, zonesList)
         // CloudKit JS and others ask with POST and an empty object.
