@@ -61,7 +61,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases, [true, false]) func `no holder outlives its target, nothing that is held goes, and nothing goes without a cause`(
+    @Test(arguments: Engine.allCases, [true, false])
+    func `no holder outlives its target, nothing that is held goes, and nothing goes without a cause`(
         engine: Engine, atomic: Bool
     ) async throws {
         let seed = HistorySeed.value
