@@ -14,7 +14,7 @@ enum QueryTarget {
     private static let caller = Caller(.user("_u"))
     private static let database = DatabaseID(rawValue: 1)
 
-    /// A record type `T` whose field of each type is called as the type, without its underscore, with each index that the type can have.
+    /// A record type `T` whose field of each type is called as the type, with each index that the type can have.
     private static let schema: Schema = {
         var next: Int64 = 1
         var type = RecordTypeDefinition(name: "T")
@@ -40,21 +40,37 @@ enum QueryTarget {
             "STRING_LIST": .stringList(["a", ""]), "INT64_LIST": .int64List([1, 2]), "REFERENCE_LIST": .referenceList([link]),
             "DOUBLE_LIST": .doubleList([]),
         ]
-        let content = RecordContent(created: stamp, modified: stamp, share: nil, fields: fields)
+        let number = ChangeNumber(incarnation: 1, seq: 2)
         return StoredRecord(
-            row: RecordRow(
-                name: "r", type: "T", number: ChangeNumber(incarnation: 1, seq: 2), isTombstone: false, parent: nil, body: []), content: content)
+            row: RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: "r", body: []),
+            content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))
     }()
+
+    private static let rows = IndexRows.entries(of: record, in: schema.types["T"] ?? RecordTypeDefinition(name: "T"))
 
     private static func request(_ json: UnsafeRawBufferPointer) {
         guard let request = try? RecordsQueryRequest(json: json) else { return }
         guard let again = try? RecordsQueryRequest(json: request.json()) else { return promise("a query that was written can be read", false) }
         promise("a query is written the same each time", again.json() == request.json())
+        _ = QueryCursor.digest(of: request, in: database, by: caller)
+        var query = request.query
+        query.recordType = "T"
+        guard let checked = try? CheckedQuery(query, in: schema, of: container, by: caller) else { return }
+        for driver in checked.drivers where checked.tests[driver.filter].passes(record) {
+            promise("a record that passes a filter stands where the filter looks", driver.spans.contains { span in rows.contains(where: span.holds) })
+        }
     }
 
     private static func marker(_ bytes: [UInt8]) {
         guard let cursor = QueryCursor(bytes) else { return }
         promise("a marker that was read is written as the same marker", QueryCursor(cursor.bytes) == cursor)
         promise("a marker is no token of a feed", ChangeToken(bytes) == nil)
+    }
+}
+
+extension QueryDriver.Span {
+    fileprivate func holds(_ entry: IndexEntry) -> Bool {
+        guard entry.index == index, !entry.key.lexicographicallyPrecedes(lower) else { return false }
+        return upper.map { entry.key.lexicographicallyPrecedes($0) } ?? true
     }
 }

@@ -64,7 +64,9 @@ enum PredicateRefusals {
             "NOT distanceToLocation:fromLocation:(at, %@) < 10", place,
             text: "A distance can only be tested to be less than a radius: 'NOT distanceToLocation:fromLocation:(at, <50.0,10.0>) < 10'"),
         .fails("distanceToLocation:fromLocation:(at, 5) < 10", text: "A distance needs a CLLocation: '5'"),
-        .fails("distanceToLocation:fromLocation:(at) < 10", text: "A distance needs a key and a location: 'distanceToLocation:fromLocation:(at) < 10'"),
+        .fails(
+            "distanceToLocation:fromLocation:(at) < 10",
+            text: "A distance needs a key and a location: 'distanceToLocation:fromLocation:(at) < 10'"),
         .fails("distanceToLocation:fromLocation:(at, %@) < 'x'", place, text: "A radius must be a number of metres: '\"x\"'"),
     ]
 

@@ -14,10 +14,11 @@ extension __NSSortDescriptorKeyed where Self == NSSortDescriptor {
     }
 }
 
-extension NSSortDescriptor {
+// Not an extension of the class: beside Foundation's own `key`, which is unavailable, an optimized app could not tell which is meant.
+extension __NSSortDescriptorKeyed where Self: NSSortDescriptor {
     /// nil where there is none, as in descriptors by key path.
     public var key: String? {
-        switch self {
+        switch self as NSSortDescriptor {
         case let descriptor as KeySortDescriptor: descriptor.name
         case let descriptor as CKLocationSortDescriptor: descriptor.name
         default: nil
@@ -38,6 +39,12 @@ final class KeySortDescriptor: NSSortDescriptor {
     override func copy(with zone: NSZone? = nil) -> Any { self }
 
     override var reversedSortDescriptor: Any { KeySortDescriptor(key: name, ascending: !ascending) }
+
+    /// On this server: all are equal; see `LocalUse`.
+    override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+        LocalUse.isNotSupported()
+        return .orderedSame
+    }
 
     override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? KeySortDescriptor else { return false }

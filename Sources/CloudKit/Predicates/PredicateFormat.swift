@@ -85,7 +85,9 @@ struct PredicateFormat {
         case .key(let key) where takesArguments && key.uppercased() != "SELF":
             text += "%K"
             arguments.append(.string(key))
-        case .key(let key): text += PredicateKeyword.all.contains(key.uppercased()) ? "#\(key)" : key
+        case .key(let key):
+            let first = key.prefix { $0 != "." }
+            text += PredicateKeyword.all.contains(first.uppercased()) && !key.isPathOfItself ? "#\(key)" : key
         case .itself: text += "SELF"
         case .null: text += "NULL"
         case .value(let value) where takesArguments:
@@ -107,6 +109,11 @@ struct PredicateFormat {
         }
         text += close
     }
+}
+
+extension String {
+    /// `SELF.key`, where the word is no name.
+    fileprivate var isPathOfItself: Bool { uppercased().hasPrefix("SELF.") }
 }
 
 extension FieldValue {

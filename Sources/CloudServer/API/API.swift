@@ -15,6 +15,8 @@ struct API: Sendable {
     let authenticator: Authenticator
     let hub: ChangeHub
     let errors: ErrorAnswer
+    /// That one page of a query may look at.
+    let queryScanRows: Int
     let pages = Gate(places: pagesAtATime)
 
     func addRoutes(to router: inout Router) {

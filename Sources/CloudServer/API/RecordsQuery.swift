@@ -10,7 +10,7 @@ extension API {
         } ask: { request in
             let isOfOneZone = request.zoneID != nil || !request.zoneWide
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
-            var answer = try await cloud.queryRecords(request, in: call.target, by: call.caller)
+            var answer = try await cloud.queryRecords(request, in: call.target, by: call.caller, scanning: queryScanRows)
             answer.syncToken = token
             return answer
         }
