@@ -70,6 +70,4 @@ package enum Limits {
     package static let sortsPerQuery = 10
     /// Seconds after which a query whose index is being built may be tried again. CloudKit: `retryAfter` 30.
     package static let indexBuildRetrySeconds = 30
-    /// Bytes of the records on a page, beyond which it ends with a cursor; one record is always there. On this server.
-    package static let pageBytes = 8_000_000
 }

@@ -183,9 +183,12 @@ struct ZoneSearch {
                 guard let hit = try hit(row, keys: prefix), start.map({ order.compare($0, hit.position) < 0 }) ?? true else { continue }
                 if isLast { hits.append(hit) } else { group.add(hit) }
             case .pause(let edge):
-                if isLast {
-                    return Answer(hits: hits, end: edge.map { QueryPosition(keys: prefix + [$0], spot: .before) } ?? end, isCut: true)
+                if let edge {
+                    // What was given so far is whole groups.
+                    let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
+                    return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
+                if isLast { return Answer(hits: hits, end: end, isCut: true) }
                 guard divides, end == start, let groupKey else { return Answer(hits: hits, end: end, isCut: true) }
                 return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
             case .end:
