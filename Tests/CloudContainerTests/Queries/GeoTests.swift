@@ -83,12 +83,12 @@ struct GeoTests {
     func `the nearest and the farthest of many come in order, whatever a page may look at`(engine: Engine, isAscending: Bool) async throws {
         var data = QueryData(seed: HistorySeed.value)
         var cloud = try await QueryCloud(engine, zones: ["a"], names: 0, data: &data)
-        for number in 0..<150 {
+        for number in 0..<90 {
             // Many at one place, some without any.
             let place: RecordFields = number % 10 == 0 ? [:] : ["place": .location(number % 3 == 0 ? Location(latitude: 1, longitude: 1) : data.location())]
             try await cloud.save("n\(number)", place, in: "a")
         }
-        for from in Self.places {
+        for from in Self.places.prefix(5) {
             let sort = QuerySort("place", isAscending: isAscending, relativeLocation: Location(latitude: from.latitude, longitude: from.longitude))
             let query = Query(recordType: QueryData.type, sorts: [sort])
             for (rows, limit) in [(20, 7), (10_000, 10), (10_000, 200)] {
