@@ -7,18 +7,22 @@ enum Target: String, CaseIterable {
     case json
     case requests
     case answers
+    case queries
     case tokens
     case records
     case framing
+    case predicates
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
         case .json: JSONTarget.run(input)
         case .requests: MessageTarget.runRequest(input)
         case .answers: MessageTarget.runAnswer(input)
+        case .queries: QueryTarget.run(input)
         case .tokens: TokenTarget.run(input)
         case .records: StoredTarget.run(input)
         case .framing: FramingTarget.run(input)
+        case .predicates: PredicateTarget.run(input)
         }
     }
 

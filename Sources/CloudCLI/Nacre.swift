@@ -12,8 +12,7 @@ struct Nacre {
             """,
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
-            SchemaCommands.command,
-            ShowVersion.command,
+            SchemaCommands.command, QueryCommands.command, ShowVersion.command,
         ])
 
     static func main() async {

@@ -53,8 +53,8 @@ package enum Limits {
     package static let tombstoneSeconds: Double = 90 * 24 * 3600
     /// Tombstones purged in one transaction. On this server.
     package static let purgeChunk = 500
-    /// Bytes of record bodies on a page of changes, beyond which it ends early, in the middle of a commit if need be. On this server: as
-    /// much as a request may have.
+    /// Bytes of record bodies on a page, beyond which it ends early: of changes in the middle of a commit if need be, of a query with a
+    /// cursor. On this server: as much as a request may have.
     package static let pageBytes = 8_000_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512

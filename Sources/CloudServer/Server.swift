@@ -133,8 +133,10 @@ package final class Server: Sendable {
         var router = Router()
         Doorkeeper(hosts: hosts, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
-        API(cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger))
-            .addRoutes(to: &router)
+        API(
+            cloud: cloud, authenticator: authenticator, hub: hub, errors: ErrorAnswer(logger: configuration.logger),
+            queryScanRows: configuration.queryScanRows
+        ).addRoutes(to: &router)
         AccountAPI(cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp)
             .addRoutes(to: &router)
         Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)

@@ -23,6 +23,10 @@ import Testing
             try await $0.modify(
                 [.create("a"), .update("r1"), .delete("r2"), .create("c", parent: "r0"), .update("k")], zone: "Z", id: "op", token: [9])
         },
+        Change("a save that brings a type and a field") {
+            try await $0.modify(
+                [.make(.create, "a", type: "Other", ["x": .string("y")]), .create("b", ["x": .int64(1)]), .update("r1", ["x": .int64(2)])], zone: "Z")
+        },
         Change("atomic batch that falls") { try await $0.modify([.create("a"), .create("r1")], zone: "Z") },
         Change("deletion with a child outside") { try await $0.modify([.delete("p")], zone: "Z") },
         Change("zones made and deleted") {

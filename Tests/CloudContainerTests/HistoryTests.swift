@@ -18,10 +18,11 @@ import Testing
     ) async throws {
         let seed = HistorySeed.value
         let cloud = HistoryCloud(try await engine.makeStore())
+        try await cloud.user.define(HistoryWriter.fields)
         let book = HistoryBook()
         try await ask(
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
-        // From here on the cloud knows the database's key, and each request is one transaction.
+        // From here on the cloud knows the database's key and the schema, and each request is one transaction.
         #expect(try await cloud.place() == 1)
         let followers = try await run(cloud, book, seed: seed)
         let entries = await book.entries
@@ -65,6 +66,7 @@ import Testing
         let byID = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
         let reads = Dictionary(grouping: store.reads.keys.sorted(), by: { store.reads[$0] ?? 0 })
         let fresh = HistoryCloud(try await Engine.memory.makeStore())
+        try await fresh.user.define(HistoryWriter.fields)
         var place: Int64 = 0
         var asked = 0
         for id in store.writes {

@@ -5,6 +5,10 @@ import CloudWire
 /// Somebody who asks whatever comes to a random mind.
 struct HistoryWriter {
     static let zones = ["A", "B", "C"]
+    /// Everything that it saves into records, of one type.
+    static let fields: [String: FieldType] = [
+        "a": .int64, "b": .int64, "c": .int64, "made": .int64, "owner": .reference, "owners": .referenceList, "validates": .reference,
+    ]
 
     var cloud: HistoryCloud
     var book: HistoryBook

@@ -186,7 +186,7 @@ import Testing
         let ann = try await TestCloud(engine).user("_ann")
         func fault(_ zoneID: ZoneID?) async throws -> String? {
             let reference = Reference(recordName: "x", action: .none, zoneID: zoneID)
-            let results = try await ann.modify([.update("f", ["ref": .reference(reference)]), .update("l", ["ref": .referenceList([reference])])])
+            let results = try await ann.modify([.update("f", ["ref": .reference(reference)]), .update("l", ["refs": .referenceList([reference])])])
             let parent = try await ann.modify([.make(.forceUpdate, "c", parent: .set(reference))]).first
             let reasons = Set((results + [parent].compactMap { $0 }).map(\.error?.reason))
             return reasons.count == 1 ? reasons.first ?? nil : nil

@@ -36,11 +36,14 @@ import Testing
     @Test(arguments: Batch.allCases, [1, 200, 400]) func `a modify asks the store five times at most`(batch: Batch, count: Int) async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let ann = TestCloud(store).user("_ann")
+        try await ann.define(["owner": .reference, "owners": .referenceList, "validates": .referenceList])
         for zone in ["Z", ZoneID.defaultZoneName] {
             try await ann.makeZone(zone)
             try await ann.modify((0..<7).map { .create("p\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("r\($0)") }, zone: zone)
             try await ann.modify((0..<count).map { .create("c\($0)", parent: "p\($0 % 7)") }, zone: zone)
+            // Their fields are in the schema before they are counted.
+            try await ann.modify([.holder("w", of: ["p0"], validates: ["p0"]), .holder("x", of: ["p0", "p1"])], zone: zone)
             store.reset()
             let results = try await ann.modify(operations(batch, count), zone: zone, id: zone, token: [1])
             #expect(results.allSatisfy { $0.error == nil })
@@ -61,7 +64,9 @@ import Testing
             try await ann.modify([.create("r\(root).0")], zone: "Z")
             for level in 1...levels {
                 try await ann.modify(
-                    (0..<20).map { .holder("r\(root).\(level)" + ($0 == 0 ? "" : ".\($0)"), of: ["r\(root).\(level - 1)"], parent: "r\(root).\(level - 1)") },
+                    (0..<20).map {
+                        .holder("r\(root).\(level)" + ($0 == 0 ? "" : ".\($0)"), of: ["r\(root).\(level - 1)"], parent: "r\(root).\(level - 1)")
+                    },
                     zone: "Z")
             }
         }

@@ -82,14 +82,16 @@ import Testing
                 CKRecord.ID(recordName: "a"): CKError(ServerError(.conflict, "client oplock error updating record", internalCode: 2004)),
             ])
         let lines = error.description.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        let item = { (name: String) in "<CKRecordID: \(name):(_defaultZone:__defaultOwner__)>: <CKError: " }
+        let item = { (name: String) in "\(name):(_defaultZone:__defaultOwner__) = <CKError: " }
         #expect(
             lines == [
-                "<CKError: \"Partial Failure\" (2/1011); \"Failed to modify some records\"> {",
+                "<CKError: \"Partial Failure\" (2/1011); \"Failed to modify some records\"; partial errors: {",
                 item("a") + "\"Server Record Changed\" (14/2004); \"client oplock error updating record\">",
                 item("b") + "\"Batch Request Failed\" (22/2024); \"Another item of the atomic batch failed\">",
-                "}",
+                "}>",
             ])
         #expect(error.partialErrorsByItemID?.count == 2)
+        let zones = CKError.partial("Failed to modify some zones", [CKRecordZone.ID(zoneName: "Z"): CKError(.zoneBusy)])
+        #expect(zones.description.contains("    Z:(__defaultOwner__) = <CKError: \"Zone Busy\" (23)>\n}>"))
     }
 }

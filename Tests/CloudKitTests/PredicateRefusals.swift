@@ -44,6 +44,7 @@ enum PredicateRefusals {
         .fails("a = 2 * 3 - 4", text: "The function is not supported: 'from:subtract:(multiply:by:(2, 3), 4)'"),
         .fails("a[0] = 2", text: "The function is not supported: 'objectFrom:withIndex:(a, 0)'"),
         .fails("a[SIZE] = 2", text: "The function is not supported: 'objectFrom:withIndex:(a, SIZE)'"),
+        .fails("a > CAST('x', 'NSDate')", text: "The function is not supported: 'CAST(\"x\", \"NSDate\")'"),
         .fails("count(a) = 2", text: "The function is not supported: 'count(a)'"),
         .fails("a = uppercase:('x')", text: "The function is not supported: 'uppercase:(\"x\")'"),
         .fails("FUNCTION(a, 'length') = 2", text: "The function is not supported: 'FUNCTION(a, \"length\")'"),
@@ -63,7 +64,9 @@ enum PredicateRefusals {
             "NOT distanceToLocation:fromLocation:(at, %@) < 10", place,
             text: "A distance can only be tested to be less than a radius: 'NOT distanceToLocation:fromLocation:(at, <50.0,10.0>) < 10'"),
         .fails("distanceToLocation:fromLocation:(at, 5) < 10", text: "A distance needs a CLLocation: '5'"),
-        .fails("distanceToLocation:fromLocation:(at) < 10", text: "A distance needs a key and a location: 'distanceToLocation:fromLocation:(at) < 10'"),
+        .fails(
+            "distanceToLocation:fromLocation:(at) < 10",
+            text: "A distance needs a key and a location: 'distanceToLocation:fromLocation:(at) < 10'"),
         .fails("distanceToLocation:fromLocation:(at, %@) < 'x'", place, text: "A radius must be a number of metres: '\"x\"'"),
     ]
 

@@ -29,11 +29,13 @@ actor PretendCloud: Transport {
     private var commits = 0
     private var databasePages: [ChangesDatabaseResponse] = []
     private var zonePages: [ChangesZoneResponse.Result] = []
+    private var queryPages: [RecordsQueryResponse] = []
     private(set) var zones: [ZoneID] = [.defaultZone]
 
     func failNext(_ faults: Fault...) { self.faults += faults }
     func answerChanges(_ pages: ChangesDatabaseResponse...) { databasePages += pages }
     func answerZoneChanges(_ pages: ChangesZoneResponse.Result...) { zonePages += pages }
+    func answerQueries(_ pages: RecordsQueryResponse...) { queryPages += pages }
     func addZone(_ name: String) { zones.append(ZoneID(zoneName: name)) }
 
     func stored(_ name: String, in zone: ZoneID = .defaultZone) -> Record? { records[zone]?[name] }
@@ -41,6 +43,10 @@ actor PretendCloud: Transport {
 
     func modifications() throws -> [RecordsModifyRequest] {
         try seen.filter { $0.path == "records/modify" }.map { try RecordsModifyRequest(json: $0.request.body) }
+    }
+
+    func queries() throws -> [RecordsQueryRequest] {
+        try seen.filter { $0.path == "records/query" }.map { try RecordsQueryRequest(json: $0.request.body) }
     }
 
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
@@ -68,6 +74,8 @@ actor PretendCloud: Transport {
             switch path {
             case "records/modify": return TransportAnswer(status: 200, body: try modify(RecordsModifyRequest(json: request.body)))
             case "records/lookup": return TransportAnswer(status: 200, body: lookup(try RecordsLookupRequest(json: request.body)).json(form))
+            case "records/query" where !queryPages.isEmpty:
+                return TransportAnswer(status: 200, body: queryPages.removeFirst().json(form))
             case "zones/list":
                 return TransportAnswer(status: 200, body: ZonesResponse(zones: zones.map { .zone(zone($0)) }).json(form))
             case "zones/lookup":

@@ -3,7 +3,8 @@ import Testing
 @Suite struct ScenarioTests {
     static let all =
         Scenario.records + Scenario.recordErrors + Scenario.zones + Scenario.changes + Scenario.credentials + Scenario.accounts + Scenario.http
-        + Scenario.isolation + Scenario.values + Scenario.olderFeeds + Scenario.schemas
+        + Scenario.isolation + Scenario.values + Scenario.olderFeeds + Scenario.schemas + Scenario.queries
+        + Scenario.queryErrors + Scenario.referenceRules
 
     @Test(arguments: all) func `a scenario comes true at the router`(_ scenario: Scenario) async throws {
         var run = try await ScenarioRun(scenario, overSocket: false)

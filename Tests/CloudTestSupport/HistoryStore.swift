@@ -48,8 +48,13 @@ package final class HistoryStore: Store {
         return runs.reversed().filter { seen.insert($0).inserted }.reversed()
     }
 
-    /// The database's `lastSeq` of the snapshot on which each request read.
-    package var reads: [Int: Int64] { log.withLock { $0.reads } }
+    /// The database's `lastSeq` of the snapshot on which each request read that only reads: one that writes may look at the schema first.
+    package var reads: [Int: Int64] {
+        log.withLock { log in
+            let writes = Set(log.writes)
+            return log.reads.filter { !writes.contains($0.key) }
+        }
+    }
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>

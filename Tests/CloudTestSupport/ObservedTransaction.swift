@@ -1,4 +1,4 @@
-import CloudContainer
+package import CloudContainer
 import CloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
@@ -87,23 +87,30 @@ class ObservedReads: ReadTransaction {
     }
 }
 
-/// The same for a transaction that writes.
+/// The same for a transaction that writes. Plans and advances may be bent on their way, for stores with a fault.
 final class ObservedTransaction: ObservedReads, WriteTransaction {
     private let writes: any WriteTransaction
+    private let advanced: (Advance) -> Advance
+    private let planned: (WritePlan) -> WritePlan
 
-    init(_ writes: any WriteTransaction, before: @escaping (StoreVerb) throws -> Void) {
+    init(
+        _ writes: any WriteTransaction, before: @escaping (StoreVerb) throws -> Void, advanced: @escaping (Advance) -> Advance = { $0 },
+        planned: @escaping (WritePlan) -> WritePlan = { $0 }
+    ) {
         self.writes = writes
+        self.advanced = advanced
+        self.planned = planned
         super.init(writes, before: before)
     }
 
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try before(.advance)
-        return try writes.advance(zoneNamed: name, in: database, operation: id, entries: entries)
+        return advanced(try writes.advance(zoneNamed: name, in: database, operation: id, entries: entries))
     }
 
     func apply(_ plan: WritePlan) throws {
         try before(.apply)
-        try writes.apply(plan)
+        try writes.apply(planned(plan))
     }
 
     func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
@@ -125,4 +132,11 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         try before(.trimOperations)
         return try writes.trimOperations(in: database, keeping: count)
     }
+}
+
+/// A transaction that bends what goes through it.
+package func bentTransaction(
+    _ transaction: any WriteTransaction, advanced: @escaping (Advance) -> Advance = { $0 }, planned: @escaping (WritePlan) -> WritePlan
+) -> any WriteTransaction {
+    ObservedTransaction(transaction, before: { _ in }, advanced: advanced, planned: planned)
 }

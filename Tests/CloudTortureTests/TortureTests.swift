@@ -20,6 +20,7 @@ import Testing
     private func checkVariety(_ counts: TortureCounts) {
         #expect(counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5)
         #expect(counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0)
+        #expect(counts.queries > 0)
         #expect(counts.repetitions > 0 && counts.answersAbandoned > 0 && counts.batchesUnanswered == 0 && counts.tokensExpired == 0)
     }
 
@@ -42,6 +43,12 @@ import Testing
         #expect(kinds.contains(.skippedChange), "NACRE_SEED=\(report.seed), \(report.counts)")
         // The batches themselves are as they should be: only what is seen of them is not.
         #expect(kinds.isDisjoint(with: [.doubleSuccess, .lostWrite, .refusedApplied, .appliedTwice, .wrongContent]), "\(report.violations)")
+    }
+
+    @Test func `index rows that are lost are found out`() async throws {
+        let report = try await run(over: LostIndexStore(try await Engine.sqlite.makeStore()), seconds: 4)
+        // A record that a query for its shelf does not show must have been deleted, and nobody did.
+        #expect(Set(report.violations.map(\.kind)).contains(.lostWrite), "NACRE_SEED=\(report.seed), \(report.counts)")
     }
 
     @Test func `who is not let in is told so at once`() async throws {

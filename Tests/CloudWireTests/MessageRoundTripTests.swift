@@ -57,8 +57,9 @@ struct MessageRoundTripTests {
         try expectExact(RecordsChangesRequest(seed.feedItem(), extension: seed.requestExtension()), seed)
         try expectExact(
             ZonesChangesRequest(
-                metaSyncToken: seed.maybe { $0.name() }, resultsLimit: seed.maybe { .random(in: 1...200, using: &$0) },
-                extension: seed.requestExtension()), seed)
+                ChangesDatabaseRequest(
+                    syncToken: seed.maybe { $0.name() }, resultsLimit: seed.maybe { .random(in: 1...200, using: &$0) },
+                    extension: seed.requestExtension())), seed)
         let zone = seed.zoneID()
         let records = seed.recordsChanges(in: zone)
         try expect(records, as: records, AnswerForm(details: true, zoneID: zone), seed)

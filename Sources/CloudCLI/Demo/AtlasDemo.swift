@@ -31,6 +31,9 @@ struct AtlasDemo {
         try await compare(entries)
         try await edit()
         try await delete()
+        let nearest = try await findNearest()
+        try await findByWord()
+        try await cascade(through: nearest)
         try await meetTheSignedOut()
     }
 
@@ -110,7 +113,7 @@ struct AtlasDemo {
     }
 
     /// Both devices hold exactly the input, every field of it, and the same of everything else.
-    private mutating func compare(_ expected: [AtlasEntry]) async throws {
+    mutating func compare(_ expected: [AtlasEntry]) async throws {
         let (ofA, ofB) = (await a.copy, await b.copy)
         guard ofA.count == expected.count, ofB.count == expected.count else {
             throw DemoFailure("there are \(expected.count) entries, device A holds \(ofA.count) records and B \(ofB.count)")

@@ -19,5 +19,11 @@ struct DemoReport: Encodable, Sendable {
     var recordsCompared = 0
     var conflictsResolved = 0
     var deletionsFollowed = 0
+    /// The time zone nearest to one place.
+    var nearest = ""
+    /// Languages that one word finds.
+    var languagesByWord = 0
+    /// Records that went because another did.
+    var deletionsCascaded = 0
     var seconds = 0.0
 }

@@ -53,6 +53,10 @@ struct AdminClient {
         try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
     }
 
+    func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
+        try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
+    }
+
     private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
         guard (200..<300).contains(answer.status) else { throw Self.failure(answer) }
         do {

@@ -20,11 +20,9 @@ extension Cloud {
     package func zonesChanges(
         _ request: ZonesChangesRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ZonesChangesResponse {
-        let asked = ChangesDatabaseRequest(
-            syncToken: request.metaSyncToken, resultsLimit: request.resultsLimit, extension: request.extension)
         let page: ChangesDatabaseResponse
         do {
-            page = try await databaseChanges(asked, in: target, by: caller)
+            page = try await databaseChanges(request.changes, in: target, by: caller)
         } catch var error as ServerError {
             if error.field == "syncToken" { error.field = "metaSyncToken" }
             throw error

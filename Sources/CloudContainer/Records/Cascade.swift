@@ -48,7 +48,7 @@ extension ModifyBatch {
         return going
     }
 
-    /// Records that would go and must not, each with the record that somebody holds.
+    /// Records that would go and must not, each with the record that somebody holds and that makes it stay.
     ///
     /// From what is held outwards: a record that stays keeps what it holds and whatever it would have gone with.
     private func spared() -> [String: String] {
@@ -57,13 +57,9 @@ extension ModifyBatch {
         for name in queue { reasons[name] = name }
         while let name = queue.popLast() {
             guard let record = record(of: name) else { continue }
-            for held in record.held where going.contains(held) && reasons[held] == nil {
-                reasons[held] = held
-                queue.append(held)
-            }
-            for owner in record.content.fields.owners where going.contains(owner) && reasons[owner] == nil {
-                reasons[owner] = reasons[name]
-                queue.append(owner)
+            for needed in record.held + record.content.fields.owners where going.contains(needed) && reasons[needed] == nil {
+                reasons[needed] = reasons[name]
+                queue.append(needed)
             }
         }
         return reasons

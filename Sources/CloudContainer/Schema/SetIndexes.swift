@@ -21,7 +21,7 @@ extension Cloud {
     }
 
     /// - Throws: `ServerError.noContainer`.
-    func requireContainer(_ name: String) async throws {
+    package func requireContainer(_ name: String) async throws {
         guard try await container(name) != nil else { throw ServerError.noContainer }
     }
 }

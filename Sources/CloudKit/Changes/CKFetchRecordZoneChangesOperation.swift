@@ -122,7 +122,10 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 return
             }
             // A server that does not move would keep us here for ever.
-            guard page.syncToken != item.syncToken else { throw .unexpectedAnswer }
+            guard page.syncToken != item.syncToken else {
+                for change in page.records { tell(change, of: zoneID) }
+                throw .unexpectedAnswer
+            }
             item.syncToken = page.syncToken
             // The next page is on its way while the app hears of this one; and no more than that one, however slow the app is.
             async let next = conversation.changes(in: item)

@@ -1,7 +1,8 @@
 import Foundation
 
 extension CKError: CustomStringConvertible {
-    /// One line, and one more for each item of a partial failure, in the order of their text.
+    /// As CloudKit's logs print it, without addresses and identifiers: one line, and one more for each item of a partial failure, in the order
+    /// of their text.
     public var description: String {
         var parts = ["<CKError: \"\(code.title)\" (\(numbers))"]
         if let text = userInfo[NSLocalizedDescriptionKey] as? String { parts.append("\"\(text)\"") }
@@ -12,9 +13,19 @@ extension CKError: CustomStringConvertible {
         if let underlying = userInfo[NSUnderlyingErrorKey] as? NSError, underlying.domain != CKError.internalErrorDomain {
             parts.append("underlying = \(underlying.domain) \(underlying.code)")
         }
-        let line = parts.joined(separator: "; ") + ">"
-        guard let items = partialErrorsByItemID, !items.isEmpty else { return line }
-        return line + " {\n" + items.map { "    \($0.key.base): \($0.value)" }.sorted().joined(separator: "\n") + "\n}"
+        if let items = partialErrorsByItemID, !items.isEmpty {
+            let lines = items.map { "    \(Self.name(ofItem: $0.key.base)) = \($0.value)" }.sorted()
+            parts.append("partial errors: {\n\(lines.joined(separator: "\n"))\n}")
+        }
+        return parts.joined(separator: "; ") + ">"
+    }
+
+    private static func name(ofItem id: Any) -> String {
+        switch id {
+        case let id as CKRecord.ID: "\(id.recordName):(\(id.zoneID.zoneName):\(id.zoneID.ownerName))"
+        case let id as CKRecordZone.ID: "\(id.zoneName):(\(id.ownerName))"
+        default: "\(id)"
+        }
     }
 
     /// The code, and the finer one where there is one: 14/2004.

@@ -14,10 +14,11 @@ extension __NSSortDescriptorKeyed where Self == NSSortDescriptor {
     }
 }
 
-extension NSSortDescriptor {
+// Not an extension of the class: beside Foundation's own `key`, which is unavailable, an optimized app could not tell which is meant.
+extension __NSSortDescriptorKeyed where Self: NSSortDescriptor {
     /// nil where there is none, as in descriptors by key path.
     public var key: String? {
-        switch self {
+        switch self as NSSortDescriptor {
         case let descriptor as KeySortDescriptor: descriptor.name
         case let descriptor as CKLocationSortDescriptor: descriptor.name
         default: nil

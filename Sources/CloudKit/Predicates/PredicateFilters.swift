@@ -172,13 +172,6 @@ private struct FilterMaker {
         case .null: throw refusal("A field cannot be compared with nil")
         case .variable: throw refusal("The variable has no value", part: expression)
         case .function("now", let parts) where parts.isEmpty: return .timestamp(now)
-        case .function("CAST", let parts):
-            guard parts.count == 2, case .value(.string("NSDate")) = parts[1] else { break }
-            switch parts[0] {
-            case .value(.int64(let seconds)): return .timestamp(Timestamp(secondsSince2001: Double(seconds)))
-            case .value(.double(let seconds)): return .timestamp(Timestamp(secondsSince2001: seconds))
-            default: break
-            }
         case .key, .itself: throw refusal("A comparison needs a key on one side and a value on the other")
         case .function, .unusable: break
         }
@@ -214,7 +207,7 @@ extension PredicateOperand {
 
     /// The words of `tokenize('words', 'cdl')`.
     fileprivate var tokenized: PredicateOperand {
-        if case .function("tokenize" , let parts) = self, let first = parts.first { return first }
+        if case .function("tokenize", let parts) = self, let first = parts.first { return first }
         if case .function("tokenize:using:", let parts) = self, let first = parts.first { return first }
         return self
     }

@@ -81,10 +81,13 @@ struct PredicateFormat {
 
     private mutating func write(_ expression: PredicateOperand) {
         switch expression {
-        case .key(let key) where takesArguments:
+        // As an argument, this one would be the record itself.
+        case .key(let key) where takesArguments && key.uppercased() != "SELF":
             text += "%K"
             arguments.append(.string(key))
-        case .key(let key): text += PredicateKeyword.all.contains(key.uppercased()) ? "#\(key)" : key
+        case .key(let key):
+            let first = key.prefix { $0 != "." }
+            text += PredicateKeyword.all.contains(first.uppercased()) && !key.isPathOfItself ? "#\(key)" : key
         case .itself: text += "SELF"
         case .null: text += "NULL"
         case .value(let value) where takesArguments:
@@ -106,6 +109,11 @@ struct PredicateFormat {
         }
         text += close
     }
+}
+
+extension String {
+    /// `SELF.key`, where the word is no name.
+    fileprivate var isPathOfItself: Bool { uppercased().hasPrefix("SELF.") }
 }
 
 extension FieldValue {

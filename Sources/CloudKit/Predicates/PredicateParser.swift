@@ -281,9 +281,19 @@ struct PredicateParser {
         default: break
         }
         advance()
-        if take("(") { return .function(word, try list(closedBy: ")")) }
+        if take("(") { return Self.function(word, try list(closedBy: ")")) }
         guard !word.contains(":") else { throw expected("'(' after a function's name") }
         return try path(from: word)
+    }
+
+    /// A call; a date where it is one in the form that dates are printed in: `CAST(12.5, "NSDate")`.
+    private static func function(_ name: String, _ parts: [PredicateOperand]) -> PredicateOperand {
+        guard name == "CAST", parts.count == 2, parts[1] == .value(.string("NSDate")) else { return .function(name, parts) }
+        switch parts[0] {
+        case .value(.int64(let seconds)): return .value(.timestamp(Timestamp(secondsSince2001: Double(seconds))))
+        case .value(.double(let seconds)): return .value(.timestamp(Timestamp(secondsSince2001: seconds)))
+        default: return .function(name, parts)
+        }
     }
 
     private mutating func path(from first: String) throws(PredicateFault) -> PredicateOperand {

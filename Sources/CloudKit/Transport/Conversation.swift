@@ -17,6 +17,10 @@ struct Conversation: Sendable {
         try await ask("records/lookup", request, .read)
     }
 
+    func query(_ request: RecordsQueryRequest) async throws(CKError) -> RecordsQueryResponse {
+        try await ask("records/query", request, .read)
+    }
+
     func listZones() async throws(CKError) -> ZonesResponse {
         try read(await send("zones/list", .get, [], .read))
     }

@@ -15,12 +15,15 @@ struct API: Sendable {
     let authenticator: Authenticator
     let hub: ChangeHub
     let errors: ErrorAnswer
+    /// That one page of a query may look at.
+    let queryScanRows: Int
     let pages = Gate(places: pagesAtATime)
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
         post(database + "/records/modify", to: &router, recordsModify)
         post(database + "/records/lookup", to: &router, recordsLookup)
+        post(database + "/records/query", to: &router, recordsQuery)
         post(database + "/records/changes", to: &router, recordsChanges)
         get(database + "/zones/list", to: &router, zonesList)
         // CloudKit JS and others ask with POST and an empty object.

@@ -17,7 +17,7 @@ struct Health: Sendable {
             _ = try await cloud.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        router.get("/limits") { _, _ in .json([UInt8](try JSONEncoder().encode(LimitTable(limits: Limits.table)))) }
+        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table).json) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
 }
@@ -25,6 +25,14 @@ struct Health: Sendable {
 /// `GET /limits`
 private struct LimitTable: Encodable {
     var limits: [Limit]
+
+    var json: [UInt8] {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return [UInt8](try encoder.encode(self))
+        }
+    }
 }
 
 extension ServerError {

@@ -47,6 +47,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/schema", schema)
         router.post("/admin/1/schema/deploy", bodyBytesMax: Self.bodyBytesMax, deploySchema)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
+        router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
     }
 
     // MARK: Who may ask

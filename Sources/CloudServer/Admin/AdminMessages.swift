@@ -129,6 +129,31 @@ package enum AdminMessages {
         package var options: [String]
     }
 
+    /// `POST /admin/1/query/explain`
+    package struct NewExplanation: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// `public` or `private`.
+        package var database: String
+        /// Whose private database: an e-mail address or a user record name.
+        package var user: String?
+        /// The body of a `records/query`.
+        package var request: String
+
+        package init(container: String, environment: String, database: String, user: String?, request: String) {
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.user = user
+            self.request = request
+        }
+    }
+
+    package struct Explanation: Codable, Hashable, Sendable {
+        /// The plan, for people.
+        package var lines: [String]
+    }
+
     /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.
     package struct Problem: Codable, Hashable, Sendable {
         package var type = "about:blank"

@@ -1,3 +1,4 @@
+import CloudContainer
 package import CloudWire
 package import Telemetry
 
@@ -18,6 +19,8 @@ package struct ServerConfiguration: Sendable {
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system
+    /// Rows that one page of a query may look at, so that a test can have few.
+    package var queryScanRows = Limits.queryScanRows
 
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder

@@ -8,11 +8,20 @@ extension JSONReader {
 
 extension ChangesDatabaseRequest: RequestMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
+        try self.init(from: &reader, token: "syncToken")
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        write(to: &writer, token: "syncToken")
+    }
+
+    /// - Parameter token: the key of the token.
+    init(from reader: inout JSONReader, token: StaticString) throws(JSONError) {
         self.init()
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "syncToken": syncToken = try reader.optionalSyncToken()
+            case token: syncToken = try reader.optionalSyncToken()
             case "resultsLimit": resultsLimit = try reader.optionalInteger()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
@@ -20,9 +29,9 @@ extension ChangesDatabaseRequest: RequestMessage {
         }
     }
 
-    package func write(to writer: inout JSONWriter) {
+    func write(to writer: inout JSONWriter, token: StaticString) {
         writer.beginObject()
-        writer.write(ifPresent: "syncToken", syncToken)
+        writer.write(ifPresent: token, syncToken)
         writer.write(ifPresent: "resultsLimit", resultsLimit)
         `extension`.write(to: &writer)
         writer.endObject()

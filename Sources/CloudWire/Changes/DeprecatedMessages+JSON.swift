@@ -61,26 +61,12 @@ extension RecordsChangesResponse: AnswerMessage {
 }
 
 extension ZonesChangesRequest: RequestMessage {
-    /// CloudKit: `syncToken` is ignored here.
     package init(from reader: inout JSONReader) throws(JSONError) {
-        self.init()
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "metaSyncToken": metaSyncToken = try reader.optionalSyncToken()
-            case "resultsLimit": resultsLimit = try reader.optionalInteger()
-            case "nacre": `extension` = try RequestExtension(from: &reader)
-            default: try reader.skip()
-            }
-        }
+        self.init(try ChangesDatabaseRequest(from: &reader, token: "metaSyncToken"))
     }
 
     package func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.write(ifPresent: "metaSyncToken", metaSyncToken)
-        writer.write(ifPresent: "resultsLimit", resultsLimit)
-        `extension`.write(to: &writer)
-        writer.endObject()
+        changes.write(to: &writer, token: "metaSyncToken")
     }
 }
 

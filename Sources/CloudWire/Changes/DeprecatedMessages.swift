@@ -28,15 +28,15 @@ package struct RecordsChangesResponse: Hashable, Sendable {
 
 /// `POST zones/changes`, the older form of `changes/database`.
 package struct ZonesChangesRequest: Hashable, Sendable {
-    /// nil: from the beginning. CloudKit: `syncToken` is no name for it.
-    package var metaSyncToken: String?
-    package var resultsLimit: Int?
-    package var `extension`: RequestExtension
+    /// What is asked; its token is `metaSyncToken` on the wire. CloudKit: `syncToken` is ignored there.
+    package var changes: ChangesDatabaseRequest
+    package var `extension`: RequestExtension {
+        get { changes.extension }
+        set { changes.extension = newValue }
+    }
 
-    package init(metaSyncToken: String? = nil, resultsLimit: Int? = nil, extension: RequestExtension = RequestExtension()) {
-        self.metaSyncToken = metaSyncToken
-        self.resultsLimit = resultsLimit
-        self.extension = `extension`
+    package init(_ changes: ChangesDatabaseRequest) {
+        self.changes = changes
     }
 }
 

@@ -131,6 +131,24 @@ extension QuerySort {
     }
 }
 
+extension FieldValue {
+    /// A value as filters have it, such as `{"value": 5}`; nil for what is none.
+    package init?(filterValue json: String) {
+        let value = Array(json.utf8).withUnsafeBytes { bytes -> FieldValue? in
+            var reader = JSONReader(bytes)
+            do throws(JSONError) {
+                let value = try FieldValue.read(from: &reader, in: .query)
+                try reader.finish()
+                return value
+            } catch {
+                return nil
+            }
+        }
+        guard let value else { return nil }
+        self = value
+    }
+}
+
 extension QueryComparator {
     /// Whether the filter may look into every searchable field, and name none.
     fileprivate var searchesTokens: Bool { self == .containsAllTokens || self == .containsAnyTokens }

@@ -31,9 +31,10 @@ final class TestServer: Sendable {
     let names: [String: String]
     private let router: Router
 
-    init(opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(), over inner: any Store = MemoryStore())
-        async throws
-    {
+    init(
+        opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
+        queryScanRows: Int = Limits.queryScanRows, over inner: any Store = MemoryStore()
+    ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
         let clock = clock
@@ -42,6 +43,7 @@ final class TestServer: Sendable {
         configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.publicURL = publicURL
         configuration.opensSignUp = opensSignUp
+        configuration.queryScanRows = queryScanRows
         configuration.clock = clock.serverClock
         server = Server(configuration)
         let keys = try await Cloud(store: store, clock: { clock.now }, random: random, tokens: NoTokens())

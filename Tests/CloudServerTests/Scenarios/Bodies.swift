@@ -90,6 +90,17 @@ extension Step {
         .post("private/zones/modify", sender, Body.zones("create", "Work")).gives(200, ["zones[0].serverErrorCode": .absent])
     }
 
+    /// Four stars, of which `d` has hardly a field.
+    static let makeStars: Step = .post(
+        "private/records/modify", .ada,
+        Body.modify([
+            ("create", Body.star("a", "Alpha Centauri", size: 1, mass: 1.5, at: (48.0, 11.0), tags: ["near", "double"])),
+            ("create", Body.star("b", "Beta Orionis", size: 2, mass: 2.0, at: (48.1, 11.0), tags: ["far"])),
+            ("create", Body.star("c", "Gamma Álpha", size: 3, mass: 2.5, at: (60.0, 11.0), tags: [])),
+            ("create", #""recordName":"d","recordType":"Star","fields":{"size":{"value":4}}"#),
+        ])
+    ).gives(200, ["records": .count(4), "records[3].serverErrorCode": .absent])
+
     /// Saves a star of this size and no more.
     static func makeStar(_ name: String, size: Int = 5) -> Step {
         .post(

@@ -1,3 +1,5 @@
+import CloudContainer
+
 /// What has to do with HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
 extension Scenario {
     static let http: [Scenario] = methods + hosts + cors + health + storeFaults
@@ -12,6 +14,7 @@ extension Scenario {
         Scenario(
             "methods that an endpoint does not take", wrongMethod("GET", "private/records/modify", allow: "OPTIONS, POST"),
             wrongMethod("GET", "private/records/lookup", allow: "OPTIONS, POST"),
+            wrongMethod("GET", "private/records/query", allow: "OPTIONS, POST"),
             wrongMethod("PUT", "private/records/changes", allow: "OPTIONS, POST"),
             wrongMethod("GET", "private/zones/changes", allow: "OPTIONS, POST"),
             wrongMethod("PUT", "private/zones/list", allow: "GET, HEAD, OPTIONS, POST"),
@@ -23,7 +26,7 @@ extension Scenario {
             wrongMethod("GET", "/account/1/sign-up", allow: "OPTIONS, POST"), wrongMethod("GET", "/account/1/sign-out", allow: "OPTIONS, POST"),
             wrongMethod("POST", "/healthz", allow: "GET, HEAD, OPTIONS")),
         Scenario(
-            "paths that lead nowhere", .post("private/records/query", .ada).refuses(404, "NOT_FOUND", unknownPath),
+            "paths that lead nowhere", .post("private/records/resolve", .ada).refuses(404, "NOT_FOUND", unknownPath),
             .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath),
             .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
             .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath),
@@ -83,9 +86,15 @@ extension Scenario {
 
     private static let health: [Scenario] = [
         Scenario(
-            "health, readiness and version ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
+            "health, readiness, version and limits ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
             .get("/readyz", .nobody).contains("ready").gives(),
-            .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some])),
+            .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some]),
+            .get("/limits", .nobody).gives(
+                200,
+                [
+                    "limits": .count(Limits.table.count), "limits[0].name": "itemsPerNativeRequest", "limits[0].value": 400,
+                    "limits[0].source": "CloudKit",
+                ])),
         Scenario(
             "a server without its store lives, and is not ready", .store(.unavailable), .get("/healthz", .nobody).gives(),
             .get("/readyz", .nobody).refuses(503, "TRY_AGAIN_LATER", "The server's store is not available").answers(header: "Retry-After", "5"),
@@ -116,6 +125,7 @@ extension Scenario {
             unavailable(.post("private/zones/lookup", .ada, Body.zoneNames(count: 1))),
             unavailable(.post("private/zones/modify", .ada, Body.zones("create", "Home"))),
             unavailable(.post("private/changes/database", .ada)), unavailable(.post("private/zones/changes", .ada)),
+            unavailable(.post("private/records/query", .ada, Body.query("Note"))),
             unavailable(.post("private/records/changes", .ada, #"{"zoneID":{"zoneName":"Work"}}"#)), unavailable(.get("private/zones/list", .bob)),
             .post("private/changes/zone", .ada, Body.feed("Work")).gives(
                 200, ["zones[0].serverErrorCode": "TRY_AGAIN_LATER", "zones[0].retryAfter": 5]),

@@ -4,11 +4,14 @@ extension Scenario {
 
     private static func keepsSecrets(_ steps: Step...) -> [Step] {
         let record = #""recordName":"a","recordType":"Diary","fields":{"text":{"value":"hush"}}"#
+        let other = #""recordName":"b","recordType":"Diary","fields":{"text":{"value":"hush, too"}}"#
+        let page = Step.post("private/records/query", .ada, Body.query("Diary", filters: [hush], more: #""resultsLimit":1"#)).gives()
         let change = Step.post("private/changes/database", .ada).gives().keeps("ada.feed", "syncToken")
         return [
             .makeWork(), .post("private/records/modify", .ada, Body.modify("create", record)).gives(),
             .post("private/records/modify", .ada, Body.modify("create", record, Body.inWork)).gives().keeps("ada.tag", "records[0].recordChangeTag"),
-            change, .post("private/changes/zone", .ada, Body.feed("Work")).gives().keeps("ada.zone", "zones[0].syncToken"),
+            .post("private/records/modify", .ada, Body.modify("create", other)).gives(), page.keeps("ada.marker", "continuationMarker"), change,
+            .post("private/changes/zone", .ada, Body.feed("Work")).gives().keeps("ada.zone", "zones[0].syncToken"),
         ] + steps
     }
 
@@ -18,6 +21,8 @@ extension Scenario {
         return scenario
     }
 
+    private static let hush = Body.filter("text", "GREATER_THAN", #"{"value":"a"}"#)
+    private static let diary = Body.query("Diary", filters: [hush])
     private static let adasWork = #""zoneID":{"zoneName":"Work","ownerRecordName":"<<ada.name>>"}"#
 
     private static let secrets: [Scenario] = [
@@ -29,6 +34,16 @@ extension Scenario {
             .post("shared/records/lookup", .bob, Body.lookup("a", more: adasWork)).gives(404),
             .post("public/records/lookup", .bob, Body.lookup("a")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
             .post("public/records/lookup", .bob, Body.lookup("a", more: adasWork)).gives(404)),
+        bob(
+            "queries for Ada's records",
+            .post("private/records/query", .bob, diary).gives(200, ["records": .count(0), "continuationMarker": .absent]),
+            .post("private/records/query", .bob, Body.query("Diary", filters: [hush], more: #""zoneWide":true"#)).gives(200, ["records": .count(0)]),
+            .post("public/records/query", .bob, diary).gives(200, ["records": .count(0)]),
+            .post("private/records/query", .bob, Body.query("Diary", filters: [hush], more: Body.inWork)).gives(404),
+            .post("private/records/query", .bob, Body.query("Diary", filters: [hush], more: adasWork)).gives(400),
+            .post("shared/records/query", .bob, Body.query("Diary", filters: [hush], more: adasWork)).gives(404),
+            .post("private/records/query", .bob, Body.query("Diary", filters: [hush], more: #""continuationMarker":"<<ada.marker>>""#))
+                .gives(400)),
         bob(
             "changes Ada's records",
             .post("private/records/modify", .bob, Body.modify("forceDelete", #""recordName":"a""#, adasWork)).gives(400),
@@ -49,6 +64,10 @@ extension Scenario {
             .post("private/changes/zone", .bob, #"{"zones":[{\#(adasWork)}]}"#).gives(
                 200, ["zones[0].serverErrorCode": "BAD_REQUEST", "zones[0].records": .absent]),
             .post("private/changes/zone", .bob, Body.feed("Work", token: "<<ada.zone>>")).gives(200, ["zones[0].serverErrorCode": "ZONE_NOT_FOUND"]),
+            .post("private/zones/changes", .bob).lacks("Work").gives(200, ["zones": .count(0)]),
+            .post("private/zones/changes", .bob, #"{"metaSyncToken":"<<ada.feed>>"}"#).gives(400),
+            .post("private/records/changes", .bob, #"{\#(adasWork)}"#).gives(400),
+            .post("private/records/changes", .bob, #"{\#(Body.inWork),"syncToken":"<<ada.zone>>"}"#).gives(404),
             .makeWork(.bob),
             .post("private/changes/zone", .bob, Body.feed("Work", token: "<<ada.zone>>")).gives(200, ["zones[0].reason": "change token expired"]),
             .post("private/changes/zone", .bob, Body.feed("Work")).gives(200, ["zones[0].records": .count(0)]),

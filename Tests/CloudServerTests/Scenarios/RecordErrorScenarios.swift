@@ -100,8 +100,11 @@ extension Scenario {
                     ])),
         Scenario(
             "a record deleted to which another refers with VALIDATE", .makeNote("root"),
-            .post(modifyPath, .ada, Body.modify("create", #""recordName":"v","recordType":"V","fields":{"r":{"value":{"recordName":"root","action":"VALIDATE"}}}"#))
-                .gives(200, ["records[0].recordName": "v"]),
+            .post(
+                modifyPath, .ada,
+                Body.modify("create", #""recordName":"v","recordType":"V","fields":{"r":{"value":{"recordName":"root","action":"VALIDATE"}}}"#)
+            )
+            .gives(200, ["records[0].recordName": "v"]),
             .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#))
                 .gives(
                     200,
@@ -111,8 +114,11 @@ extension Scenario {
                     ])),
         Scenario(
             "a record that goes with the one it refers to", .makeNote("root"),
-            .post(modifyPath, .ada, Body.modify("create", #""recordName":"d","recordType":"D","fields":{"r":{"value":{"recordName":"root","action":"DELETE_SELF"}}}"#))
-                .gives(200, ["records[0].recordName": "d"]),
+            .post(
+                modifyPath, .ada,
+                Body.modify("create", #""recordName":"d","recordType":"D","fields":{"r":{"value":{"recordName":"root","action":"DELETE_SELF"}}}"#)
+            )
+            .gives(200, ["records[0].recordName": "d"]),
             .post(modifyPath, .ada, Body.modify("forceDelete", #""recordName":"root""#)).gives(200, ["records[0].deleted": true]),
             .post(modifyPath, .ada, Body.modify("delete", #""recordName":"d""#))
                 .gives(200, ["records[0].serverErrorCode": "NOT_FOUND", "records[0].reason": "Record not found"])),

@@ -5,10 +5,13 @@ import Testing
 struct Scenario: Sendable, CustomTestStringConvertible {
     var name: String
     var opensSignUp = false
+    /// That one page of a query may look at.
+    var queryScanRows = Limits.queryScanRows
     var steps: [Step]
 
-    init(_ name: String, opensSignUp: Bool = false, _ steps: Step...) {
+    init(_ name: String, opensSignUp: Bool = false, queryScanRows: Int = Limits.queryScanRows, _ steps: Step...) {
         self.name = name
+        self.queryScanRows = queryScanRows
         self.opensSignUp = opensSignUp
         self.steps = steps
     }

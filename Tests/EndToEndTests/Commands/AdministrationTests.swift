@@ -119,7 +119,8 @@ struct AdministrationTests {
         let folder = try TemporaryFolder()
         for arguments in [
             ["container", "create", Administrator.container], Administrator.tokenCreate, Administrator.userCreate, Administrator.signIn("t"),
-            ["demo"],
+            ["demo"], ["schema", "show", "--container", Administrator.container, "--environment", "production"],
+            ["schema", "deploy", "--container", Administrator.container],
         ] {
             let run = try await Nacre.run(arguments, in: folder.path, input: Administrator.password)
             #expect(run.status == 69, "\(arguments)")

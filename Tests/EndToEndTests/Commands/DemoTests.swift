@@ -34,7 +34,11 @@ struct DemoTests {
         try await RunningServer.with { server in
             let first = try await Nacre.run(["demo", "--data", server.data], in: server.scratch)
             #expect(first.status == 0, "\(first.messages)")
-            for text in ["atomic batches", "serverRecordChanged", "deleted", "notAuthenticated", "everything was as it should be"] {
+            for text in [
+                "atomic batches", "serverRecordChanged", "deleted", "the 10 time zones nearest to Prague", "with the word", "with it went",
+                "notAuthenticated",
+                "everything was as it should be",
+            ] {
                 #expect(first.output.contains(text), "\(text)")
             }
             let times = first.output.split(separator: "\n").compactMap { Double($0.drop { $0 == " " }.prefix { $0 != " " }) }
@@ -53,6 +57,9 @@ struct DemoTests {
             #expect(report["run"] as? Double == 2)
             #expect(report["conflictsResolved"] as? Double == 1)
             #expect(report["deletionsFollowed"] as? Double == 1)
+            #expect(report["nearest"] as? String == "Europe/Prague")
+            #expect((report["languagesByWord"] as? Double ?? 0) > 25)
+            #expect(report["deletionsCascaded"] as? Double == 20)
             let compared = try #require(report["recordsCompared"] as? Double)
             #expect(compared == (report["timeZones"] as? Double ?? 0) + (report["languages"] as? Double ?? 0) - 1)
             let mended = try await database.record(for: changed.recordID)

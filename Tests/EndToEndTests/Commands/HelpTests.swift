@@ -22,9 +22,13 @@ struct HelpTests {
         Documented("demo", "data server token-file json"),
         Documented("container create", "data server token-file json"),
         Documented("token create", "container environment kind name data server token-file json"),
+        Documented("schema show", "container environment data server token-file json"),
+        Documented("schema deploy", "container dry-run data server token-file json"),
+        Documented("schema index", "container queryable sortable searchable data server token-file json"),
         Documented("user create", "password-stdin data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
+        Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
         Documented("version", "json"),
     ]
 
@@ -52,9 +56,12 @@ struct HelpTests {
         for arguments in [[], ["help"], ["--help"]] {
             let run = try await Nacre.run(arguments, in: folder.path)
             #expect(run.status == 0)
-            for noun in ["serve", "demo", "container", "token", "user", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
+            for noun in ["serve", "demo", "container", "token", "user", "schema", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
         }
-        for (noun, verbs) in [("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"])] {
+        for (noun, verbs) in [
+            ("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"]), ("schema", ["show", "deploy", "index"]),
+            ("query", ["explain"]),
+        ] {
             let run = try await Nacre.run([noun], in: folder.path)
             #expect(run.status == 0)
             for verb in verbs { #expect(run.output.contains("\n  \(verb) ")) }
@@ -68,6 +75,8 @@ struct HelpTests {
         #expect(try await Nacre.run(["--version"], in: folder.path).output == version.output)
         #expect(try await Nacre.run(["version", "--json"], in: folder.path).object()["version"] as? String == version.line)
     }
+
+    private static let explain = ["query", "explain", "--container", "iCloud.a.b", "--environment", "development", "--database", "public"]
 
     private static let wrong: [(arguments: [String], says: String)] = [
         (["conatiner"], "Did you mean 'container'?"),
@@ -86,6 +95,12 @@ struct HelpTests {
         (["user", "sign-in", "ada@example.com", "--password-stdin"], "--container"),
         (["container", "create", "iCloud.a.b", "--server", "http://127.0.0.1:1"], "--token-file"),
         (["demo", "--data", "x", "--token-file", "y"], "--token-file"),
+        (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),
+        (explain + ["--type", "T", "--filter", "stars LIKE 1"], "FIELD OPERATOR VALUE"), (explain + ["--type", "T", "--sort", "stars up"], "--sort"),
+        (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "shared", "--type", "T"], "--database"),
+        (["schema", "show", "--container", "iCloud.a.b"], "--environment"),
+        (["schema", "index", "Note", "--container", "iCloud.a.b"], "<field>"),
+        (["schema", "deploy", "--container", "iCloud.a.b", "--queryable"], "--queryable"),
         (["help", "nothing"], "nothing"),
     ]
 

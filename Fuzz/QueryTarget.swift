@@ -1,0 +1,76 @@
+@testable import CloudContainer
+@testable import CloudWire
+
+/// What clients send to `records/query`. The first byte chooses: a request's JSON, held against a schema that has a field of every type, or the
+/// bytes of a continuation marker as they are once the seal is off.
+enum QueryTarget {
+    static func run(_ input: UnsafeRawBufferPointer) {
+        guard let choice = input.first else { return }
+        let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
+        if choice & 1 == 0 { request(rest) } else { marker([UInt8](rest)) }
+    }
+
+    private static let container = "iCloud.fuzz"
+    private static let caller = Caller(.user("_u"))
+    private static let database = DatabaseID(rawValue: 1)
+
+    /// A record type `T` whose field of each type is called as the type, with each index that the type can have.
+    private static let schema: Schema = {
+        var next: Int64 = 1
+        var type = RecordTypeDefinition(name: "T")
+        for fieldType in FieldType.allCases where fieldType != .unknownList {
+            var field = FieldDefinition(type: fieldType)
+            field.setOptions(.possible(for: field.shape), as: .usable, nextIndex: &next)
+            type.fields[fieldType.rawValue] = field
+        }
+        for system in SystemField.allCases {
+            var field = FieldDefinition(type: system.type)
+            field.setOptions([.queryable, .sortable], as: .usable, nextIndex: &next)
+            type.fields[system.rawValue] = field
+        }
+        return Schema(types: ["T": type])
+    }()
+
+    private static let record: StoredRecord = {
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1), userRecordName: "_u", deviceID: nil)
+        let link = Reference(recordName: "r", action: .none)
+        let fields: RecordFields = [
+            "STRING": .string("two words"), "INT64": .int64(2), "DOUBLE": .double(2.5), "TIMESTAMP": .timestamp(stamp.timestamp),
+            "BYTES": .bytes([1, 2]), "LOCATION": .location(Location(latitude: 89.9, longitude: -180)), "REFERENCE": .reference(link),
+            "STRING_LIST": .stringList(["a", ""]), "INT64_LIST": .int64List([1, 2]), "REFERENCE_LIST": .referenceList([link]),
+            "DOUBLE_LIST": .doubleList([]),
+        ]
+        let number = ChangeNumber(incarnation: 1, seq: 2)
+        return StoredRecord(
+            row: RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: "r", body: []),
+            content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))
+    }()
+
+    private static let rows = IndexRows.entries(of: record, in: schema.types["T"] ?? RecordTypeDefinition(name: "T"))
+
+    private static func request(_ json: UnsafeRawBufferPointer) {
+        guard let request = try? RecordsQueryRequest(json: json) else { return }
+        guard let again = try? RecordsQueryRequest(json: request.json()) else { return promise("a query that was written can be read", false) }
+        promise("a query is written the same each time", again.json() == request.json())
+        _ = QueryCursor.digest(of: request, in: database, by: caller)
+        var query = request.query
+        query.recordType = "T"
+        guard let checked = try? CheckedQuery(query, in: schema, of: container, by: caller) else { return }
+        for driver in checked.drivers where checked.tests[driver.filter].passes(record) {
+            promise("a record that passes a filter stands where the filter looks", driver.spans.contains { span in rows.contains(where: span.holds) })
+        }
+    }
+
+    private static func marker(_ bytes: [UInt8]) {
+        guard let cursor = QueryCursor(bytes) else { return }
+        promise("a marker that was read is written as the same marker", QueryCursor(cursor.bytes) == cursor)
+        promise("a marker is no token of a feed", ChangeToken(bytes) == nil)
+    }
+}
+
+extension QueryDriver.Span {
+    fileprivate func holds(_ entry: IndexEntry) -> Bool {
+        guard entry.index == index, !entry.key.lexicographicallyPrecedes(lower) else { return false }
+        return upper.map { entry.key.lexicographicallyPrecedes($0) } ?? true
+    }
+}

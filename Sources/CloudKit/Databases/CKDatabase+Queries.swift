@@ -1,0 +1,101 @@
+extension CKDatabase {
+    private typealias QueryResults = CKQueryOperation.Results
+
+    // MARK: Pages
+
+    /// A page of the records that match, in the query's order; see `CKQueryOperation`.
+    public func fetch(
+        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error
+                >
+            ) -> Void
+    ) {
+        querying(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit) { result in
+            completionHandler(result.map { ($0.matches, $0.cursor) }.mapError { $0 as any Error })
+        }.start()
+    }
+
+    /// The page after the one that ended at the cursor.
+    public func fetch(
+        withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error
+                >
+            ) -> Void
+    ) {
+        querying(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit) { result in
+            completionHandler(result.map { ($0.matches, $0.cursor) }.mapError { $0 as any Error })
+        }.start()
+    }
+
+    /// A page of the records that match, in the query's order; see `CKQueryOperation`.
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) {
+        let results = try await SingleCall.result {
+            querying(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, $0)
+        }.get()
+        return (results.matches, results.cursor)
+    }
+
+    /// The page after the one that ended at the cursor.
+    public func records(
+        continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) {
+        let results = try await SingleCall.result {
+            querying(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, $0)
+        }.get()
+        return (results.matches, results.cursor)
+    }
+
+    // MARK: The first page alone
+
+    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?, completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        querying(CKQueryOperation(query: query), zoneID, nil, CKQueryOperation.maximumResults) { result in
+            let records = Result { try Self.records(result) }
+            completionHandler(records.value, records.error)
+        }.start()
+    }
+
+    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    public func perform(_ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try Self.records(
+            await SingleCall.result { querying(CKQueryOperation(query: query), zoneID, nil, CKQueryOperation.maximumResults, $0) })
+    }
+
+    /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    @_disfavoredOverload
+    public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        try await perform(query, inZoneWith: zoneID)
+    }
+
+    // MARK: The operation underneath
+
+    private func querying(
+        _ operation: CKQueryOperation, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int,
+        _ done: @escaping @Sendable (Result<QueryResults, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(operation)
+        operation.zoneID = zoneID
+        operation.desiredKeys = desiredKeys
+        operation.resultsLimit = limit
+        operation.whenDone = done
+        return operation
+    }
+
+    private static func records(_ result: Result<QueryResults, CKError>) throws -> [CKRecord] {
+        try result.get().matches.map { try $0.1.get() }
+    }
+}
