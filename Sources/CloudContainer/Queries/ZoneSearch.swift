@@ -147,7 +147,7 @@ struct ZoneSearch {
     /// A record that passes, behind the position, and with these first keys.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
-        let record = try StoredRecord(row, in: zone)
+        let record = StoredRecord(row: row, content: try RecordBody.decode(row, in: zone, only: query.fields))
         guard query.tests.allSatisfy({ $0.passes(record) }) else { return nil }
         let keys = order.terms.map { $0.key(of: record) }
         let hit = QueryHit(keys: keys, record: record, zone: zone.zone)
