@@ -20,7 +20,8 @@ import Testing
     private func checkVariety(_ counts: TortureCounts) {
         #expect(counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5)
         #expect(counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0)
-        #expect(counts.queries > 0 && counts.cascades > 10 && counts.familyPages > 10)
+        #expect(counts.queries > 0)
+        #expect(counts.cascades > 2 && counts.familyPages > 2, "\(counts)")
         #expect(counts.repetitions > 0 && counts.answersAbandoned > 0 && counts.batchesUnanswered == 0 && counts.tokensExpired == 0)
     }
 
