@@ -4,11 +4,13 @@
 ///
 /// The sources of `CloudKit/Predicates` are compiled into the fuzzer: the rest of that module needs Foundation.
 enum PredicateTarget {
-    /// What placeholders take, over and over.
-    private static let arguments: [PredicateOperand] = [
-        .value(.string("key")), .value(.int64(7)), .value(.double(2.5)), .list([.value(.string("a")), .null]),
-        .value(.location(Location(latitude: 50, longitude: 10))), .null, .unusable(.notFinite, "nan"),
-    ]
+    /// What placeholders take, over and over. Made for each input: LeakSanitizer does not see through the tagged pointers of a global.
+    private static var arguments: [PredicateOperand] {
+        [
+            .value(.string("key")), .value(.int64(7)), .value(.double(2.5)), .list([.value(.string("a")), .null]),
+            .value(.location(Location(latitude: 50, longitude: 10))), .null, .unusable(.notFinite, "nan"),
+        ]
+    }
 
     static func run(_ input: UnsafeRawBufferPointer) {
         let format = String(decoding: input, as: UTF8.self)

@@ -166,6 +166,42 @@ private final class Sync {
         CKContainer.default().accountStatus { status, _ in print(status.rawValue) }
     }
 
+    func search(_ text: String, near place: CLLocation, owner: CKRecord, kinds: [String], minimum: Double?) async throws -> [CKRecord] {
+        var predicates = [
+            NSPredicate(format: "self CONTAINS %@", text), NSPredicate(format: "%K IN %@", Keys.title, kinds),
+            NSPredicate(format: "distanceToLocation:fromLocation:(place, %@) < %f", place, 500.0),
+            NSPredicate(format: "owner == %@ AND pinned = %d", owner, 1), NSPredicate(format: "edited > %@", Date.distantPast as NSDate),
+        ]
+        if let minimum { predicates.append(NSPredicate(format: "rating >= %f", argumentArray: [minimum])) }
+        let query = CKQuery(recordType: "Note", predicate: NSCompoundPredicate(type: .and, subpredicates: predicates))
+        query.sortDescriptors = [
+            CKLocationSortDescriptor(key: "place", relativeLocation: place), NSSortDescriptor(key: "edited", ascending: false),
+        ]
+        var (results, cursor) = try await database.records(matching: query, inZoneWith: zone.zoneID, desiredKeys: [Keys.title], resultsLimit: 20)
+        while let next = cursor {
+            let (more, end) = try await database.records(continuingMatchFrom: next)
+            results += more
+            cursor = end
+        }
+        return results.compactMap { try? $1.get() }
+    }
+
+    func searchWithOperation() {
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        query.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: false)]
+        let operation = CKQueryOperation(query: query)
+        operation.resultsLimit = CKQueryOperation.maximumResults
+        operation.zoneID = zone.zoneID
+        operation.desiredKeys = ["title"]
+        operation.recordMatchedBlock = { recordID, result in
+            if case .success(let record) = result { print(recordID, record) }
+        }
+        operation.queryResultBlock = { [weak self] result in
+            if case .success(let cursor?) = result { self?.database.add(CKQueryOperation(cursor: cursor)) }
+        }
+        database.add(operation)
+    }
+
     func archive(_ record: CKRecord) throws -> Data {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         record.encodeSystemFields(with: coder)

@@ -1,5 +1,6 @@
 import CloudTestSupport
 import CloudWire
+import CoreLocation
 import Foundation
 import Testing
 
@@ -85,6 +86,17 @@ import Testing
         #expect(NSPredicate(format: "a = 1") == NSPredicate(format: "a == %d", 1))
         #expect(NSPredicate(format: "a = 1") != NSPredicate(format: "a = 2"))
         #expect(NSPredicate(format: "a = 1") != NSPredicate(value: true))
+    }
+
+    @Test("Applied to an object of the process, formats match nothing and keys find all equal, without a trap")
+    func localUse() {
+        let record = CKRecord(recordType: "Note")
+        record["a"] = 1
+        #expect(!NSPredicate(format: "a = 1").evaluate(with: record))
+        #expect(!NSCompoundPredicate(andPredicateWithSubpredicates: [NSPredicate(format: "a = 1")]).evaluate(with: record))
+        #expect(NSSortDescriptor(key: "a", ascending: true).compare(record, to: 5) == .orderedSame)
+        let near = CKLocationSortDescriptor(key: "a", relativeLocation: CLLocation(latitude: 0, longitude: 0))
+        #expect(near.compare("x", to: record) == .orderedSame)
     }
 
     /// Reproduce with the seed that is printed.

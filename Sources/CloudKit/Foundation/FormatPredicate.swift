@@ -14,6 +14,12 @@ final class FormatPredicate: NSPredicate {
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// On this server: false; see `LocalUse`.
+    override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
+        LocalUse.isNotSupported()
+        return false
+    }
+
     override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.tree == tree }
     override var hash: Int { tree.hashValue }
     override var predicateFormat: String { PredicateFormat.text(tree) }

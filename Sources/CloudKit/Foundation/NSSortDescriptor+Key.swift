@@ -40,6 +40,12 @@ final class KeySortDescriptor: NSSortDescriptor {
 
     override var reversedSortDescriptor: Any { KeySortDescriptor(key: name, ascending: !ascending) }
 
+    /// On this server: all are equal; see `LocalUse`.
+    override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+        LocalUse.isNotSupported()
+        return .orderedSame
+    }
+
     override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? KeySortDescriptor else { return false }
         return name == other.name && ascending == other.ascending

@@ -2,7 +2,8 @@ import CloudWire
 
 /// A predicate as the server takes it: filters that must all hold. Pure.
 ///
-/// CloudKit takes fewer predicates than Foundation can write; what it does not take is named, and nothing is sent.
+/// CloudKit takes fewer predicates than Foundation can write; what it does not take is named, and nothing is sent. See
+/// `docs/decisions/a-predicate-fails-when-it-is-asked.md`.
 struct PredicateFilters: Hashable, Sendable {
     private(set) var filters: [QueryFilter] = []
     /// FALSEPREDICATE is among them: there is no answer to ask for.

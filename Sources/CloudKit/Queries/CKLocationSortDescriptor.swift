@@ -15,6 +15,12 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     open override func copy(with zone: NSZone? = nil) -> Any { self }
 
+    /// On this server: all are equal; see `LocalUse`.
+    open override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+        LocalUse.isNotSupported()
+        return .orderedSame
+    }
+
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKLocationSortDescriptor else { return false }
         return name == other.name && relativeLocation == other.relativeLocation

@@ -163,7 +163,8 @@ extension Scenario {
         Scenario("a marker in another database", .makeStars, firstPage, refuses(marked("<<marker>>"), at: "public/records/query")),
     ]
 
-    private static let notes = Body.query("Note", filters: [Body.filter("title", "EQUALS", #"{"value":"One"}"#)])
+    private static let titled = Body.filter("title", "EQUALS", #"{"value":"One"}"#)
+    private static let notes = Body.query("Note", filters: [titled])
 
     private static let misplaced: [Scenario] = [
         Scenario(
@@ -171,26 +172,38 @@ extension Scenario {
             .post("shared/records/query", .world, notes).refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization")),
         Scenario(
             "a query of a zone that does not exist", .makeNote("a"),
-            .post(path, .ada, Body.query("Note", filters: [Body.filter("title", "EQUALS", #"{"value":"One"}"#)], more: Body.inWork)).lacks("records")
+            .post(path, .ada, Body.query("Note", filters: [titled], more: Body.inWork)).lacks("records")
                 .refuses(404, "ZONE_NOT_FOUND", "Zone does not exist")),
         Scenario(
             "a query of another user's zone", .makeWork(.bob), .makeNote("secret", .bob, in: "private", Body.inWork),
             .post(
                 path, .ada,
                 Body.query(
-                    "Note", filters: [Body.filter("title", "EQUALS", #"{"value":"One"}"#)],
+                    "Note", filters: [titled],
                     more: #""zoneID":{"zoneName":"Work","ownerRecordName":"<<bob.name>>"}"#)
             ).lacks("secret").refuses(400, "BAD_REQUEST", "PrivateDB can't be used to access another user's zone"),
-            .post(path, .ada, Body.query("Note", filters: [Body.filter("title", "EQUALS", #"{"value":"One"}"#)], more: #""zoneWide":true"#))
+            .post(path, .ada, Body.query("Note", filters: [titled], more: #""zoneWide":true"#))
                 .lacks("secret").gives(200, ["records": .count(0)])),
         Scenario(
             "a query of users",
             .post("public/records/query", .ada, Body.query("Users")).lacks("records", "<<bob.name>>")
-                .gives(400, ["serverErrorCode": "BAD_REQUEST", "reason": .some])),
+                .refuses(400, "BAD_REQUEST", "Can't query system types")),
+        Scenario(
+            "a query of the shared database that names no zone", .makeNote("a"),
+            .post("shared/records/query", .ada, notes).lacks("records").refuses(400, "BAD_REQUEST", "missing required field"),
+            .post("shared/records/query", .ada, Body.query("Note", filters: [titled], more: Body.inWork))
+                .refuses(404, "ZONE_NOT_FOUND", "Zone does not exist")),
     ]
 
     private static let sentence = "badRequestException: unexpected input at [line: 1, column: "
     private static let unexpected = "BadRequestException: Unexpected input"
+
+    /// A comparator that a type does not have.
+    private static func unsuited(_ field: String, _ type: String, _ comparator: String, _ value: String, _ more: String = "") -> Scenario {
+        refusal(
+            "\(comparator) of a \(type)", query(field, comparator, value, more),
+            "Field '\(field)' has a value type of \(type) and cannot be queried using filter type \(comparator)")
+    }
 
     private static let badQueries: [Scenario] = [
         refusal("no body", "", sentence + "1]"),
@@ -209,17 +222,28 @@ extension Scenario {
             "a date with a fraction in a filter", query("seen", "EQUALS", #"{"value":1.5,"type":"TIMESTAMP"}"#),
             "Invalid value, expected type TIMESTAMP."),
         refusal("a limit that is none", Body.query("Star", filters: [bySize], more: #""resultsLimit":-1"#), "invalid results limit"),
-        Scenario(
-            "a distance that is missing, and one that is none", .makeStars, refuses(query("place", "NEAR", place)),
-            refuses(query("place", "NEAR", place, #""distance":-1"#))),
-        Scenario(
-            "comparators that a type does not have", .makeStars, refuses(query("size", "BEGINS_WITH", one)),
-            refuses(query("place", "LESS_THAN", place)),
-            refuses(query("size", "NEAR", place, #""distance":5"#)), refuses(query("size", "LIST_CONTAINS", one)),
-            refuses(query("size", "CONTAINS_ALL_TOKENS", #"{"value":"x"}"#)), refuses(query("name", "CONTAINS_ALL_TOKENS", one))),
-        Scenario(
-            "a sort by distance of what is no place", .makeStars,
-            refuses(sorted(#"{"fieldName":"size","relativeLocation":{"latitude":1,"longitude":2}}"#))),
+        refusal("NEAR without a distance", query("place", "NEAR", place), "missing required field"),
+        refusal("NEAR within less than nothing", query("place", "NEAR", place, #""distance":-1"#), "invalid distance"),
+        unsuited("size", "INT64", "BEGINS_WITH", #"{"value":"x"}"#), unsuited("place", "LOCATION", "LESS_THAN", place),
+        unsuited("size", "INT64", "NEAR", place, #""distance":5"#), unsuited("size", "INT64", "LIST_CONTAINS", one),
+        unsuited("tags", "STRING_LIST", "EQUALS", #"{"value":"near"}"#),
+        unsuited("tags", "STRING_LIST", "IN", #"{"value":["near"],"type":"STRING_LIST"}"#),
+        refusal(
+            "a search in what has no words", query("size", "CONTAINS_ALL_TOKENS", #"{"value":"x"}"#), "Field 'size' is not marked searchable"),
+        fit("name", "STRING", one, "INT64", comparator: "CONTAINS_ALL_TOKENS"),
+        refusal(
+            "a search in all fields of a type that has none to search",
+            Body.query("Star", filters: [#"{"comparator":"CONTAINS_ANY_TOKENS","fieldValue":{"value":"alpha"}}"#]),
+            "No field of type 'Star' is marked searchable", after: .index("Star", "name"), .index("Star", "tags", options: .queryable)),
+        refusal(
+            "a sort by distance of what is no place", sorted(#"{"fieldName":"size","relativeLocation":{"latitude":1,"longitude":2}}"#),
+            "Field 'size' has a value type of INT64"),
+        refusal(
+            "51 filters", Body.query("Star", filters: Array(repeating: bySize, count: 51)),
+            "Your request contains 51 items which is more than the maximum number of items in a single request (50)"),
+        refusal(
+            "11 sorts", Body.query("Star", filters: [bySize], sorts: (0..<11).map { #"{"fieldName":"f\#($0)"}"# }),
+            "Your request contains 11 items which is more than the maximum number of items in a single request (10)"),
         Scenario(
             "the framework is told the place of a mistake", .makeStars,
             .post(path, .device("ada"), query("size", "SIMILAR", one)).detailed

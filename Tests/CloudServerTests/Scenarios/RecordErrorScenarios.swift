@@ -35,6 +35,13 @@ extension Scenario {
             "update with an old tag", Body.modify("update", Body.note("a", "Two", #""recordChangeTag":"old""#)), "CONFLICT",
             "client oplock error updating record", after: .makeNote("a")),
         refusal("update without a tag", Body.modify("update", Body.note("a")), "BAD_REQUEST", "missing required field", after: .makeNote("a")),
+        refusal("replace without a tag", Body.modify("replace", Body.note("a")), "BAD_REQUEST", "missing required field", after: .makeNote("a")),
+        refusal(
+            "forceUpdate of what is not there without a type", Body.modify("forceUpdate", #""recordName":"a""#), "BAD_REQUEST",
+            "missing required field"),
+        refusal(
+            "forceReplace of what is not there without a type", Body.modify("forceReplace", #""recordName":"a""#), "BAD_REQUEST",
+            "missing required field"),
         refusal(
             "update of what is not there", Body.modify("update", Body.note("a", "x", #""recordChangeTag":"1""#)), "NOT_FOUND", "Record not found"),
         refusal(

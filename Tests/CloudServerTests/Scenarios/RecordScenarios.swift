@@ -82,6 +82,9 @@ extension Scenario {
                 .gives(200, ["records[0].deleted": true, "records[0].recordName": "a", "records[0].fields": .absent]),
             .post("private/records/lookup", .ada, Body.lookup("a")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         Scenario(
+            "delete without a tag deletes", .makeNote("a"),
+            .post("private/records/modify", .ada, Body.modify("delete", #""recordName":"a""#)).gives(200, ["records[0].deleted": true])),
+        Scenario(
             "forceDelete of what is not there succeeds",
             .post("private/records/modify", .ada, Body.modify("forceDelete", #""recordName":"a""#)).gives(200, ["records[0].deleted": true])),
         Scenario(
