@@ -85,7 +85,8 @@ struct GeoTests {
         var cloud = try await QueryCloud(engine, zones: ["a"], names: 0, data: &data)
         for number in 0..<90 {
             // Many at one place, some without any.
-            let place: RecordFields = number % 10 == 0 ? [:] : ["place": .location(number % 3 == 0 ? Location(latitude: 1, longitude: 1) : data.location())]
+            let somewhere = number % 3 == 0 ? Location(latitude: 1, longitude: 1) : data.location()
+            let place: RecordFields = number % 10 == 0 ? [:] : ["place": .location(somewhere)]
             try await cloud.save("n\(number)", place, in: "a")
         }
         for from in Self.places.prefix(5) {
