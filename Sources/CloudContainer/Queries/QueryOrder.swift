@@ -35,15 +35,17 @@ struct QueryPosition: Hashable, Sendable {
     var spot: Spot
 }
 
-/// What a record counts by in an order.
-struct QueryHit: Sendable {
-    var keys: [[UInt8]]
+/// A record that passes, and its place in the order. A class, so that sorting moves no records.
+final class QueryHit: Sendable {
+    let position: QueryPosition
     /// With the fields that the query looks at.
-    var record: StoredRecord
-    /// The place of the record's zone among those that are asked.
-    var zone: Int64
+    let record: StoredRecord
 
-    var position: QueryPosition { QueryPosition(keys: keys, spot: .record(name: record.row.name, zone: zone)) }
+    /// - Parameter zone: the record's zone, by its place among those that are asked.
+    init(keys: [[UInt8]], record: StoredRecord, zone: Int64) {
+        position = QueryPosition(keys: keys, spot: .record(name: record.row.name, zone: zone))
+        self.record = record
+    }
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor

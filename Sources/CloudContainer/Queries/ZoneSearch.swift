@@ -202,7 +202,7 @@ struct ZoneSearch {
     private func twin(at start: QueryPosition?, keys prefix: [[UInt8]]) throws -> [QueryHit] {
         guard let start, case .record(let name, let other) = start.spot, other < zone.zone else { return [] }
         let hits = try reader.records(in: zone, named: [name]).compactMap { try hit($0, keys: prefix) }
-        return hits.filter { $0.keys == start.keys }
+        return hits.filter { $0.position.keys == start.keys }
     }
 
     /// - Parameter hits: all that there are, or more than are wanted.
@@ -280,6 +280,8 @@ private struct BestHits {
     private let count: Int
     private let order: QueryOrder
     private var hits: [QueryHit] = []
+    /// What is behind it need not be kept.
+    private var worst: QueryPosition?
 
     init(_ count: Int, in order: QueryOrder) {
         self.count = count
@@ -287,6 +289,7 @@ private struct BestHits {
     }
 
     mutating func add(_ hit: QueryHit) {
+        if let worst, order.compare(hit.position, worst) >= 0 { return }
         hits.append(hit)
         if hits.count >= 2 * count + 64 { sort() }
     }
@@ -294,13 +297,18 @@ private struct BestHits {
     /// Those that are kept, in order; none stays.
     mutating func take() -> [QueryHit] {
         sort()
-        defer { hits.removeAll(keepingCapacity: true) }
+        defer {
+            hits.removeAll(keepingCapacity: true)
+            worst = nil
+        }
         return hits
     }
 
     private mutating func sort() {
         hits.sort { order.compare($0.position, $1.position) < 0 }
-        if hits.count > count { hits.removeLast(hits.count - count) }
+        guard hits.count >= count else { return }
+        hits.removeLast(hits.count - count)
+        worst = hits.last?.position
     }
 }
 

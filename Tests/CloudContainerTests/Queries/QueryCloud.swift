@@ -37,8 +37,9 @@ struct QueryCloud {
         try await user.modify([.make(.create, "first", type: QueryData.type, all)])
         try await user.modify([.delete("first")])
         for field in [SystemField.recordName, .createdTimestamp, .parent, .createdUserRecordName] {
+            let options: IndexOptions = field.type == .timestamp || field == .recordName ? [.queryable, .sortable] : .queryable
             _ = try await cloud.cloud.changeSchema(of: TestCloud.container, .development) {
-                try $0.setIndexes(field.type == .timestamp || field == .recordName ? [.queryable, .sortable] : .queryable, of: QueryData.type, field: field.rawValue)
+                try $0.setIndexes(options, of: QueryData.type, field: field.rawValue)
             }
         }
         try await cloud.buildIndexes()

@@ -32,7 +32,10 @@ struct QueryData {
     static let longText = String(repeating: "x", count: 600)
 
     mutating func string() -> String {
-        one(of: ["", "a", "A", "ab", "Äb", "e\u{301}", "é", "The quick brown fox", "brown FÓX and dog", "日本 dog", "z", Self.longText, Self.longText + "y"])
+        one(of: [
+            "", "a", "A", "ab", "Äb", "e\u{301}", "é", "The quick brown fox", "brown FÓX and dog", "日本 dog", "z", Self.longText,
+            Self.longText + "y",
+        ])
     }
 
     mutating func location() -> Location {

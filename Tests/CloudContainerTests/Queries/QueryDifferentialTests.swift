@@ -10,7 +10,7 @@ import Testing
     /// Queries over each engine: `NACRE_QUERIES` for more.
     static let queries = ProcessInfo.processInfo.environment["NACRE_QUERIES"].flatMap { Int($0) } ?? 1000
 
-    @Test(.timeLimit(.minutes(5)), arguments: Engine.allCases)
+    @Test(arguments: Engine.allCases)
     func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {
         let seed = HistorySeed.value
         var data = QueryData(seed: seed)
@@ -37,7 +37,8 @@ import Testing
             }
         }
         #expect(answered == Self.queries)
-        #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has"]), "\(shapes)")
+        // A short run need not meet every way.
+        if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has"]), "\(shapes)") }
     }
 
     private func check(_ found: [Record], _ expected: [Record], _ query: Query, _ context: String) {
