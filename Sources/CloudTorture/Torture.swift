@@ -69,7 +69,7 @@ package struct Torture: Sendable {
         guard let base, base.host != nil else { throw .notAURL }
         self.options = options
         root = base.appendingPathComponent(options.container).appendingPathComponent(options.environment).appendingPathComponent("private")
-        web = Web(connections: max(1, options.accountTokens.count) * (options.writers + options.readers + 1))
+        web = Web(connections: max(1, options.accountTokens.count) * (options.writers + options.readers + Round.others))
         name = String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
@@ -125,8 +125,11 @@ package struct Torture: Sendable {
         _ number: Int, _ accounts: [[Asker]], until deadline: ContinuousClock.Instant, _ report: inout TortureReport
     ) async throws(TortureFault) -> String? {
         let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)")
-        for devices in accounts { try await change(.create, zone, devices[0]) }
-        let arenas = accounts.map { Arena(zoneID: zone, devices: $0, board: Board(), run: "\(name)-\(number)") }
+        let families = ZoneID(zoneName: zone.zoneName + "-families")
+        for devices in accounts {
+            for zone in [zone, families] { try await change(.create, zone, devices[0]) }
+        }
+        let arenas = accounts.map { Arena(zoneID: zone, familyZoneID: families, devices: $0, board: Board(), run: "\(name)-\(number)") }
         var restarts = options.restarts
         restarts?.isUp = {
             for devices in accounts { _ = try await devices[0].ask("users/caller", nil, as: UserIdentity.self) }
@@ -145,7 +148,9 @@ package struct Torture: Sendable {
         }
         // What was found is left on the server, to be looked at.
         guard report.violations.isEmpty, silence == nil else { return silence }
-        for devices in accounts { try await change(.delete, zone, devices[0]) }
+        for devices in accounts {
+            for zone in [zone, families] { try await change(.delete, zone, devices[0]) }
+        }
         return nil
     }
 

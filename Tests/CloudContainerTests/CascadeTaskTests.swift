@@ -74,7 +74,9 @@ import Testing
     ) async throws {
         let test = try await TestCloud(engine, cascadePerTransaction: 0)
         let ann = test.user("_ann")
-        try await ann.save([.create("r"), .create("s"), .holder("held", of: ["r"]), .holder("turned", of: ["r"]), .holder("goes", of: ["r"]), .holder("h", of: ["s"])])
+        try await ann.save([
+            .create("r"), .create("s"), .holder("held", of: ["r"]), .holder("turned", of: ["r"]), .holder("goes", of: ["r"]), .holder("h", of: ["s"]),
+        ])
         try await ann.save([.holder("x", of: ["goes"]), .holder("y", of: ["held"])])
         try await ann.modify([.delete("r"), .delete("s")])
         #expect(try await ann.living(["r", "s", "held", "turned", "goes", "h", "x", "y"]) == ["held", "turned", "goes", "h", "x", "y"])
@@ -105,7 +107,8 @@ import Testing
         #expect(try await ann.living(["r", "h"], zone: "Z") == ["r", "h"])
     }
 
-    @Test(arguments: Engine.allCases, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws {
+    @Test(arguments: Engine.allCases, 1...16) func `a worker that fails in the middle is followed by another`(engine: Engine, call: Int) async throws
+    {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing, cascadePerTransaction: 0)
         let ann = test.user("_ann")
@@ -124,7 +127,8 @@ import Testing
         let test = try await TestCloud(engine, cascadePerTransaction: 50)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")
-        let operations = [RecordOperation.create("r")] + (0..<3).map { .holder("a\($0)", of: ["r"]) }
+        let operations =
+            [RecordOperation.create("r")] + (0..<3).map { .holder("a\($0)", of: ["r"]) }
             + (0..<3).flatMap { first in (0..<700).map { RecordOperation.holder("a\(first).\($0)", of: ["a\(first)"]) } }
         try await ann.save(operations, zone: "Z")
         let token = try await ann.changes("Z").syncToken

@@ -150,7 +150,9 @@ import Testing
 
     // MARK: Zones
 
-    @Test(arguments: Engine.allCases) func `a deleted zone is told of for its time, and then tokens from before it expire`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `a deleted zone is told of for its time, and then tokens from before it expire`(engine: Engine)
+        async throws
+    {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("A", "B")
@@ -200,7 +202,8 @@ import Testing
         #expect(try await ann.changes("A", after: token).records.isEmpty)
     }
 
-    @Test(arguments: Engine.allCases, 1...10) func `a worker that fails in the middle of a purge is followed by another`(engine: Engine, call: Int) async throws
+    @Test(arguments: Engine.allCases, 1...10) func `a worker that fails in the middle of a purge is followed by another`(engine: Engine, call: Int)
+        async throws
     {
         let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
         let test = TestCloud(failing)

@@ -45,7 +45,7 @@ import Testing
 
     /// - Parameter mayFail: whether some of it is sure to be refused; an atomic batch then does nothing.
     private func batch(_ random: inout TestCloudRandom, mayFail: Bool) -> [RecordOperation] {
-        let names = Set((0..<Int.random(in: 1...(mayFail ? 7 : 3), using: &random)).map { _ in Self.names.randomElement(using: &random) ?? "r0" })
+        let names = Set((0..<Int.random(in: 1...(mayFail ? 7 : 2), using: &random)).map { _ in Self.names.randomElement(using: &random) ?? "r0" })
         return names.sorted().shuffled(using: &random).map { name in
             func some(_ most: Int) -> [String] {
                 (0..<Int.random(in: 0...most, using: &random)).map { _ in Self.names.randomElement(using: &random) ?? "r0" }
@@ -61,7 +61,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Engine.allCases, [true, false]) func `no holder outlives its target, nothing that is held goes, and nothing goes without a cause`(
+    @Test(arguments: Engine.allCases, [true, false])
+    func `no holder outlives its target, nothing that is held goes, and nothing goes without a cause`(
         engine: Engine, atomic: Bool
     ) async throws {
         let seed = HistorySeed.value
@@ -82,7 +83,7 @@ import Testing
             try await checkLinks(after, test, ann, context)
             before = after
         }
-        #expect(cascaded > Self.batches / 20 && refused > 10, "NACRE_SEED=\(seed): a history in which nothing happened")
+        #expect(cascaded > Self.batches / 40 && refused > 10, "NACRE_SEED=\(seed): \(cascaded) went with others, \(refused) were refused")
     }
 
     /// What is true of every world.

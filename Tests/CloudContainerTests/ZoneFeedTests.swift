@@ -120,7 +120,67 @@ import Testing
         }
     }
 
-    /// One commit larger than any request, as a cascade of deletions will be one day.
+    @Test(arguments: Engine.allCases) func `a page of large records ends before it is too large, in the middle of a commit if need be`(
+        engine: Engine
+    ) async throws {
+        let web = try await TestCloud(engine).user("_ann", client: .web)
+        try await web.makeZone("Z")
+        func large(_ name: String) -> RecordOperation { .update(name, ["b": .bytes([UInt8](repeating: 7, count: 900_000))]) }
+        try await web.modify([.create("a0")] + (0..<20).map { large("c\(10 + $0)") }, zone: "Z")
+        for place in 0..<10 { try await web.modify([large("d\(place)")], zone: "Z") }
+        try await web.modify([.create("e0")], zone: "Z")
+        let names = ["a0"] + (0..<20).map { "c\(10 + $0)" } + (0..<10).map { "d\($0)" } + ["e0"]
+        for limit in [1, 5, 200] {
+            let pages = try await follow(web, limit: limit)
+            #expect(pages.flatMap(\.records).compactMap(\.recordName) == names, "limit \(limit)")
+            for page in pages {
+                #expect(page.records.compactMap(\.record).reduce(0) { $0 + $1.fields.byteCount } <= Limits.pageBytes)
+                #expect(page.isMidCommit == (page.records.last?.recordName.map { $0.hasPrefix("c") && $0 != "c29" } ?? false))
+            }
+            #expect(pages.count(where: \.isMidCommit) == 2)
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `one request asks for many zones, each with a token, a limit and a choice of its own`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        let zones = (0..<20).map { "z\($0)" }
+        for zone in zones {
+            try await ann.makeZone(zone)
+            try await ann.save([.create("\(zone).a", ["n": .int64(1)]), .make(.create, "\(zone).o", type: "Other")], zone: zone)
+        }
+        var tokens: [String: String] = [:]
+        for zone in zones.prefix(5) { tokens[zone] = try await ann.changes(zone).syncToken }
+        try await ann.modify([.delete("z0.a")], zone: "z0")
+        try await ann.deleteZone("z3")
+        let items = zones.map { zone in
+            ChangesZoneRequest.Item(
+                zoneID: ZoneID(zoneName: zone), syncToken: tokens[zone], resultsLimit: zone == "z7" ? 1 : nil,
+                desiredKeys: zone == "z8" ? [] : nil, desiredRecordTypes: zone == "z9" ? ["Other"] : zone == "z10" ? ["None"] : nil)
+        }
+        let absent = ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: "absent"))
+        let answer = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: items + [absent]), in: ann.target, by: ann.caller)
+        var pages: [String: ChangesZoneResponse.Page] = [:]
+        var failures: [String: ServerErrorCode] = [:]
+        for result in answer.zones {
+            switch result {
+            case .page(let page): pages[page.zoneID.zoneName] = page
+            case .failure(let zoneID, let error): failures[zoneID.zoneName] = error.code
+            }
+        }
+        #expect(failures == ["z3": .zoneNotFound, "absent": .zoneNotFound] && pages.count == 19)
+        #expect(pages["z0"]?.records.map(\.tombstone?.recordName) == ["z0.a"])
+        #expect(pages["z1"]?.records == [] && pages["z6"]?.records.count == 2)
+        #expect(pages["z7"]?.records.count == 2, "a commit is not split")
+        #expect(pages["z8"]?.records.first?.record?.fields.isEmpty == true)
+        #expect(pages["z9"]?.records.map(\.recordName) == ["z9.o"])
+        let passed = try #require(pages["z10"])
+        #expect(passed.records.isEmpty)
+        #expect(try await ann.changes("z10", after: passed.syncToken).records.isEmpty)
+    }
+
+    /// One commit larger than any request.
     private func commitCascade(of count: Int, _ test: TestCloud, _ user: TestCloudUser) async throws {
         let id = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
         try await test.store.write { transaction in
@@ -199,6 +259,22 @@ import Testing
         let none = try await ann.changes("Z", limit: 1, types: ["Nothing"])
         #expect(none.records.isEmpty)
         #expect(try await ann.changes("Z", after: none.syncToken).records.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases) func `pages without a record of the types asked for lead on to those that have some`(engine: Engine)
+        async throws
+    {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for place in 0..<6 { try await ann.modify([.make(.create, "o\(place)", type: "Other")], zone: "Z") }
+        try await ann.modify([.create("n")], zone: "Z")
+        var (pages, token) = ([ChangesZoneResponse.Page](), nil as String?)
+        repeat {
+            pages.append(try await ann.changes("Z", after: token, limit: 2, types: ["Note"]))
+            token = pages.last?.syncToken
+        } while pages.last?.moreComing == true
+        #expect(pages.map(\.records.count) == [0, 0, 0, 1])
+        #expect(Set(pages.map(\.syncToken)).count == 4)
     }
 
     @Test(arguments: Engine.allCases) func `an app's own token comes back with the zone's changes until another takes its place`(

@@ -20,7 +20,7 @@ import Testing
     private func checkVariety(_ counts: TortureCounts) {
         #expect(counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5)
         #expect(counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0)
-        #expect(counts.queries > 0)
+        #expect(counts.queries > 0 && counts.cascades > 10 && counts.familyPages > 10)
         #expect(counts.repetitions > 0 && counts.answersAbandoned > 0 && counts.batchesUnanswered == 0 && counts.tokensExpired == 0)
     }
 
@@ -49,6 +49,11 @@ import Testing
         let report = try await run(over: LostIndexStore(try await Engine.sqlite.makeStore()), seconds: 4)
         // A record that a query for its shelf does not show must have been deleted, and nobody did.
         #expect(Set(report.violations.map(\.kind)).contains(.lostWrite), "NACRE_SEED=\(report.seed), \(report.counts)")
+    }
+
+    @Test func `a record that outlives the one with which it was to go is found out`() async throws {
+        let report = try await run(over: TornCascadeStore(try await Engine.sqlite.makeStore()), seconds: 4)
+        #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
     }
 
     @Test func `who is not let in is told so at once`() async throws {

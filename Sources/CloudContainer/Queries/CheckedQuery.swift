@@ -7,6 +7,8 @@ struct CheckedQuery: Sendable {
     let drivers: [QueryDriver]
     /// What was asked for; none: in the order of names.
     let terms: [SortTerm]
+    /// All that has to be read of a record to know whether and where it is in the answer.
+    let fields: Set<String>
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
     /// An index that the query names is still being built: what cannot be done without it has to wait.
@@ -21,6 +23,8 @@ struct CheckedQuery: Sendable {
             QueryDriver.ways(to: pair.1, filter: place, at: pair.0.fields.map(\.definition), value: pair.0.filter.value)
         }
         terms = shape.terms
+        // A filter's own order is by its field.
+        fields = Set(tests.flatMap(\.fields) + terms.map(\.field))
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
         waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }

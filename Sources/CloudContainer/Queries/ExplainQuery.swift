@@ -26,7 +26,7 @@ extension QueryPage {
         lines += steps
         lines.append("every candidate is asked for all filters")
         lines.append(
-            "read \(rowsRead) rows, \(recordsRead) of them with their records; answered \(hits.count)\(cursor == nil ? "" : ", more to come")")
+            "read \(rowsRead) rows, \(recordsRead) of them with their records; answered \(records.count)\(cursor == nil ? "" : ", more to come")")
         return lines
     }
 }

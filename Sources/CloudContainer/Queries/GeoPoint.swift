@@ -1,7 +1,7 @@
 import CloudWire
 import Glibc
 
-/// A place as queries see it: a latitude in -90…90 and a longitude in -180…180, in degrees.
+/// A place as queries see it: a latitude in -90…90 and a longitude from -180 to before 180, in degrees.
 struct GeoPoint: Hashable, Sendable {
     var latitude: Double
     var longitude: Double
@@ -10,11 +10,11 @@ struct GeoPoint: Hashable, Sendable {
     static let meanEarthRadius: Double = 6_371_008.8
     private static let radians = Double.pi / 180
 
-    /// Longitudes go round; latitudes end at the poles. -0 is 0.
+    /// Longitudes go round, and 180 is -180; latitudes end at the poles. -0 is 0.
     init(latitude: Double, longitude: Double) {
         self.latitude = min(max(latitude, -90), 90) + 0
         let around = abs(longitude) <= 180 ? longitude : longitude.remainder(dividingBy: 360)
-        self.longitude = around + 0
+        self.longitude = around == 180 ? -180 : around + 0
     }
 
     init(_ location: Location) {

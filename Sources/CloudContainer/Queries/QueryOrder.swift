@@ -38,6 +38,7 @@ struct QueryPosition: Hashable, Sendable {
 /// What a record counts by in an order.
 struct QueryHit: Sendable {
     var keys: [[UInt8]]
+    /// With the fields that the query looks at.
     var record: StoredRecord
     /// The place of the record's zone among those that are asked.
     var zone: Int64
@@ -46,7 +47,7 @@ struct QueryHit: Sendable {
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor
-/// can say where to go on.
+/// can say where to go on; see `docs/decisions/queries-go-on-at-a-place.md`.
 struct QueryOrder: Hashable, Sendable {
     var terms: [SortTerm]
 

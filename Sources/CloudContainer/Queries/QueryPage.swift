@@ -2,7 +2,7 @@ import CloudWire
 
 /// A page of a query's answer, out of one zone or many.
 struct QueryPage: Sendable {
-    private(set) var hits: [(hit: QueryHit, zoneName: String)] = []
+    private(set) var records: [(record: StoredRecord, zoneName: String)] = []
     /// Where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
     private(set) var rowsRead = 0
@@ -16,7 +16,8 @@ struct QueryPage: Sendable {
     private static let rowsPerZone = 16
 
     init(
-        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, limit: Int, rows: Int, _ reader: QueryReader
+        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, limit: Int, keys: [String]?, rows: Int,
+        _ reader: QueryReader
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -32,7 +33,7 @@ struct QueryPage: Sendable {
         }
         let found = answers ?? []
         if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = take(found, of: zones, limit: limit)
+        let end = try take(found, of: zones, limit: limit, keys: keys)
         rowsRead = reader.rowsRead
         recordsRead = reader.recordsRead
         self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0) }
@@ -63,9 +64,11 @@ struct QueryPage: Sendable {
         return answers
     }
 
-    /// Takes the first of what was found.
+    /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
-    private mutating func take(_ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int) -> QueryPosition? {
+    private mutating func take(
+        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?
+    ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
@@ -73,12 +76,13 @@ struct QueryPage: Sendable {
             answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneName: zone.name) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
+        let wanted = keys.map(Set.init)
         var bytes = 0
-        hits = Array(
-            whole.prefix(limit).prefix { found in
-                defer { bytes += found.hit.record.row.body.count }
-                return bytes < Limits.pageBytes
-            })
-        return hits.count < whole.count ? hits.last?.hit.position : end
+        for (hit, zoneName) in whole.prefix(limit) where bytes < Limits.pageBytes {
+            bytes += hit.record.row.body.count
+            let record = StoredRecord(row: hit.record.row, content: try RecordBody.read(hit.record.row, only: wanted))
+            records.append((record, zoneName))
+        }
+        return records.count < whole.count ? whole[records.count - 1].hit.position : end
     }
 }

@@ -13,9 +13,8 @@ extension Cloud {
         let (page, key) = try await queryPage(request, in: target, by: caller, scanning: rows)
         let owner = key.scope == .public ? nil : key.owner
         return RecordsQueryResponse(
-            records: page.hits.map { hit, zoneName in
-                var record = hit.record.record
-                record.fields = record.fields.only(request.desiredKeys)
+            records: page.records.map { stored, zoneName in
+                var record = stored.record
                 record.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: owner)
                 return record
             },
@@ -35,7 +34,8 @@ extension Cloud {
         let page = try await read(of: target.container, target.environment) { schema, transaction in
             let query = try CheckedQuery(request.query, in: schema, of: target.container, by: caller)
             let zones = try Self.zones(of: request, in: database, key, transaction)
-            return try QueryPage(query, after: cursor, in: zones, digest: digest, limit: limit, rows: rows, QueryReader(transaction))
+            return try QueryPage(
+                query, after: cursor, in: zones, digest: digest, limit: limit, keys: request.desiredKeys, rows: rows, QueryReader(transaction))
         }
         return (page, key)
     }

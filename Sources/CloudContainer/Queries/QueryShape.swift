@@ -1,6 +1,7 @@
 import CloudWire
 
 /// A query and the definitions of what it names, once it was found that the schema allows it.
+/// See `docs/decisions/every-filter-needs-its-option.md`.
 struct QueryShape {
     struct Field {
         /// As records have it: system fields by their schema names.

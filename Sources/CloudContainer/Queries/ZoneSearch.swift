@@ -147,7 +147,7 @@ struct ZoneSearch {
     /// A record that passes, behind the position, and with these first keys.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
-        let record = try StoredRecord(row, in: zone)
+        let record = StoredRecord(row: row, content: try RecordBody.decode(row, in: zone, only: query.fields))
         guard query.tests.allSatisfy({ $0.passes(record) }) else { return nil }
         let keys = order.terms.map { $0.key(of: record) }
         let hit = QueryHit(keys: keys, record: record, zone: zone.zone)
@@ -183,9 +183,12 @@ struct ZoneSearch {
                 guard let hit = try hit(row, keys: prefix), start.map({ order.compare($0, hit.position) < 0 }) ?? true else { continue }
                 if isLast { hits.append(hit) } else { group.add(hit) }
             case .pause(let edge):
-                if isLast {
-                    return Answer(hits: hits, end: edge.map { QueryPosition(keys: prefix + [$0], spot: .before) } ?? end, isCut: true)
+                if let edge {
+                    // What was given so far is whole groups.
+                    let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
+                    return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
+                if isLast { return Answer(hits: hits, end: end, isCut: true) }
                 guard divides, end == start, let groupKey else { return Answer(hits: hits, end: end, isCut: true) }
                 return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
             case .end:

@@ -140,7 +140,10 @@ struct CascadeWalk {
 
     private mutating func load(_ names: [String], _ transaction: any ReadTransaction) throws {
         for row in try transaction.records(in: zone, named: names) where !row.isTombstone {
-            reach.followers[row.name] = try StoredRecord(row, in: zone)
+            let follower = try StoredRecord(row, in: zone)
+            reach.followers[row.name] = follower
+            // From here on the store is asked for others only.
+            for owner in follower.content.fields.owners { reach.holders[owner, default: []].insert(row.name) }
         }
     }
 }

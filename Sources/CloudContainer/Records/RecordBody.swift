@@ -37,8 +37,9 @@ enum RecordBody {
         return writer.bytes
     }
 
+    /// - Parameter wanted: the fields to read, all when nil; the others are passed over.
     /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
-    static func decode(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) -> RecordContent {
+    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: Set<String>? = nil) throws(StoreError) -> RecordContent {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body.suffix(checksumBytes).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
@@ -46,16 +47,30 @@ enum RecordBody {
         guard row.body.count > checksumBytes, sum == stored else {
             throw StoreError(.corrupt, "A record's checksum does not match", ["recordName": row.name])
         }
+        return try read(row, only: wanted)
+    }
+
+    /// The content of a row whose checksum was found right before.
+    static func read(_ row: RecordRow, only wanted: Set<String>? = nil) throws(StoreError) -> RecordContent {
         guard row.body.first == version else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         do {
-            var reader = ByteReader(payload.dropFirst())
+            var reader = ByteReader(row.body.dropLast(checksumBytes).dropFirst())
             let created = try stamp(&reader)
             let modified = try stamp(&reader)
             let entered = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
             let count = try reader.count()
-            let fields = try (0..<count).map { _ in RecordFields.Field(try reader.string(), try value(&reader)) }
+            var fields: [RecordFields.Field] = []
+            fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
+            for _ in 0..<count {
+                let name = try reader.string()
+                if wanted?.contains(name) ?? true {
+                    fields.append(RecordFields.Field(name, try value(&reader)))
+                } else {
+                    try skipValue(&reader)
+                }
+            }
             guard reader.isAtEnd else { throw MalformedBytes() }
             return RecordContent(created: created, modified: modified, entered: entered, fields: RecordFields(fields))
         } catch {
@@ -144,6 +159,21 @@ extension RecordBody {
         case .emptyList: 25
         case .sealed: 32
         }
+    }
+
+    /// Passes over a value. What is longest is not even copied.
+    private static func skipValue(_ reader: inout ByteReader) throws(MalformedBytes) {
+        var ahead = reader
+        switch try ahead.byte() {
+        case 1, 5: try ahead.skipBlock()
+        case 3, 4: _ = try ahead.fixed()
+        case 17, 21:
+            for _ in 0..<(try ahead.count()) { try ahead.skipBlock() }
+        default:
+            _ = try value(&reader)
+            return
+        }
+        reader = ahead
     }
 
     private static func value(_ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {

@@ -106,6 +106,11 @@ struct ByteReader {
         Array(try take(try count()))
     }
 
+    /// Passes over a string or a block.
+    mutating func skipBlock() throws(MalformedBytes) {
+        _ = try take(try count())
+    }
+
     /// A count of things of which each takes at least one byte.
     mutating func count() throws(MalformedBytes) -> Int {
         let value = try number()

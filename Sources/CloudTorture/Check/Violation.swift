@@ -30,6 +30,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case wrongContent
         /// At the end, the feed and a lookup do not show the same.
         case wrongFinalState
+        /// A record outlives the one with which it was to go, or goes in another commit.
+        case orphan
         /// The server answered what it has no reason for.
         case unexpectedAnswer
     }

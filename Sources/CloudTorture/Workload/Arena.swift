@@ -1,11 +1,15 @@
 import CloudWire
+import Locks
 
 /// One account's zone of one round, and those who meet in it.
 struct Arena: Sendable {
     let zoneID: ZoneID
+    /// Where records hang on each other.
+    let familyZoneID: ZoneID
     /// One for each token of the account: its devices.
     let devices: [Asker]
     let board: Board
+    let families = Locked(FamilyTree())
     /// Never the same again: operation IDs of another run are none of ours.
     let run: String
 
@@ -28,6 +32,10 @@ package struct TortureCounts: Sendable, Encodable {
     package var changesRead = 0
     package var lookups = 0
     package var queries = 0
+    /// Deletions of records on which others may hang.
+    package var cascades = 0
+    /// Pages of the feed that shows them.
+    package var familyPages = 0
     /// Old tokens that were used again.
     package var tokensReplayed = 0
     /// Tokens that the server said it no longer takes.
@@ -47,6 +55,8 @@ package struct TortureCounts: Sendable, Encodable {
         changesRead += other.changesRead
         lookups += other.lookups
         queries += other.queries
+        cascades += other.cascades
+        familyPages += other.familyPages
         tokensReplayed += other.tokensReplayed
         tokensExpired += other.tokensExpired
     }

@@ -39,6 +39,10 @@ struct Round: Sendable {
         }
     }
 
+    private static let familyWriters = 2
+    /// Those of an arena who are not counted as writers or readers: the closing reader, and who is with families.
+    static let others = 1 + familyWriters + 1
+
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
         async let read = all(readers) { number in
@@ -46,14 +50,25 @@ struct Round: Sendable {
             await reader.run()
             return reader.testimony
         }
+        async let seen = all(1) { number in
+            var follower = FamilyFollower(number: number, arena: arena, random: random(for: place, 4 << 16 | number))
+            await follower.run()
+            return follower.testimony
+        }
+        async let families = all(Self.familyWriters) { number in
+            var writer = FamilyWriter(number: number, arena: arena, random: random(for: place, 5 << 16 | number))
+            await writer.run()
+            return writer.testimony
+        }
         let written = await all(writers) { number in
             var writer = Writer(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
             return writer.testimony
         }
+        let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = written + followed
+        var all = await written + founded + followed + seen
         // Whoever was given up on is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
