@@ -135,6 +135,8 @@ enum PredicateRefusals {
         .fails(
             String(repeating: "(", count: 200) + "a = 1" + String(repeating: ")", count: 200),
             text: "Too many parts inside each other at character 102: '('"),
+        .fails("a = 1" + String(repeating: "+1", count: 500), text: "Too many parts inside each other at character 206: '+'"),
+        .fails("a" + String(repeating: "[0]", count: 500) + " = 1", text: "Too many parts inside each other at character 303: '0'"),
         .fails(String(repeating: "NOT ", count: 200) + "a = 1", text: "Too many parts inside each other at character 405: 'NOT'"),
     ]
 }

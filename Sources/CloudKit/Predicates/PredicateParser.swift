@@ -9,8 +9,12 @@ struct PredicateParser {
     private let arguments: [PredicateOperand]
     private var place = 0
     private var depth = 0
+    /// Signs of arithmetic, in all: each wraps what is left of it once more.
+    private var operators = 0
     /// Arguments are taken in the order of their placeholders, so a token's argument is known by how many came before.
     private let argumentPlaces: [Int: Int]
+
+    static let tooDeep = "Too many parts inside each other"
 
     static func tree(_ format: String, _ arguments: [PredicateOperand] = []) -> PredicateTree {
         do throws(PredicateFault) {
@@ -68,7 +72,7 @@ struct PredicateParser {
     private mutating func nested<Part>(
         _ read: (inout PredicateParser) throws(PredicateFault) -> Part
     ) throws(PredicateFault) -> Part {
-        guard depth < PredicateTree.maximumDepth else { throw fault("Too many parts inside each other") }
+        guard depth < PredicateTree.maximumDepth else { throw fault(Self.tooDeep) }
         depth += 1
         defer { depth -= 1 }
         return try read(&self)
@@ -173,20 +177,26 @@ struct PredicateParser {
 
     private mutating func sum() throws(PredicateFault) -> PredicateOperand {
         var left = try product()
-        while let function = arithmetic(Self.sums) { left = .function(function, [left, try product()]) }
+        while let function = try arithmetic(Self.sums) { left = .function(function, [left, try product()]) }
         return left
     }
 
     private mutating func product() throws(PredicateFault) -> PredicateOperand {
         var left = try signed()
-        while let function = arithmetic(Self.products) { left = .function(function, [left, try signed()]) }
+        while let function = try arithmetic(Self.products) { left = .function(function, [left, try signed()]) }
         return left
     }
 
-    private mutating func arithmetic(_ functions: [String: String]) -> String? {
+    private mutating func arithmetic(_ functions: [String: String]) throws(PredicateFault) -> String? {
         guard case .sign(let sign) = token.kind, let function = functions[sign] else { return nil }
+        try countOperator()
         advance()
         return function
+    }
+
+    private mutating func countOperator() throws(PredicateFault) {
+        operators += 1
+        if operators > PredicateTree.maximumDepth { throw fault(Self.tooDeep) }
     }
 
     private mutating func signed() throws(PredicateFault) -> PredicateOperand {
@@ -207,6 +217,7 @@ struct PredicateParser {
     private mutating func indexed() throws(PredicateFault) -> PredicateOperand {
         var expression = try simple()
         while take("[") {
+            try countOperator()
             let index = try nested { (parser) throws(PredicateFault) in try parser.sum() }
             guard take("]") else { throw expected("']'") }
             expression = .function("objectFrom:withIndex:", [expression, index])
