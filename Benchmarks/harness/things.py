@@ -1,7 +1,7 @@
 """What queries look for: records of ten fields of which no two are alike, the same on all sides.
 
 Each of 1,000 shelves holds a thousandth of the things; ranks are different; one word of the text is shared by a thousandth, one by all; places
-lie in a square of some 300 km, so that a circle of 10 km around one holds about a thousandth, too.
+lie in a square of some 560 km, so that a circle of 10 km around one holds about a thousandth, too.
 """
 
 import json
@@ -11,8 +11,8 @@ from . import nacre, records
 
 SHELVES = 1000
 WORDS = 1000
-# Degrees: about 300 km of latitude.
-SQUARE = 2.8
+# Degrees: about 560 km each way.
+SQUARE = (5.0, 7.6)
 CORNER = (47.0, 10.0)
 
 
@@ -24,7 +24,7 @@ class Thing:
         self.rank = chance.randrange(1 << 40)
         self.price = round(chance.random() * 1000, 2)
         self.milliseconds = records.MILLISECONDS + chance.randrange(1 << 36)
-        self.place = (CORNER[0] + chance.random() * SQUARE, CORNER[1] + chance.random() * SQUARE)
+        self.place = (CORNER[0] + chance.random() * SQUARE[0], CORNER[1] + chance.random() * SQUARE[1])
         self.text = f"{word(chance.randrange(WORDS))} of a kind"
 
     def nacre_fields(self):

@@ -58,8 +58,9 @@ struct QueryOrder: Hashable, Sendable {
 
     /// -1, 0 or 1: whether `left` comes first.
     func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
-        for (place, (one, other)) in zip(left.keys, right.keys).enumerated() where one != other {
-            return one.lexicographicallyPrecedes(other) == terms[place].isAscending ? -1 : 1
+        for place in 0..<min(left.keys.count, right.keys.count) {
+            let order = Self.compare(left.keys[place], right.keys[place])
+            if order != 0 { return (order < 0) == terms[place].isAscending ? -1 : 1 }
         }
         switch (left.spot, right.spot) {
         case (.record(let one, let oneZone), .record(let other, let otherZone)):
@@ -71,6 +72,18 @@ struct QueryOrder: Hashable, Sendable {
             return (left.keys.count < right.keys.count) == (left.spot == .before) ? -1 : 1
         case (.before, _), (_, .behind): return -1
         case (_, .before), (.behind, _): return 1
+        }
+    }
+
+    /// Below, at or above zero. A sort asks this for every pair: nothing is copied.
+    private static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        left.withUnsafeBufferPointer { left in
+            right.withUnsafeBufferPointer { right in
+                for place in 0..<min(left.count, right.count) where left[place] != right[place] {
+                    return Int(left[place]) - Int(right[place])
+                }
+                return left.count - right.count
+            }
         }
     }
 

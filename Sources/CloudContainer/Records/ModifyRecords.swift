@@ -100,7 +100,7 @@ struct RecordModification: Sendable {
         if let operation = advance.operation {
             return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
         }
-        guard try schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(

@@ -10,9 +10,8 @@ package struct KnownSchema: Hashable, Sendable {
     var versionKey: EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
 
     /// - Parameter entries: what a transaction found, its version among them.
-    func isCurrent(by entries: [EntryRow]) throws -> Bool {
-        let row = entries.first { $0.key == versionKey }
-        return try row.map { try SchemaVersionEntry($0).version } ?? 0 == schema.version
+    func isCurrent(by entries: [EntryRow]) -> Bool {
+        entries.first { $0.key == versionKey }?.value ?? [] == schema.entry
     }
 }
 
@@ -40,7 +39,7 @@ extension Cloud {
         let (schema, value) = try await stored {
             try await self.store.read { transaction -> (Schema, Value) in
                 let schema =
-                    if let known, try transaction.schemaVersion(in: database) == known.version { known } else {
+                    if let known, try transaction.isCurrent(known, in: database) { known } else {
                         try transaction.schema(in: database)
                     }
                 return (schema, try body(schema, transaction))

@@ -9,6 +9,8 @@ package struct Schema: Hashable, Sendable {
     var nextIndex: Int64 = 1
     /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
     var hasOlderRecords = false
+    /// Its version's entry as it is kept: whether it changed shows without reading it.
+    var entry: [UInt8] = []
 
     package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
         self.version = version

@@ -16,10 +16,9 @@ extension RecordTypeDefinition: RegistryEntry {
 }
 
 extension ReadTransaction {
-    /// The version of the schema that a database of the registry holds.
-    func schemaVersion(in database: DatabaseID) throws -> Int64 {
-        let rows = try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key])
-        return try rows.first.map { try SchemaVersionEntry($0).version } ?? 0
+    /// Whether a schema is the one that a database of the registry holds.
+    func isCurrent(_ schema: Schema, in database: DatabaseID) throws -> Bool {
+        try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first?.value ?? [] == schema.entry
     }
 
     /// The schema that a database of the registry holds, whole.
@@ -29,6 +28,7 @@ extension ReadTransaction {
         var schema = Schema(version: entry.version)
         schema.nextIndex = entry.nextIndex
         schema.hasOlderRecords = entry.hasOlderRecords
+        schema.entry = row.value
         var last: String?
         repeat {
             let rows = try entries(in: database, .recordType, after: last, limit: Self.typesPerRead)
@@ -67,6 +67,7 @@ extension WriteTransaction {
         let entry = SchemaVersionEntry(version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords)
         var plan = WritePlan()
         plan.entries = [try entry.row(SchemaVersionEntry.key, in: database)]
+        kept.entry = plan.entries[0].value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
         if !kept.building.isSubset(of: before.building) || (task != nil && !kept.building.isEmpty) {
             plan.tasks = [IndexBuild().task(in: database, due: now)]
