@@ -111,6 +111,11 @@ class Asker:
         return load.run(other, load.script(POCKETBASE, self.bench.path("load.lua"), None, bodies=path), CONNECTIONS, self.bench.seconds)
 
 
+WHERE_THE_TIME_GOES = """\
+**Queries.** An equality with a sort by another field reads every match and keeps the first 50: here 100 records for 50. By `perf`, four fifths of it are on readers (a fifth each the kernel's reads of pages that
+SQLite's small cache does not hold, SQLite itself, reference counts, and decoding) and a fifth is the answer's JSON on the loop. PocketBase reads the same rows, and sends half the bytes. The order of a page that
+one index gives costs half as much. What would help: an index of two fields together, which CloudKit's schema cannot name, or mapping the file into memory, which lets a failing disk kill the process."""
+
 # The queries
 
 def equality(count):

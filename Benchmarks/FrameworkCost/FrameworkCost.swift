@@ -7,7 +7,8 @@ import Foundation
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
 /// server and the account come from the environment, as for any app. `sync` fetches as an app does that follows a zone (one operation), waits
-/// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with URLSession alone and reads only their tokens.
+/// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with URLSession alone, reads only
+/// their tokens, and says as `records` how many bytes came.
 @main
 struct FrameworkCost {
     private static let recordsPerSave = 400

@@ -8,7 +8,7 @@ struct Pages {
     private let session = URLSession(configuration: .ephemeral)
     private let environment = ProcessInfo.processInfo.environment
 
-    /// - Returns: how many records the pages have, counted by a key that each has once.
+    /// - Returns: how many bytes the pages have.
     func read(_ zone: String) async throws -> Int {
         guard let server = environment["CLOUDKIT_SERVER_URL"], let container = environment["CLOUDKIT_CONTAINER"],
             let url = URL(string: "\(server)/database/1/\(container)/development/private/changes/zone"),
@@ -18,19 +18,19 @@ struct Pages {
         request.httpMethod = "POST"
         request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
         request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        var records = 0
+        var bytes = 0
         var syncToken = ""
         while true {
             let since = syncToken.isEmpty ? "" : #","syncToken":"\#(syncToken)""#
             request.httpBody = Data(#"{"zones":[{"zoneID":{"zoneName":"\#(zone)"},"resultsLimit":200\#(since)}],"nacre":{"details":true}}"#.utf8)
             let (page, response) = try await session.data(for: request)
             guard (response as? HTTPURLResponse)?.statusCode == 200 else { throw NoAnswer() }
-            records += 200
+            bytes += page.count
             guard let mark = page.range(of: Data(#""syncToken":""#.utf8)), let end = page[mark.upperBound...].firstIndex(of: UInt8(ascii: "\"")) else {
                 throw NoAnswer()
             }
             syncToken = String(decoding: page[mark.upperBound..<end], as: UTF8.self)
-            if page.range(of: Data(#""moreComing":true"#.utf8), in: end..<page.endIndex) == nil { return records }
+            if page.range(of: Data(#""moreComing":true"#.utf8), in: end..<page.endIndex) == nil { return bytes }
         }
     }
 }
