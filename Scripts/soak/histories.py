@@ -1,4 +1,4 @@
-"""Long random histories: requests at once against the same one by one, and SQLite against the oracle in memory."""
+"""Long random histories: requests at once against the same one by one, SQLite against the oracle in memory, queries against a look at every record."""
 
 import suites
 
@@ -9,6 +9,11 @@ OPERATIONS_LEAST = 20_000
 HISTORY_OPERATIONS_MAX = 100_000
 # A hundred times what a debug build needs.
 SECONDS_PER_OPERATION_MAX = 0.05
+QUERIES = 20_000
+QUERIES_LEAST = 500
+QUERIES_AT_ONCE = 4_000
+SECONDS_PER_QUERY_MAX = 0.5
+QUERY_KINDS = ["CloudContainerTests.QueryDifferentialTests", "CloudContainerTests.ReferenceHistoryTests"]
 KINDS = ["CloudContainerTests.HistoryTests", "CloudStoreTests.EnginesAgree"]
 
 
@@ -21,4 +26,10 @@ def run(soak):
             soak, KINDS, 120 + operations * SECONDS_PER_OPERATION_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_OPERATIONS=operations)
         left -= operations
         histories += 1
-    return f"{total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds"
+    queries = left = soak.share(QUERIES, QUERIES_LEAST)
+    while left > 0:
+        asked = min(left, QUERIES_AT_ONCE)
+        suites.run(
+            soak, QUERY_KINDS, 120 + asked * SECONDS_PER_QUERY_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_QUERIES=asked)
+        left -= asked
+    return f"{total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds; {queries:,} queries"

@@ -7,6 +7,7 @@ enum HistoryRequest: Hashable, Sendable {
     case modify(RecordsModifyRequest)
     case zones(ZonesModifyRequest)
     case lookup(RecordsLookupRequest)
+    case query(RecordsQueryRequest)
     case changes(ChangesZoneRequest.Item)
     case database(ChangesDatabaseRequest)
 }
@@ -14,6 +15,7 @@ enum HistoryRequest: Hashable, Sendable {
 /// What it was answered.
 enum HistoryAnswer: Hashable, Sendable {
     case records(RecordsResponse)
+    case query(RecordsQueryResponse)
     case zones(ZonesResponse)
     case changes(ChangesZoneResponse.Result)
     case database(ChangesDatabaseResponse)
@@ -39,6 +41,8 @@ extension HistoryCloud {
                 return .zones(try await cloud.modifyZones(request, in: target, by: caller))
             case .lookup(let request):
                 return .records(try await cloud.lookupRecords(request, in: target, by: caller))
+            case .query(let request):
+                return .query(try await cloud.queryRecords(request, in: target, by: caller))
             case .changes(let item):
                 let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
                 return response.zones.first.map(HistoryAnswer.changes) ?? .failure(.internalError)

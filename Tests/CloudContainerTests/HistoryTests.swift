@@ -8,7 +8,7 @@ import Testing
 /// Long random histories: many ask at once, and what they heard must be what one after the other would have heard.
 @Suite(.serialized) struct HistoryTests {
     /// Operations on records in one history: `NACRE_OPERATIONS` for a longer one.
-    static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 20_000
+    static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 25_000
     /// Requests under way at once.
     static let writers = 8
     static let followers = 3
@@ -84,6 +84,12 @@ import Testing
         let entry = try #require(entry)
         let answer = try await HistoryContext.$current.withValue(HistoryContext(id: entry.id, now: entry.now)) { try await fresh.ask(entry.request) }
         try #require(answer == entry.answer, "\(context), request \(entry.id): \(entry.request)")
+        if case (.query(let request), .query(let found)) = (entry.request, answer) {
+            let expected = try await fresh.looking(for: request)
+            let names = found.records.map(\.recordName)
+            try #require(names == Array(expected.prefix(names.count)), "\(context), request \(entry.id): \(request)")
+            try #require(found.continuationMarker != nil || names.count == expected.count, "\(context), request \(entry.id): \(request)")
+        }
         return 1
     }
 
@@ -117,6 +123,7 @@ import Testing
             case .records(let response):
                 for result in response.records { codes[result.error.map(text) ?? (result.record == nil ? "deleted" : "record"), default: 0] += 1 }
             case .failure(let error), .changes(.failure(_, let error)): codes[text(of: error), default: 0] += 1
+            case .query(let response): codes[response.records.isEmpty ? "nothing found" : "found", default: 0] += 1
             case .zones, .changes, .database: break
             }
         }
@@ -124,7 +131,9 @@ import Testing
             .recordNotFound, .deleteViolatesReference(""), .parentNotFound(""), .targetNotFound(""), .atomicFailure, .tokenExpired,
             .zoneNotFound(.defaultZone), .lostSinceSaved,
         ]
-        for reason in wanted.map(text) + ["deleted", "record", "client oplock error updating record", "record to insert already exists"] {
+        for reason in wanted.map(text) + [
+            "deleted", "record", "found", "nothing found", "client oplock error updating record", "record to insert already exists",
+        ] {
             #expect(codes[reason, default: 0] > 0 || Self.operations < Self.operationsForEverything, "never heard: \(reason)")
         }
         #expect(codes["record", default: 0] > Self.operations / 10)

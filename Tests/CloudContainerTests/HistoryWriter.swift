@@ -43,11 +43,28 @@ struct HistoryWriter {
         case 14..<22:
             let token = await book.token(of: zone, using: &random)
             return .changes(.init(zoneID: ZoneID(zoneName: zone), syncToken: token, resultsLimit: .random(in: 1...20, using: &random)))
-        case 22..<25:
+        case 22..<30: return .query(query(in: zone))
+        case 30..<33:
             if let request = await book.oldRequest(using: &random) { return .modify(request) }
             fallthrough
         default: return .modify(await batch(in: Int.random(in: 0..<10, using: &random) == 0 ? ZoneID.defaultZoneName : zone))
         }
+    }
+
+    private mutating func query(in zone: String) -> RecordsQueryRequest {
+        let number = FieldValue.int64(.random(in: 0..<1000, using: &random))
+        let filter =
+            switch Int.random(in: 0..<5, using: &random) {
+            case 0: QueryFilter(.lessThan, fieldName: "a", value: number)
+            case 1: QueryFilter(.greaterThanOrEquals, fieldName: "b", value: number)
+            case 2: QueryFilter(.notEquals, fieldName: "c", value: number)
+            case 3: QueryFilter(.equals, fieldName: "owner", value: .reference(reference(.none)))
+            default: QueryFilter(.listContains, fieldName: "owners", value: .reference(reference(.none)))
+            }
+        let sort = QuerySort(["a", "b"].randomElement(using: &random) ?? "a", isAscending: Bool.random(using: &random))
+        return RecordsQueryRequest(
+            query: Query(recordType: "Note", filters: [filter], sorts: Bool.random(using: &random) ? [sort] : []),
+            zoneID: ZoneID(zoneName: zone), resultsLimit: .random(in: 1...40, using: &random))
     }
 
     /// Deletes and makes zones; always makes those that are named.
