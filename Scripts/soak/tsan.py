@@ -16,6 +16,7 @@ BUILD_SECONDS_MAX = 3600
 TEST_SECONDS_MAX = 3600
 # The suite's long histories are a part of their own; here a short one shows the same races.
 OPERATIONS = 2000
+QUERIES = 200
 
 # Two threads, one variable, and nothing that puts one after the other, however the machine runs them. If this is not reported, silence proves nothing.
 PLANTED = """
@@ -46,7 +47,7 @@ def run(soak):
     # One test at a time: a race is within a test, and tests that wait have deadlines, which hundreds at once would miss on two cores.
     count = suites.run(
         soak, [], TEST_SECONDS_MAX, [*FLAGS, *path, "--no-parallel"], TSAN_OPTIONS=options(reports, exit_code=0), NACRE_OPERATIONS=OPERATIONS,
-        NACRE_SEED=soak.random.randrange(2**32))
+        NACRE_QUERIES=QUERIES, NACRE_SEED=soak.random.randrange(2**32))
     races = found(reports)
     if races:
         raise Fault(f"{len(races)} races, first {sorted(races)[0]}; see {reports}")
