@@ -28,8 +28,14 @@ struct FullDiskTests {
             let error = try JSONDecoder().decode(RawError.self, from: answer.body)
             #expect(answer.status == 503 && error.serverErrorCode == "TRY_AGAIN_LATER")
             #expect(Int(answer.retryAfter ?? "") ?? 0 > 0 && error.retryAfter == Int(answer.retryAfter ?? ""))
-            for number in 0..<5 { #expect(await cloud.create("more\(number)", Self.text)?.status == 503) }
-            let asked = kept + ["r99", "more0"]
+            // On a slow machine the log may be cut meanwhile, and then there is room again: what is said to be kept is kept.
+            var refused: [String] = []
+            for name in (0..<5).map({ "more\($0)" }) {
+                let status = await cloud.create(name, Self.text)?.status
+                if status == 200 { kept.append(name) } else { refused.append(name) }
+                #expect(status == 200 || status == 503)
+            }
+            let asked = kept + ["r99"] + refused
             #expect(try await cloud.texts(of: asked).keys.sorted() == kept.sorted())
             let feed: RawZones = try await cloud.client.post("changes/zone", RawZones(zones: [.init(zoneID: .init(zoneName: FaultedCloud.zone))]))
             #expect(Set(try #require(feed.zones[0].records).compactMap(\.recordName)) == Set(kept))
