@@ -112,9 +112,10 @@ class Asker:
 
 
 WHERE_THE_TIME_GOES = """\
-**Queries.** An equality with a sort by another field reads every match and keeps the first 50: here 100 records for 50. By `perf`, four fifths of it are on readers (a fifth each the kernel's reads of pages that
-SQLite's small cache does not hold, SQLite itself, reference counts, and decoding) and a fifth is the answer's JSON on the loop. PocketBase reads the same rows, and sends half the bytes. The order of a page that
-one index gives costs half as much. What would help: an index of two fields together, which CloudKit's schema cannot name, or mapping the file into memory, which lets a failing disk kill the process."""
+**Queries.** An equality with a sort by another field reads every match and keeps the first 50: here 100 records for 50. By `perf`, four fifths of it are on readers: a quarter
+of that the kernel's reads of pages that SQLite's small cache does not hold, a fifth SQLite itself, a quarter reference counts, the rest allocations and decoding. The answer's JSON on the
+loop is a fifth. The order of a page that one index gives costs half as much. What would help: an index of two fields together, which CloudKit's schema cannot name; a sort key that is read
+from the body in place, without making values of the row; or mapping the file into memory, which would let a failing disk kill the process."""
 
 # The queries
 
