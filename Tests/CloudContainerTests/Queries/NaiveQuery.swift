@@ -79,9 +79,16 @@ struct NaiveQuery {
         let order = Self.bytes(left.recordName, right.recordName)
         // A field that stands in the sorts again counts for nothing.
         let last = query.sorts.enumerated().last { place, sort in
-            !query.sorts[..<place].contains { $0.fieldName == sort.fieldName && $0.relativeLocation == sort.relativeLocation }
+            !query.sorts[..<place].contains { $0.fieldName == sort.fieldName && Self.place($0) == Self.place(sort) }
         }
         return last?.element.isAscending ?? true ? order < 0 : order > 0
+    }
+
+    /// Where a sort measures from. The date line has two names.
+    private static func place(_ sort: QuerySort) -> Location? {
+        guard var place = sort.relativeLocation else { return nil }
+        if place.longitude == 180 { place.longitude = -180 }
+        return place
     }
 
     /// No value is before all values, and no place is behind all places.
