@@ -3,7 +3,7 @@ import CloudWire
 /// Follows the zone of families, and holds what it sees against what a cascade is: all at once, and nobody left behind.
 struct FamilyFollower {
     private static let pageSizes = [1, 10, 200]
-    /// Seconds to wait for news.
+    /// Between two looks at the feed.
     private static let pause: Duration = .milliseconds(20)
 
     let number: Int
