@@ -10,7 +10,7 @@ extension Cloud {
     package func explainQuery(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
     ) async throws -> QueryExplanation {
-        let (page, _) = try await queryPage(request, in: target, by: caller, scanning: rows)
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows)
         return QueryExplanation(lines: page.explanation)
     }
 }

@@ -35,16 +35,14 @@ struct QueryPosition: Hashable, Sendable {
     var spot: Spot
 }
 
-/// A record that passes, and its place in the order. A class, so that sorting moves no records.
+/// A record that passes, and its place in the order. A class, so that whoever holds several of them moves no records.
 final class QueryHit: Sendable {
     let position: QueryPosition
-    /// With the fields that the query looks at.
-    let record: StoredRecord
+    let row: RecordRow
 
-    /// - Parameter zone: the record's zone, by its place among those that are asked.
-    init(keys: [[UInt8]], record: StoredRecord, zone: Int64) {
-        position = QueryPosition(keys: keys, spot: .record(name: record.row.name, zone: zone))
-        self.record = record
+    init(keys: [[UInt8]], row: RecordRow, zone: Int64) {
+        position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
+        self.row = row
     }
 }
 
@@ -85,6 +83,14 @@ struct QueryOrder: Hashable, Sendable {
                 return left.count - right.count
             }
         }
+    }
+
+    /// A number that is smaller for whoever comes first, or equal where it takes `compare` to know: the beginning of the first key.
+    func rank(of position: QueryPosition) -> UInt64 {
+        guard let key = position.keys.first, let term = terms.first else { return 0 }
+        var rank: UInt64 = 0
+        for place in 0..<8 { rank = rank << 8 | (place < key.count ? UInt64(key[place]) : 0) }
+        return term.isAscending ? rank : ~rank
     }
 
     func isBehind(_ position: QueryPosition, _ edge: QueryPosition?) -> Bool {

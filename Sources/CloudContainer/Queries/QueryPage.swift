@@ -2,7 +2,7 @@ import CloudWire
 
 /// A page of a query's answer, out of one zone or many.
 struct QueryPage: Sendable {
-    private(set) var records: [(record: StoredRecord, zoneName: String)] = []
+    private(set) var records: [Record] = []
     /// Where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
     private(set) var rowsRead = 0
@@ -15,9 +15,10 @@ struct QueryPage: Sendable {
     /// Rows that each of many zones may look at, so that each of them gets on. On this server.
     private static let rowsPerZone = 16
 
+    /// - Parameter owner: of the zones, as records show it.
     init(
-        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, limit: Int, keys: [String]?, rows: Int,
-        _ reader: QueryReader
+        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, limit: Int, keys: [String]?, owner: String?,
+        rows: Int, _ reader: QueryReader
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -33,7 +34,7 @@ struct QueryPage: Sendable {
         }
         let found = answers ?? []
         if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(found, of: zones, limit: limit, keys: keys)
+        let end = try take(found, of: zones, limit: limit, keys: keys, owner: owner)
         rowsRead = reader.rowsRead
         recordsRead = reader.recordsRead
         self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0) }
@@ -67,21 +68,23 @@ struct QueryPage: Sendable {
     /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
     private mutating func take(
-        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?
+        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?, owner: String?
     ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
         var whole = zip(answers, zones).flatMap { answer, zone in
-            answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneName: zone.name) }
+            let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: owner)
+            return answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneID: zoneID) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map(Set.init)
         var bytes = 0
-        for (hit, zoneName) in whole.prefix(limit) where bytes < Limits.pageBytes {
-            bytes += hit.record.row.body.count
-            let record = StoredRecord(row: hit.record.row, content: try RecordBody.read(hit.record.row, only: wanted))
-            records.append((record, zoneName))
+        for (hit, zoneID) in whole.prefix(limit) where bytes < Limits.pageBytes {
+            bytes += hit.row.body.count
+            var record = StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted)).record
+            record.zoneID = zoneID
+            records.append(record)
         }
         return records.count < whole.count ? whole[records.count - 1].hit.position : end
     }

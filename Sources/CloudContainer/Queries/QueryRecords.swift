@@ -10,20 +10,13 @@ extension Cloud {
     package func queryRecords(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
     ) async throws -> RecordsQueryResponse {
-        let (page, key) = try await queryPage(request, in: target, by: caller, scanning: rows)
-        let owner = key.scope == .public ? nil : key.owner
-        return RecordsQueryResponse(
-            records: page.records.map { stored, zoneName in
-                var record = stored.record
-                record.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: owner)
-                return record
-            },
-            continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows)
+        return RecordsQueryResponse(records: page.records, continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
     }
 
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int
-    ) async throws -> (QueryPage, DatabaseKey) {
+    ) async throws -> QueryPage {
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         if let zoneID = request.zoneID, let fault = ownerVerdict(zoneID, in: key) { throw fault }
         if request.zoneID == nil, key.scope == .shared { throw ServerError.missing("zoneID") }
@@ -31,13 +24,14 @@ extension Cloud {
         let database = try await databaseID(key)
         let digest = QueryCursor.digest(of: request, in: database, by: caller)
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
-        let page = try await read(of: target.container, target.environment) { schema, transaction in
+        let owner = key.scope == .public ? nil : key.owner
+        return try await read(of: target.container, target.environment) { schema, transaction in
             let query = try CheckedQuery(request.query, in: schema, of: target.container, by: caller)
             let zones = try Self.zones(of: request, in: database, key, transaction)
             return try QueryPage(
-                query, after: cursor, in: zones, digest: digest, limit: limit, keys: request.desiredKeys, rows: rows, QueryReader(transaction))
+                query, after: cursor, in: zones, digest: digest, limit: limit, keys: request.desiredKeys, owner: owner, rows: rows,
+                QueryReader(transaction))
         }
-        return (page, key)
     }
 
     private func queryCursor(_ marker: String, digest: UInt64) throws(ServerError) -> QueryCursor {

@@ -148,10 +148,11 @@ struct ZoneSearch {
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         let record = StoredRecord(row: row, content: try RecordBody.decode(row, in: zone, only: query.fields))
-        guard query.tests.allSatisfy({ $0.passes(record) }) else { return nil }
+        for test in query.tests where !test.passes(record) { return nil }
         let keys = order.terms.map { $0.key(of: record) }
-        let hit = QueryHit(keys: keys, record: record, zone: zone.zone)
-        return keys.starts(with: prefix) && order.isBehind(hit.position, after) ? hit : nil
+        guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
+        let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
+        return order.isBehind(hit.position, after) ? hit : nil
     }
 
     // MARK: Walking
@@ -304,11 +305,14 @@ private struct BestHits {
         return hits
     }
 
+    /// Sorts numbers, which costs much less than hits, and looks at the hits only where two numbers are equal.
     private mutating func sort() {
-        hits.sort { order.compare($0.position, $1.position) < 0 }
-        guard hits.count >= count else { return }
-        hits.removeLast(hits.count - count)
-        worst = hits.last?.position
+        var ranks = hits.indices.map { (rank: order.rank(of: hits[$0].position), place: $0) }
+        ranks.sort { left, right in
+            left.rank != right.rank ? left.rank < right.rank : order.compare(hits[left.place].position, hits[right.place].position) < 0
+        }
+        hits = ranks.prefix(count).map { hits[$0.place] }
+        if hits.count >= count { worst = hits.last?.position }
     }
 }
 
