@@ -7,8 +7,8 @@ struct CheckedQuery: Sendable {
     let drivers: [QueryDriver]
     /// What was asked for; none: in the order of names.
     let terms: [SortTerm]
-    /// All that has to be read of a record to know whether and where it is in the answer.
-    let fields: Set<String>
+    /// The fields that have to be read of a record to know whether and where it is in the answer.
+    let fields: FieldNames
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
     /// An index that the query names is still being built: what cannot be done without it has to wait.
@@ -24,7 +24,7 @@ struct CheckedQuery: Sendable {
         }
         terms = shape.terms
         // A filter's own order is by its field.
-        fields = Set(tests.flatMap(\.fields) + terms.map(\.field))
+        fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(rawValue: $0) == nil })
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
         waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }

@@ -78,7 +78,7 @@ struct QueryPage: Sendable {
             return answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneID: zoneID) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
-        let wanted = keys.map(Set.init)
+        let wanted = keys.map { FieldNames($0) }
         var bytes = 0
         for (hit, zoneID) in whole.prefix(limit) where bytes < Limits.pageBytes {
             bytes += hit.row.body.count

@@ -37,11 +37,11 @@ enum RecordBody {
         return writer.bytes
     }
 
-    /// - Parameter wanted: the fields to read, all when nil; the others are passed over.
+    /// - Parameter wanted: the fields to read, all when nil; the others are passed over, and what is behind the last is not looked at.
     /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
-    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: Set<String>? = nil) throws(StoreError) -> RecordContent {
+    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         let payload = row.body.dropLast(checksumBytes)
-        let stored = row.body.suffix(checksumBytes).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
             of: payload, in: zone, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         guard row.body.count > checksumBytes, sum == stored else {
@@ -51,12 +51,12 @@ enum RecordBody {
     }
 
     /// The content of a row whose checksum was found right before.
-    static func read(_ row: RecordRow, only wanted: Set<String>? = nil) throws(StoreError) -> RecordContent {
+    static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         guard row.body.first == version else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         do {
-            var reader = ByteReader(row.body.dropLast(checksumBytes).dropFirst())
+            var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
             let created = try stamp(&reader)
             let modified = try stamp(&reader)
             let entered = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
@@ -64,14 +64,15 @@ enum RecordBody {
             var fields: [RecordFields.Field] = []
             fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
             for _ in 0..<count {
-                let name = try reader.string()
-                if wanted?.contains(name) ?? true {
+                if let wanted, fields.count == wanted.count { break }
+                let name = try reader.block { wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
+                if let name {
                     fields.append(RecordFields.Field(name, try value(&reader)))
                 } else {
                     try skipValue(&reader)
                 }
             }
-            guard reader.isAtEnd else { throw MalformedBytes() }
+            guard reader.isAtEnd || wanted?.count == fields.count else { throw MalformedBytes() }
             return RecordContent(created: created, modified: modified, entered: entered, fields: RecordFields(fields))
         } catch {
             throw StoreError(.corrupt, "A record's body is malformed", ["recordName": row.name])
@@ -82,6 +83,7 @@ enum RecordBody {
         of body: ArraySlice<UInt8>, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
     ) -> UInt32 {
         var columns = ByteWriter()
+        columns.bytes.reserveCapacity(64 + name.utf8.count + type.utf8.count + (parent?.utf8.count ?? 0))
         columns.fixed(UInt64(bitPattern: zone.database.rawValue))
         columns.fixed(UInt64(bitPattern: zone.zone))
         columns.string(name)
@@ -163,21 +165,23 @@ extension RecordBody {
 
     /// Passes over a value. What is longest is not even copied.
     private static func skipValue(_ reader: inout ByteReader) throws(MalformedBytes) {
-        var ahead = reader
-        switch try ahead.byte() {
-        case 1, 5: try ahead.skipBlock()
-        case 3, 4: _ = try ahead.fixed()
+        let code = try reader.byte()
+        switch code {
+        case 1, 5: try reader.skipBlock()
+        case 2: _ = try reader.number()
+        case 3, 4: _ = try reader.fixed()
         case 17, 21:
-            for _ in 0..<(try ahead.count()) { try ahead.skipBlock() }
-        default:
-            _ = try value(&reader)
-            return
+            for _ in 0..<(try reader.count()) { try reader.skipBlock() }
+        default: _ = try value(of: code, &reader)
         }
-        reader = ahead
     }
 
     private static func value(_ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {
-        switch try reader.byte() {
+        try value(of: try reader.byte(), &reader)
+    }
+
+    private static func value(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {
+        switch code {
         case 1: return .string(try reader.string())
         case 2: return .int64(try reader.signed())
         case 3: return .double(try reader.double())

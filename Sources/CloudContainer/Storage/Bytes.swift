@@ -47,22 +47,21 @@ struct MalformedBytes: Error {}
 
 /// Reads what `ByteWriter` wrote. Never reads past the end, and never trusts a count before it has seen the bytes.
 struct ByteReader {
-    private let bytes: ArraySlice<UInt8>
+    private let bytes: [UInt8]
+    private let end: Int
     private var index: Int
 
-    init(_ bytes: ArraySlice<UInt8>) {
+    /// - Parameter last: bytes at the end that are not read.
+    init(_ bytes: [UInt8], droppingFirst first: Int = 0, last: Int = 0) {
         self.bytes = bytes
-        index = bytes.startIndex
+        index = min(first, bytes.count)
+        end = max(index, bytes.count - last)
     }
 
-    init(_ bytes: [UInt8]) {
-        self.init(bytes[...])
-    }
-
-    var isAtEnd: Bool { index == bytes.endIndex }
+    var isAtEnd: Bool { index == end }
 
     mutating func byte() throws(MalformedBytes) -> UInt8 {
-        guard index < bytes.endIndex else { throw MalformedBytes() }
+        guard index < end else { throw MalformedBytes() }
         defer { index += 1 }
         return bytes[index]
     }
@@ -86,12 +85,8 @@ struct ByteReader {
     }
 
     mutating func fixed() throws(MalformedBytes) -> UInt64 {
-        let eight = try take(8)
-        var value: UInt64 = 0
-        for byte in eight.reversed() {
-            value = value << 8 | UInt64(byte)
-        }
-        return value
+        let place = try take(8).lowerBound
+        return bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }
     }
 
     mutating func double() throws(MalformedBytes) -> Double {
@@ -99,11 +94,17 @@ struct ByteReader {
     }
 
     mutating func string() throws(MalformedBytes) -> String {
-        String(decoding: try take(try count()), as: UTF8.self)
+        try block { String(decoding: $0, as: UTF8.self) }
     }
 
     mutating func block() throws(MalformedBytes) -> [UInt8] {
-        Array(try take(try count()))
+        try block { Array($0) }
+    }
+
+    /// A string or a block, where it stands.
+    mutating func block<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
+        let range = try take(try count())
+        return bytes.withUnsafeBufferPointer { read(UnsafeBufferPointer(rebasing: $0[range])) }
     }
 
     /// Passes over a string or a block.
@@ -114,13 +115,13 @@ struct ByteReader {
     /// A count of things of which each takes at least one byte.
     mutating func count() throws(MalformedBytes) -> Int {
         let value = try number()
-        guard value <= UInt64(bytes.endIndex - index) else { throw MalformedBytes() }
+        guard value <= UInt64(end - index) else { throw MalformedBytes() }
         return Int(value)
     }
 
-    private mutating func take(_ count: Int) throws(MalformedBytes) -> ArraySlice<UInt8> {
-        guard bytes.endIndex - index >= count else { throw MalformedBytes() }
+    private mutating func take(_ count: Int) throws(MalformedBytes) -> Range<Int> {
+        guard end - index >= count else { throw MalformedBytes() }
         defer { index += count }
-        return bytes[index..<index + count]
+        return index..<index + count
     }
 }

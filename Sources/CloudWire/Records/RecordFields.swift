@@ -21,8 +21,8 @@ package struct RecordFields: Hashable, Sendable {
     /// Costs a sort unless the fields come in order.
     ///
     /// - Parameter fields: in any order; the last of several with one name stays.
-    package init(_ fields: some Sequence<Field>) {
-        entries = Array(fields)
+    package init(_ fields: [Field]) {
+        entries = fields
         let isAscending = zip(entries, entries.dropFirst()).allSatisfy { $0.name < $1.name }
         guard !isAscending else { return }
         let sorted = entries.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
@@ -75,6 +75,6 @@ package struct RecordFields: Hashable, Sendable {
 
 extension RecordFields: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (String, FieldValue)...) {
-        self.init(elements.lazy.map { Field($0, $1) })
+        self.init(elements.map { Field($0, $1) })
     }
 }

@@ -1,0 +1,21 @@
+/// Names to find the fields of a record's body by: they are compared with its bytes, where these stand.
+struct FieldNames: Hashable, Sendable {
+    /// Each once, ascending.
+    private let names: [[UInt8]]
+
+    init(_ names: some Sequence<String>) {
+        self.names = Set(names.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    var count: Int { names.count }
+
+    func contains(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        var low = 0
+        var high = names.count
+        while low < high {
+            let middle = (low + high) / 2
+            if names[middle].lexicographicallyPrecedes(name) { low = middle + 1 } else { high = middle }
+        }
+        return low < names.count && names[low].elementsEqual(name)
+    }
+}
