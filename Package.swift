@@ -23,6 +23,7 @@ let package = Package(
         .executable(name: "nacre", targets: ["CloudCLI"]),
     ],
     targets: [
+        .systemLibrary(name: "CChecksum"),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
@@ -35,7 +36,7 @@ let package = Package(
         module("CloudWire"),
         module("Crypto", ["COpenSSL", "CSodium", "Locks"]),
         module("CloudKit", ["CloudWire", "CoreLocation", "Crypto", "Locks"]),
-        module("CloudContainer", ["CloudWire", "Locks"]),
+        module("CloudContainer", ["CloudWire", "Locks", "CChecksum"]),
         module("CloudStore", ["CloudContainer", "CloudWire", "Crypto", "Telemetry", "Locks", "CSQLite"]),
         module("HTTPServer", ["Telemetry", "Locks", "CMicroHTTPD", "CZlib"]),
         module("CloudServer", ["CloudContainer", "CloudStore", "CloudWire", "Crypto", "HTTPServer", "Telemetry", "Locks"]),

@@ -22,6 +22,16 @@ import Testing
         }
     }
 
+    @Test func `the tables and the processor's instruction make the same checksum, wherever the bytes begin and end`() {
+        let bytes = (0..<80).map { UInt8(truncatingIfNeeded: $0 * 167 + 13) }
+        for start in 0...9 {
+            for end in start...bytes.count {
+                let tables = bytes[start..<end].withUnsafeBytes { Checksum.updateByTables(77, $0) }
+                #expect(tables == Checksum.crc32c(bytes[start..<end], seed: 77), "\(start) to \(end)")
+            }
+        }
+    }
+
     @Test(arguments: [0, 1, 127, 128, 16_383, 16_384, UInt64(Int64.max), .max]) func `numbers come back from varints`(value: UInt64) throws {
         var writer = ByteWriter()
         writer.number(value)

@@ -15,9 +15,13 @@ import Testing
         return (row, content)
     }
 
-    private func isCorrupt(_ row: RecordRow) -> Bool {
+    private func isCorrupt(_ row: RecordRow, only names: FieldNames? = nil) -> Bool {
         do {
-            _ = try RecordBody.decode(row, in: .sample)
+            if let names {
+                _ = try RecordBody.fields(of: row, in: .sample, only: names)
+            } else {
+                _ = try RecordBody.decode(row, in: .sample)
+            }
             return false
         } catch {
             return error.code == .corrupt
@@ -32,6 +36,38 @@ import Testing
         let again = RecordBody.encode(
             decoded, in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         #expect(again == row.body, "bytes say more than values do: -0.0, canonical equivalents")
+    }
+
+    @Test(arguments: 1...100 as ClosedRange<UInt64>) func `of a body only the fields that are asked for are read, wherever they stand`(seed: UInt64)
+        throws
+    {
+        var values = RandomValues(seed: seed)
+        let (row, content) = row(&values, fields: Int(seed % 24))
+        let all = content.fields.entries.map(\.name)
+        let asked = [all.filter { _ in values.integer() > 0 }, [], Array(all.prefix(1)), all.suffix(1) + ["f", "f99", "é"], all + all]
+        for names in asked {
+            let part = try RecordBody.read(row, only: FieldNames(names))
+            #expect(part.fields == content.fields.only(names))
+            #expect(part.created == content.created)
+            #expect(part.modified == content.modified)
+            #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(names)) == part.fields)
+        }
+    }
+
+    @Test(arguments: [[], ["f0"], ["f7", "f19"], ["none"]]) func `damage is found also where nobody asks for the field in which it is`(
+        names: [String]
+    ) {
+        var values = RandomValues(seed: 44)
+        let (row, _) = row(&values, fields: 20)
+        let names = FieldNames(names)
+        #expect(!isCorrupt(row, only: names))
+        for place in row.body.indices {
+            var damaged = row
+            damaged.body[place] ^= 1 << UInt8(place % 8)
+            #expect(isCorrupt(damaged, only: names), "byte \(place)")
+            damaged.body = Array(row.body.prefix(place))
+            #expect(isCorrupt(damaged, only: names), "cut to \(place)")
+        }
     }
 
     @Test func `a double keeps its bits, a NaN too`() throws {

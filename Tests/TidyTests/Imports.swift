@@ -70,6 +70,7 @@ extension String {
 enum Confinement {
     /// A module, and the beginnings of the paths that may import it.
     static let places: [String: [String]] = [
+        "CChecksum": ["Sources/CloudContainer/Storage/"],
         "COpenSSL": ["Sources/Crypto/", "Tests/CryptoTests/"],
         "CSodium": ["Sources/Crypto/", "Tests/CryptoTests/"],
         "CSQLite": ["Sources/CloudStore/SQLite/", "Tests/CloudStoreTests/"],

@@ -25,9 +25,10 @@ struct FilterTest: Hashable, Sendable {
         words = filter.comparator.isTokenSearch ? Array(Set(SearchWords.of(filter.value))).sorted() : []
     }
 
-    func passes(_ record: StoredRecord) -> Bool {
-        if comparator.isTokenSearch { return passes(wordsOf: fields.compactMap(record.value(of:))) }
-        guard let field = fields.first, let found = record.value(of: field) else { return false }
+    /// - Parameter value: the record's, by the name of a field.
+    func passes(_ value: (String) throws -> FieldValue?) rethrows -> Bool {
+        if comparator.isTokenSearch { return passes(wordsOf: try fields.compactMap(value)) }
+        guard let field = fields.first, let found = try value(field) else { return false }
         return passes(found)
     }
 

@@ -14,8 +14,9 @@ struct SortTerm: Hashable, Sendable {
     /// A record without a place is farther than all places.
     static let farthest: [UInt8] = [0xff]
 
-    func key(of record: StoredRecord) -> [UInt8] {
-        let value = record.value(of: field)
+    /// - Parameter value: the record's, by the name of a field.
+    func key(_ value: (String) throws -> FieldValue?) rethrows -> [UInt8] {
+        let value = try value(field)
         guard let from else { return value.flatMap { IndexKey.key(of: $0, as: type) } ?? IndexKey.none }
         guard case .location(let location) = value else { return Self.farthest }
         return IndexKey.number(GeoPoint(location).distance(to: from))
@@ -62,7 +63,8 @@ struct QueryOrder: Hashable, Sendable {
         }
         switch (left.spot, right.spot) {
         case (.record(let one, let oneZone), .record(let other, let otherZone)):
-            if one != other { return one.utf8.lexicographicallyPrecedes(other.utf8) == namesAscend ? -1 : 1 }
+            let order = Self.compare(one, other)
+            if order != 0 { return (order < 0) == namesAscend ? -1 : 1 }
             return oneZone == otherZone ? 0 : oneZone < otherZone ? -1 : 1
         case (.before, .before), (.behind, .behind):
             // Of two edges with as many keys neither is first; else the wider one embraces the other.
@@ -76,13 +78,22 @@ struct QueryOrder: Hashable, Sendable {
     /// Below, at or above zero. A sort asks this for every pair: nothing is copied.
     private static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
         left.withUnsafeBufferPointer { left in
-            right.withUnsafeBufferPointer { right in
-                for place in 0..<min(left.count, right.count) where left[place] != right[place] {
-                    return Int(left[place]) - Int(right[place])
-                }
-                return left.count - right.count
-            }
+            right.withUnsafeBufferPointer { right in compare(left, right) }
         }
+    }
+
+    private static func compare(_ left: String, _ right: String) -> Int {
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in compare(left, right) }
+        }
+    }
+
+    private static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
+        for place in 0..<min(left.count, right.count) where left[place] != right[place] {
+            return Int(left[place]) - Int(right[place])
+        }
+        return left.count - right.count
     }
 
     /// A number that is smaller for whoever comes first, or equal where it takes `compare` to know: the beginning of the first key.

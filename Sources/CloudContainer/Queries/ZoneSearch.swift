@@ -147,9 +147,13 @@ struct ZoneSearch {
     /// A record that passes, behind the position, and with these first keys.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
-        let record = StoredRecord(row: row, content: try RecordBody.decode(row, in: zone, only: query.fields))
-        for test in query.tests where !test.passes(record) { return nil }
-        let keys = order.terms.map { $0.key(of: record) }
+        let fields = try RecordBody.fields(of: row, in: zone, only: query.fields)
+        func value(of name: String) throws -> FieldValue? {
+            guard let field = SystemField(rawValue: name) else { return fields[name] }
+            return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
+        }
+        for test in query.tests where try !test.passes(value) { return nil }
+        let keys = try order.terms.map { try $0.key(value) }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
         let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
         return order.isBehind(hit.position, after) ? hit : nil

@@ -37,9 +37,37 @@ enum RecordBody {
         return writer.bytes
     }
 
-    /// - Parameter wanted: the fields to read, all when nil; the others are passed over, and what is behind the last is not looked at.
     /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
-    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+    static func decode(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) -> RecordContent {
+        try check(row, in: zone)
+        return try read(row)
+    }
+
+    /// Only the fields that are wanted; what else there is, is passed over or not looked at.
+    /// - Throws: as `decode` does.
+    static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
+        try check(row, in: zone)
+        return try read(row) { reader throws(MalformedBytes) in
+            try skipStamp(&reader)
+            try skipStamp(&reader)
+            _ = try reader.number()
+            _ = try reader.number()
+            return try fields(&reader, only: wanted)
+        }
+    }
+
+    /// The content of a row whose checksum was found right before.
+    /// - Parameter wanted: the fields to read, all when nil.
+    static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+        try read(row) { reader throws(MalformedBytes) in
+            let created = try stamp(&reader)
+            let modified = try stamp(&reader)
+            let entered = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
+            return RecordContent(created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted))
+        }
+    }
+
+    private static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
         let payload = row.body.dropLast(checksumBytes)
         let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         let sum = checksum(
@@ -47,36 +75,37 @@ enum RecordBody {
         guard row.body.count > checksumBytes, sum == stored else {
             throw StoreError(.corrupt, "A record's checksum does not match", ["recordName": row.name])
         }
-        return try read(row, only: wanted)
     }
 
-    /// The content of a row whose checksum was found right before.
-    static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+    private static func read<Value>(
+        _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
+    ) throws(StoreError) -> Value {
         guard row.body.first == version else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
+        var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
         do {
-            var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
-            let created = try stamp(&reader)
-            let modified = try stamp(&reader)
-            let entered = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
-            let count = try reader.count()
-            var fields: [RecordFields.Field] = []
-            fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
-            for _ in 0..<count {
-                if let wanted, fields.count == wanted.count { break }
-                let name = try reader.block { wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
-                if let name {
-                    fields.append(RecordFields.Field(name, try value(&reader)))
-                } else {
-                    try skipValue(&reader)
-                }
-            }
-            guard reader.isAtEnd || wanted?.count == fields.count else { throw MalformedBytes() }
-            return RecordContent(created: created, modified: modified, entered: entered, fields: RecordFields(fields))
+            return try body(&reader)
         } catch {
             throw StoreError(.corrupt, "A record's body is malformed", ["recordName": row.name])
         }
+    }
+
+    private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
+        let count = try reader.count()
+        var fields: [RecordFields.Field] = []
+        fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
+        for _ in 0..<count {
+            if let wanted, fields.count == wanted.count { break }
+            let name = try reader.block { wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
+            if let name {
+                fields.append(RecordFields.Field(name, try value(&reader)))
+            } else {
+                try skipValue(&reader)
+            }
+        }
+        guard reader.isAtEnd || wanted?.count == fields.count else { throw MalformedBytes() }
+        return RecordFields(fields)
     }
 
     static func checksum(
@@ -107,6 +136,12 @@ enum RecordBody {
         let timestamp = Timestamp(secondsSince2001: try reader.double())
         let user = try reader.string()
         return Record.Stamp(timestamp: timestamp, userRecordName: user, deviceID: try reader.byte() == 0 ? nil : try reader.string())
+    }
+
+    private static func skipStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
+        _ = try reader.double()
+        try reader.skipBlock()
+        if try reader.byte() != 0 { try reader.skipBlock() }
     }
 }
 

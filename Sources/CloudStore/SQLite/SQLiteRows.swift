@@ -5,8 +5,11 @@ import CloudWire
 
 extension PreparedStatement {
     /// All rows from here on.
-    func rows<Row>(_ read: (PreparedStatement) throws -> Row) throws -> [Row] {
+    ///
+    /// - Parameter count: about as many as there will be; a great number is not believed.
+    func rows<Row>(expecting count: Int = 0, _ read: (PreparedStatement) throws -> Row) throws -> [Row] {
         var rows: [Row] = []
+        rows.reserveCapacity(min(max(count, 0), 256))
         while try step() {
             rows.append(try read(self))
         }

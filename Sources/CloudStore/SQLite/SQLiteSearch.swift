@@ -40,7 +40,7 @@ extension Connection {
             return try range.lower.bound(to: statement) {
                 try range.upper.bound(to: statement) {
                     statement.bind(max(scan.limit, 0))
-                    return try statement.rows { $0.hit(withRecord: scan.includesRecords) }
+                    return try statement.rows(expecting: scan.limit) { $0.hit(withRecord: scan.includesRecords) }
                 }
             }
         }

@@ -23,7 +23,7 @@ package struct RecordFields: Hashable, Sendable {
     /// - Parameter fields: in any order; the last of several with one name stays.
     package init(_ fields: [Field]) {
         entries = fields
-        let isAscending = zip(entries, entries.dropFirst()).allSatisfy { $0.name < $1.name }
+        let isAscending = entries.indices.dropFirst().allSatisfy { entries[$0 - 1].name < entries[$0].name }
         guard !isAscending else { return }
         let sorted = entries.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
         entries.removeAll(keepingCapacity: true)
