@@ -90,11 +90,11 @@ enum GeoCover {
         var open = [GeoCell.world]
         var whole: [GeoCell] = []
         while let cell = open.first {
-            let quarters = cell.quarters.filter { place.distances(to: $0).lowerBound <= distance }
+            let quarters = cell.quarters.map { (cell: $0, distances: place.distances(to: $0)) }.filter { $0.distances.lowerBound <= distance }
             guard !quarters.isEmpty, whole.count + open.count - 1 + quarters.count <= cells else { break }
             open.removeFirst()
             for quarter in quarters {
-                if place.distances(to: quarter).upperBound <= distance { whole.append(quarter) } else { open.append(quarter) }
+                if quarter.distances.upperBound <= distance { whole.append(quarter.cell) } else { open.append(quarter.cell) }
             }
         }
         return (whole + open).sorted { $0.code < $1.code }
