@@ -63,7 +63,7 @@ struct IndexKeyTests {
             "text": .string("Red red fox"), "tags": .stringList(["a", "b", "a"]), "none": .stringList([]), "plain": .string("x"),
         ]
         let record = Self.record("n1", fields)
-        let rows = Set(IndexRows.entries(of: record, in: type))
+        let rows = Set(IndexRows(type).entries(of: record))
         func row(_ index: Int64, _ key: [UInt8]) -> IndexEntry { IndexEntry(index: IndexID(rawValue: index), key: key) }
         func text(_ text: String) -> [UInt8] { IndexKey.text(text.utf8).key }
         #expect(
@@ -71,9 +71,9 @@ struct IndexKeyTests {
                 row(1, text("Red red fox")), row(2, text("red")), row(2, text("fox")), row(3, IndexKey.none), row(5, text("a")), row(5, text("b")),
                 row(6, IndexKey.emptyList), row(7, text("n1")),
             ])
-        #expect(IndexRows.entries(of: record, in: type).count == rows.count)
+        #expect(IndexRows(type).entries(of: record).count == rows.count)
         let tombstone = Self.record("n1", fields, isTombstone: true)
-        #expect(IndexRows.entries(of: tombstone, in: type).isEmpty)
+        #expect(IndexRows(type).entries(of: tombstone).isEmpty)
     }
 
     static func record(_ name: String, _ fields: RecordFields, parent: String? = nil, isTombstone: Bool = false) -> StoredRecord {
