@@ -26,13 +26,26 @@ struct IndexRows: Sendable {
         for (name, definition) in fields {
             let old = before?.value(of: name)
             let new = after?.value(of: name)
-            if before != nil, after != nil, old == new { continue }
+            if before != nil, after != nil, Self.areSurelySame(old, new) { continue }
             let left = before == nil ? [] : Self.entries(of: old, in: definition)
             let right = after == nil ? [] : Self.entries(of: new, in: definition)
             gone += left.without(right)
             come += right.without(left)
         }
         return (gone, come)
+    }
+
+    /// Whether two values have the same rows, as far as that shows at once. Texts compare by their bytes, as they do in an index: to Swift, a
+    /// letter composed and decomposed is one.
+    private static func areSurelySame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
+        switch (left, right) {
+        case (nil, nil): true
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.int64(let left), .int64(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.timestamp(let left), .timestamp(let right)): left == right
+        default: false
+        }
     }
 
     /// - Parameter value: a live record's; nil: it has none.
