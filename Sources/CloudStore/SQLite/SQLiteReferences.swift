@@ -3,23 +3,31 @@ import CloudContainer
 /// Putting a plan's links and index rows: what goes is taken away before what comes is put.
 extension Connection {
     func applyReferences(of plan: WritePlan) throws {
-        for put in plan.records {
-            for link in put.unlinked {
-                try change(.linkRemove, put.zone, link, put.row.name)
-            }
-            for entry in put.unindexed {
-                try change(.indexRemove, put.zone, entry, put.row.name)
-            }
+        for place in plan.records.indices {
+            try takeAway(plan.records[place])
         }
-        for put in plan.records {
-            for link in put.linked {
-                try change(.linkPut, put.zone, link, put.row.name)
-            }
-            try putIndexRows(put.zone, put.indexed, put.row.name)
+        for place in plan.records.indices {
+            try bring(plan.records[place])
         }
         for put in plan.indexed {
             try putIndexRows(put.zone, put.entries, put.name)
         }
+    }
+
+    private func takeAway(_ put: RecordPut) throws {
+        for link in put.unlinked {
+            try change(.linkRemove, put.zone, link, put.row.name)
+        }
+        for entry in put.unindexed {
+            try change(.indexRemove, put.zone, entry, put.row.name)
+        }
+    }
+
+    private func bring(_ put: RecordPut) throws {
+        for link in put.linked {
+            try change(.linkPut, put.zone, link, put.row.name)
+        }
+        try putIndexRows(put.zone, put.indexed, put.row.name)
     }
 
     private func change(_ statement: Statement, _ zone: ZoneAddress, _ link: ReferenceLink, _ name: String) throws {
@@ -35,7 +43,7 @@ extension Connection {
     /// Puts rows that lead to the record's row.
     private func putIndexRows(_ zone: ZoneAddress, _ entries: [IndexEntry], _ name: String) throws {
         guard !entries.isEmpty else { return }
-        // Asked for by name, new or not: its page was just written. An upsert that returns it costs twenty times as much.
+        // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
         let id = try recordID(in: zone, named: name) ?? 0
         for entry in entries {
             try change(.indexPut, zone, entry, name, id: id)
