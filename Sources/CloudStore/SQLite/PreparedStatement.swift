@@ -167,7 +167,8 @@ final class PreparedStatement {
         isNull ? skip() : bytes()
     }
 
-    private var isNull: Bool { sqlite3_column_type(handle, column + 1) == SQLITE_NULL }
+    /// The next column holds nothing.
+    var isNull: Bool { sqlite3_column_type(handle, column + 1) == SQLITE_NULL }
 
     private func skip<Value>() -> Value? {
         column += 1

@@ -10,9 +10,7 @@ extension Connection {
             try bring(plan.records[place])
         }
         for put in plan.indexed {
-            for entry in put.entries {
-                try change(.indexPut, put.zone, entry, put.name)
-            }
+            try putIndexRows(put.zone, put.entries, put.name)
         }
     }
 
@@ -29,9 +27,7 @@ extension Connection {
         for link in put.linked {
             try change(.linkPut, put.zone, link, put.row.name)
         }
-        for entry in put.indexed {
-            try change(.indexPut, put.zone, entry, put.row.name)
-        }
+        try putIndexRows(put.zone, put.indexed, put.row.name)
     }
 
     private func change(_ statement: Statement, _ zone: ZoneAddress, _ link: ReferenceLink, _ name: String) throws {
@@ -44,13 +40,32 @@ extension Connection {
         }
     }
 
-    private func change(_ statement: Statement, _ zone: ZoneAddress, _ entry: IndexEntry, _ name: String) throws {
+    /// Puts rows that lead to the record's row.
+    private func putIndexRows(_ zone: ZoneAddress, _ entries: [IndexEntry], _ name: String) throws {
+        guard !entries.isEmpty else { return }
+        // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
+        let id = try recordID(in: zone, named: name) ?? 0
+        for entry in entries {
+            try change(.indexPut, zone, entry, name, id: id)
+        }
+    }
+
+    private func recordID(in zone: ZoneAddress, named name: String) throws -> Int64? {
+        try use(.recordID) { statement in
+            statement.bind(zone)
+            statement.bind(name)
+            return try statement.step() ? statement.integer() : nil
+        }
+    }
+
+    private func change(_ statement: Statement, _ zone: ZoneAddress, _ entry: IndexEntry, _ name: String, id: Int64? = nil) throws {
         try use(statement) { statement in
             statement.bind(zone)
             statement.bind(entry.index.rawValue)
             try entry.key.withUnsafeBufferPointer { key in
                 statement.bind(borrowed: key)
                 statement.bind(name)
+                if let id { statement.bind(id) }
                 _ = try statement.step()
             }
         }

@@ -5,11 +5,8 @@ import CloudWire
 
 extension PreparedStatement {
     /// All rows from here on.
-    ///
-    /// - Parameter count: about as many as there will be; a great number is not believed.
-    func rows<Row>(expecting count: Int = 0, _ read: (PreparedStatement) throws -> Row) throws -> [Row] {
+    func rows<Row>(_ read: (PreparedStatement) throws -> Row) throws -> [Row] {
         var rows: [Row] = []
-        rows.reserveCapacity(min(max(count, 0), 256))
         while try step() {
             rows.append(try read(self))
         }
@@ -89,6 +86,14 @@ extension Connection {
             }
         }
         return found
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try each(of: names, .recordByName) { statement, name in
+            statement.bind(zone)
+            statement.bind(name)
+            return try statement.step() ? statement.record(named: statement.string()) : nil
+        }
     }
 
     func database(_ id: DatabaseID) throws -> DatabaseRow? {

@@ -39,11 +39,27 @@ extension Connection {
             statement.bind(scan.zone)
             return try range.lower.bound(to: statement) {
                 try range.upper.bound(to: statement) {
-                    statement.bind(max(scan.limit, 0))
-                    return try statement.rows(expecting: scan.limit) { $0.hit(withRecord: scan.includesRecords) }
+                    var hits: [IndexHit] = []
+                    // Room for a page; a great limit is not believed.
+                    hits.reserveCapacity(min(max(scan.limit, 0), 256))
+                    while try hits.count < scan.limit && statement.step() {
+                        if let hit = try hit(in: statement, of: scan) { hits.append(hit) }
+                    }
+                    return hits
                 }
             }
         }
+    }
+
+    /// nil if the row's record is gone.
+    private func hit(in row: PreparedStatement, of scan: IndexScan) throws -> IndexHit? {
+        let key = row.bytes()
+        let name = row.string()
+        let place = IndexPlace(key: key, name: name)
+        guard scan.includesRecords else { return IndexHit(place: place, record: nil) }
+        // A number is a short way and no more: where it does not lead to the record, its name does.
+        let record = try row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
+        return record.map { IndexHit(place: place, record: $0) }
     }
 }
 
@@ -97,11 +113,5 @@ extension PreparedStatement {
             if !ignored.contains(NameBytes(name)) { names.append(name) }
         }
         return names
-    }
-
-    fileprivate func hit(withRecord isWithRecord: Bool) -> IndexHit {
-        let key = bytes()
-        let name = string()
-        return IndexHit(place: IndexPlace(key: key, name: name), record: isWithRecord ? record(named: name) : nil)
     }
 }

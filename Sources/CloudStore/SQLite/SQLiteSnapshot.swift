@@ -88,13 +88,7 @@ class SQLiteSnapshot: ReadTransaction {
     }
 
     func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try ask { connection in
-            try connection.each(of: names, .recordByName) { statement, name in
-                statement.bind(zone)
-                statement.bind(name)
-                return try statement.step() ? statement.record(named: statement.string()) : nil
-            }
-        }
+        try ask { try $0.records(in: zone, named: names) }
     }
 
     func feed(

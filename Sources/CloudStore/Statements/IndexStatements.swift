@@ -17,7 +17,7 @@ extension Statement {
 
     static let indexPut = Statement(
         """
-        INSERT INTO record_index (db_id, zone_id, index_id, key, name) VALUES (?1, ?2, ?3, ?4, ?5)
+        INSERT INTO record_index (db_id, zone_id, index_id, key, name, id) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
         ON CONFLICT (db_id, zone_id, index_id, key, name) DO NOTHING
         """)
 
@@ -31,32 +31,30 @@ extension Statement {
         """
         SELECT key, name FROM record_index
         WHERE db_id = ?1 AND zone_id = ?2 AND (index_id, key, name) >= (?3, ?4, ?5) AND (index_id, key, name) < (?6, ?7, ?8)
-        ORDER BY index_id, key, name LIMIT ?9
+        ORDER BY index_id, key, name
         """)
 
     static let indexFalling = Statement(
         """
         SELECT key, name FROM record_index
         WHERE db_id = ?1 AND zone_id = ?2 AND (index_id, key, name) >= (?3, ?4, ?5) AND (index_id, key, name) < (?6, ?7, ?8)
-        ORDER BY index_id DESC, key DESC, name DESC LIMIT ?9
+        ORDER BY index_id DESC, key DESC, name DESC
         """)
 
-    /// The index leads and the record is looked up, which CROSS JOIN says.
+    /// The number leads to the record's row, and the row says whether it is that record's: the number of one that went may be another's today.
     static let indexRisingWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
-        FROM record_index i CROSS JOIN records r
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
         WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
-            AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
-        ORDER BY i.index_id, i.key, i.name LIMIT ?9
+        ORDER BY i.index_id, i.key, i.name
         """)
 
     static let indexFallingWithRecords = Statement(
         """
         SELECT i.key, i.name, r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body
-        FROM record_index i CROSS JOIN records r
+        FROM record_index i LEFT JOIN records r ON r.id = i.id AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
         WHERE i.db_id = ?1 AND i.zone_id = ?2 AND (i.index_id, i.key, i.name) >= (?3, ?4, ?5) AND (i.index_id, i.key, i.name) < (?6, ?7, ?8)
-            AND r.db_id = i.db_id AND r.zone_id = i.zone_id AND r.name = i.name
-        ORDER BY i.index_id DESC, i.key DESC, i.name DESC LIMIT ?9
+        ORDER BY i.index_id DESC, i.key DESC, i.name DESC
         """)
 }

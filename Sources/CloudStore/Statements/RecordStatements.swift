@@ -6,6 +6,8 @@ extension Statement {
         FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3
         """)
 
+    static let recordID = Statement("SELECT id FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3")
+
     static let recordsFromStart = Statement(
         """
         SELECT name, type, incarnation, seq, is_tombstone, parent, body

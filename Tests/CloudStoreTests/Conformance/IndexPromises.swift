@@ -127,6 +127,23 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a row whose record went leads to no other record, and to that of its name when it comes again`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        var scan = Self.scan()
+        scan.includesRecords = true
+        let whole = scan
+        let old = Self.put("old", 2, [[1]])
+        try await store.populate([Self.put("kept", 1, [[2]]), old])
+        try await store.apply(WritePlan(\.recordsRemoved, [RecordRemoval(zone: Sample.zone, name: "old", leaves: old.leaves)]))
+        try await store.apply(WritePlan(\.records, [Self.put("next", 3, [[3]])]))
+        #expect(try await store.read { try $0.search(whole) }.map(\.record?.name) == ["kept", "next"])
+
+        try await store.apply(WritePlan(\.records, [Self.put("old", 4, [[4]])]))
+        let found = try await store.read { try $0.search(whole) }
+        #expect(found.map(\.record?.name) == ["old", "kept", "next", "old"] && found.first?.record == found.last?.record)
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a row that goes need not be there, one that comes may be, and what goes goes first`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Self.put("a", 1, [[1], [2], [1]]), Self.put("b", 1, [[1]])])

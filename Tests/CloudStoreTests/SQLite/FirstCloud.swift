@@ -44,10 +44,7 @@ import Testing
     }
 
     @Test func `a cloud of version 1 is answered as it was`() async throws {
-        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fixtures/v1-cloud.sqlite")
-        let folder = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: fixture.path, toPath: folder.path + "/nacre.sqlite")
+        let folder = try TemporaryFolder.fixture("v1-cloud.sqlite")
         let store = try await SQLiteStore.open(folder: folder.path)
         let old = TestCloud(store, seed: 2)
         let fresh = TestCloud(MemoryStore())
@@ -64,6 +61,11 @@ import Testing
         #expect(all.fields[Self.emptyField] == .emptyList && all.fields.count == Self.values.count + 1 && all.recordChangeTag == "1")
         let saved = try await old.user("_ann").modify([.make(.update, "all", tag: "1", ["int": .int64(7)])], zone: "Notes")
         #expect(saved.first?.record?.fields["int"] == .int64(7))
+        let query = Query(recordType: all.recordType, filters: [QueryFilter(.equals, fieldName: "int", value: .int64(7))])
+        let ann = old.user("_ann")
+        let found = try await ann.cloud.queryRecords(
+            RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "Notes")), in: ann.target, by: ann.caller)
+        #expect(found.records.map(\.fields) == saved.compactMap(\.record?.fields))
         await store.close()
     }
 

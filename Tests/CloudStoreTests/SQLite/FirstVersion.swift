@@ -2,7 +2,6 @@ import CloudContainer
 import CloudStore
 import CloudTestSupport
 import CloudWire
-import FoundationEssentials
 import Testing
 
 /// `Fixtures/v1.sqlite`, written by the first version of the schema and never again: every later version must open it and read this.
@@ -60,12 +59,11 @@ import Testing
     }
 
     @Test func `a file of version 1 is opened and read exactly`() async throws {
-        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fixtures/v1.sqlite")
-        let folder = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: fixture.path, toPath: folder.path + "/nacre.sqlite")
+        let folder = try TemporaryFolder.fixture("v1.sqlite")
         let store = try await SQLiteStore.open(folder: folder.path)
         try await check(store)
+        try await checkQueries(store)
+        #expect(try folder.sql(TemporaryFolder.rowsAstray).isEmpty)
         await store.close()
     }
 
@@ -75,6 +73,17 @@ import Testing
         try await store.apply(Self.content)
         try await check(store)
         await store.close()
+    }
+
+    /// Its records are found as soon as an index of them is built.
+    private func checkQueries(_ store: SQLiteStore) async throws {
+        let rows = Self.records.filter { $0.zone == Sample.zone && !$0.row.isTombstone }.map(\.row)
+            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let index = IndexID(rawValue: 1)
+        let puts = rows.map { IndexPut(zone: Sample.zone, name: $0.name, entries: [IndexEntry(index: index, key: Array($0.name.utf8))]) }
+        try await store.apply(WritePlan(\.indexed, puts))
+        let scan = IndexScan(zone: Sample.zone, index: index, limit: 9, includesRecords: true)
+        #expect(try await store.read { try $0.search(scan) }.map(\.record) == rows)
     }
 
     private func check(_ store: SQLiteStore) async throws {

@@ -10,14 +10,6 @@ import Testing
 @Suite struct OpeningAndClosing {
     private func open(_ path: String) async throws -> SQLiteStore { try await SQLiteStore.open(folder: path) }
 
-    /// Runs SQL on the file as another program would.
-    private func edit(_ folder: TemporaryFolder, _ sql: String) throws {
-        var handle: OpaquePointer?
-        defer { sqlite3_close_v2(handle) }
-        try #require(sqlite3_open(folder.path + "/nacre.sqlite", &handle) == SQLITE_OK)
-        try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
-    }
-
     @Test func `what was written is there after closing and opening`() async throws {
         let folder = try TemporaryFolder()
         let first = try await open(folder.path)
@@ -105,18 +97,18 @@ import Testing
     @Test func `a newer version is refused with both versions and what to do`() async throws {
         let folder = try TemporaryFolder()
         await (try await open(folder.path)).close()
-        try edit(folder, "PRAGMA user_version = 999")
+        try folder.sql("PRAGMA user_version = 999")
         do {
             _ = try await open(folder.path)
             Issue.record("A newer version was opened")
         } catch let error as StoreError {
             #expect(error.code == .newerVersion)
             #expect(error.values["found"] == "999")
-            #expect(error.values["supported"] == "2")
+            #expect(error.values["supported"] == "3")
             #expect(error.text.contains("start that version"))
         }
         // The refusal left no claim behind, and nothing in the file.
-        try edit(folder, "PRAGMA user_version = 2")
+        try folder.sql("PRAGMA user_version = 3")
         await (try await open(folder.path)).close()
     }
 
@@ -128,7 +120,7 @@ import Testing
         await #expect { _ = try await open(garbage.path) } throws: { ($0 as? StoreError)?.code == .corrupt }
 
         let foreign = try TemporaryFolder()
-        try edit(foreign, "CREATE TABLE theirs (x)")
+        try foreign.sql("CREATE TABLE theirs (x)")
         await #expect { _ = try await open(foreign.path) } throws: { ($0 as? StoreError)?.code == .corrupt }
     }
 
@@ -138,9 +130,10 @@ import Testing
         try await store.populate((1...300).map { Sample.put("r\($0)", $0, body: [UInt8](repeating: 5, count: 600)) })
         await store.close()
         let url = URL(fileURLWithPath: folder.path + "/nacre.sqlite")
+        // The first page of every table and index loses its head.
+        let pages = try folder.sql("SELECT rootpage FROM sqlite_schema").compactMap { Int($0) }
         var data = try Data(contentsOf: url)
-        // Every page but the first, which holds the schema, loses its head.
-        for page in stride(from: 4096, to: data.count, by: 4096) {
+        for page in pages.map({ ($0 - 1) * 4096 }) {
             data.replaceSubrange(page..<page + 12, with: [UInt8](repeating: 0xee, count: 12))
         }
         try data.write(to: url)

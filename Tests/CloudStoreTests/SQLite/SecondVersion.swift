@@ -45,23 +45,17 @@ import Testing
         return plan
     }
 
-    private static func fixture(_ name: String) throws -> TemporaryFolder {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appendingPathComponent("Fixtures/\(name)")
-        let folder = try TemporaryFolder()
-        try FileManager.default.copyItem(atPath: file.path, toPath: folder.path + "/nacre.sqlite")
-        return folder
-    }
-
     @Test func `a file of version 2 is opened and read exactly`() async throws {
-        let folder = try Self.fixture("v2.sqlite")
+        let folder = try TemporaryFolder.fixture("v2.sqlite")
         let store = try await SQLiteStore.open(folder: folder.path)
         try await check(store)
+        #expect(try folder.sql("SELECT key FROM record_index").count == Self.records.map(\.indexed.count).reduce(0, +))
+        #expect(try folder.sql(TemporaryFolder.rowsAstray).isEmpty)
         await store.close()
     }
 
     @Test func `a file of version 1 takes what the second version keeps`() async throws {
-        let folder = try Self.fixture("v1.sqlite")
+        let folder = try TemporaryFolder.fixture("v1.sqlite")
         for isFirstOpening in [true, false] {
             let store = try await SQLiteStore.open(folder: folder.path)
             if isFirstOpening { try await store.apply(Self.content) }
@@ -85,6 +79,7 @@ import Testing
         let rows = Self.records.map(\.row)
         #expect(try await store.read { try $0.records(in: Self.address, after: nil, limit: 9) } == [rows[1], rows[0]])
         #expect(try await store.read { try $0.tombstones(in: Self.address, limit: 9) } == [rows[3], rows[2]])
+        #expect(try await store.feed(Self.address).map(\.record) == [rows[0], rows[1], rows[3], rows[2]])
         #expect(
             try await store.dependents(Self.address, of: ["owner", "e\u{301}", "é", "owned"]) == [
                 Dependents(target: "e\u{301}", isParent: false, isValidated: true, owned: []),
