@@ -6,15 +6,19 @@ import Testing
 
 /// How far a cascade is looked at before it is decided, where its levels are wide and room is short.
 @Suite struct CascadeReachTests {
-    /// What the rules make of the deletion of one record, found within these limits.
-    private func deletion(
-        of root: String, room: Int, perCall: Int, _ test: TestCloud, _ user: TestCloudUser, zone: String = "Z"
+    /// What the rules make of a batch whose reach is found within these limits.
+    private func settled(
+        _ operations: [RecordOperation], room: Int, perCall: Int, _ test: TestCloud, _ user: TestCloudUser, zone: String = "Z"
     ) async throws -> ModifyBatch {
         let database = try await user.database
+        let named = operations.map { ($0.change.recordName ?? "", $0) }
+        let wanted = Set(named.map(\.0) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
         return try await test.store.read { transaction in
             let row = try #require(try transaction.zones(in: database, named: [zone]).first)
-            let roots = try transaction.records(in: row.address, named: [root]).map { try StoredRecord($0, in: row.address) }
-            var batch = ModifyBatch(deleting: roots)
+            let found = try transaction.records(in: row.address, named: Array(wanted)).map { try StoredRecord($0, in: row.address) }
+            var batch = ModifyBatch(
+                named, faults: [:], stored: Dictionary(uniqueKeysWithValues: found.map { ($0.row.name, $0) }),
+                in: RecordSetting(scope: .private, environment: .development, caller: user.caller))
             batch.settle(within: try CascadeWalk.reach(of: batch, in: row.address, room: room, perCall: perCall, transaction))
             return batch
         }
@@ -38,55 +42,67 @@ import Testing
         try await ann.save(world, zone: "Z")
         for room in 0...40 {
             for perCall in [0, 6, 12, 18, 24, 60, 1000] {
-                let batch = try await deletion(of: "r", room: room, perCall: perCall, test, ann)
+                let batch = try await settled([.delete("r")], room: room, perCall: perCall, test, ann)
                 #expect(batch.items[0].verdict == .refuse(.deleteViolatesReference("r")), "room \(room), \(perCall) names a call")
             }
         }
         try await ann.modify([.delete("keeper")], zone: "Z")
-        let whole = try await deletion(of: "r", room: 34, perCall: 6, test, ann)
+        let whole = try await settled([.delete("r")], room: 34, perCall: 6, test, ann)
         #expect(whole.going.count == 35 && whole.unfinished.isEmpty)
-        let part = try await deletion(of: "r", room: 10, perCall: 18, test, ann)
+        let part = try await settled([.delete("r")], room: 10, perCall: 18, test, ann)
         #expect(part.going == ["r", "a4", "a5", "b4.0", "b4.1", "b5.0", "b5.1"])
         #expect(part.unfinished == ["b4.0", "b4.1", "b5.0", "b5.1", "r"])
     }
 
     // MARK: Random worlds
 
+    /// Who hangs on whom, and who holds whom, by reference or as its parent.
     private struct World {
-        var operations: [RecordOperation] = []
         var owners: [String: Set<String>] = [:]
         var held: [String: Set<String>] = [:]
 
-        init(_ random: inout TestCloudRandom) {
-            for place in 0..<Int.random(in: 5...60, using: &random) {
-                let name = "r\(place)"
-                // Few owners for many: wide levels. Later ones too: circles.
-                let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
-                let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...place, using: &random))"] : []
-                let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...place, using: &random))" : nil
-                operations.append(.holder(name, of: owners.sorted(), validates: validates, parent: parent))
-                self.owners[name] = owners
-                held[name] = Set(validates).union(parent.map { [$0] } ?? [])
-            }
+        mutating func put(_ name: String, _ fields: RecordFields, parent: String?) {
+            owners[name] = fields.owners
+            held[name] = Set(fields.bindingReferences.filter { $0.link.kind == .validate }.map(\.link.target)).union(parent.map { [$0] } ?? [])
         }
 
-        /// These, and all that hangs on them, but what is left out.
-        func cascade(of roots: Set<String>, without: Set<String> = []) -> Set<String> {
+        /// These, and all that hangs on them.
+        func cascade(of roots: Set<String>) -> Set<String> {
             var going = roots
             var count = -1
             while count < going.count {
                 count = going.count
-                for (name, owners) in owners where !without.contains(name) && !owners.isDisjoint(with: going) { going.insert(name) }
+                for (name, owners) in owners where !owners.isDisjoint(with: going) { going.insert(name) }
             }
             return going
         }
+    }
 
-        func holdersOutside(_ going: Set<String>, of targets: Set<String>) -> [String] {
-            held.filter { !going.contains($0.key) && !$0.value.isDisjoint(with: targets) }.keys.sorted()
+    /// Few owners for many: wide levels. Later ones too: circles.
+    private func world(_ random: inout TestCloudRandom) -> [RecordOperation] {
+        (0..<Int.random(in: 5...60, using: &random)).map { place in
+            let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
+            let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...place, using: &random))"] : []
+            let parent = Int.random(in: 0..<24, using: &random) == 0 ? "r\(Int.random(in: 0...place, using: &random))" : nil
+            return .holder("r\(place)", of: owners.sorted(), validates: validates, parent: parent)
         }
     }
 
-    @Test(arguments: Engine.allCases) func `whatever the limits, nothing goes that a stranger holds, and what does not go at once goes later`(
+    /// Deletions mostly, and what a batch may say of the records that hang on them.
+    private func batch(over count: Int, _ random: inout TestCloudRandom) -> [RecordOperation] {
+        let roots = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0...count / 8, using: &random) })
+        let others = Set((0..<Int.random(in: 0...4, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) })
+        return roots.sorted().map { .delete("r\($0)") }
+            + others.subtracting(roots).sorted().map { place in
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: .make(.update, "r\(place)", tag: "stale")
+                case 1: .holder("r\(place)")
+                default: .holder("r\(place)", of: ["r\(Int.random(in: 0..<count, using: &random))"])
+                }
+            }
+    }
+
+    @Test(arguments: Engine.allCases) func `whatever the limits, nothing goes that somebody who stays holds, and who does not go at once goes later`(
         engine: Engine
     ) async throws {
         let seed = HistorySeed.value
@@ -95,30 +111,43 @@ import Testing
         let ann = test.user("_ann")
         var (whole, split, refused) = (0, 0, 0)
         for turn in 0..<40 {
-            let world = World(&random)
+            let operations = world(&random)
             try await ann.makeZone("\(turn)")
-            try await ann.save(world.operations, zone: "\(turn)")
+            try await ann.save(operations, zone: "\(turn)")
+            var before = World()
+            for operation in operations {
+                var parent: String?
+                if case .set(let reference) = operation.change.parent { parent = reference.recordName }
+                before.put(operation.change.recordName ?? "", operation.change.set, parent: parent)
+            }
             for _ in 0..<20 {
-                let root = "r\(Int.random(in: 0...world.operations.count / 8, using: &random))"
+                let asked = batch(over: operations.count, &random)
                 let (room, perCall) = (Int.random(in: 0...24, using: &random), Int.random(in: 0...60, using: &random))
-                let batch = try await deletion(of: root, room: room, perCall: perCall, test, ann, zone: "\(turn)")
-                let context: Comment = "NACRE_SEED=\(seed), \(engine), world \(turn): \(root), room \(room), \(perCall) names a call"
-                let all = world.cascade(of: [root])
-                let isHeld = !world.holdersOutside(all, of: all).isEmpty
-                if batch.items[0].verdict == .delete {
-                    try #require(batch.going.count <= room + 1 && batch.going.isSubset(of: all), context)
-                    try #require(world.holdersOutside(all, of: batch.going).isEmpty, context)
-                    let later = world.owners.filter { !batch.going.contains($0.key) && !$0.value.isDisjoint(with: batch.unfinished) }.keys
-                    try #require(batch.going.union(world.cascade(of: Set(later))) == all, context)
-                    try #require(batch.unfinished.isEmpty == (batch.going == all), context)
-                    if batch.unfinished.isEmpty { whole += 1 } else { split += 1 }
-                } else {
-                    refused += 1
+                let batch = try await settled(asked, room: room, perCall: perCall, test, ann, zone: "\(turn)")
+                let names = asked.map { "\($0.type) \($0.change.recordName ?? "")" }
+                let context: Comment = "NACRE_SEED=\(seed), \(engine), world \(turn): \(names), room \(room), \(perCall) names a call"
+                try check(batch, over: before, room: room, context)
+                if batch.reach.pending.isEmpty {
+                    let free = try await settled(asked, room: 1000, perCall: 1_000_000, test, ann, zone: "\(turn)")
+                    try #require(batch.items.map(\.verdict) == free.items.map(\.verdict) && batch.going == free.going, context)
                 }
-                if batch.reach.pending.isEmpty { try #require((batch.items[0].verdict == .delete) != isHeld, context) }
+                if batch.going.isEmpty { refused += 1 } else if batch.unfinished.isEmpty { whole += 1 } else { split += 1 }
             }
         }
         #expect(min(whole, split, refused) > 20, "NACRE_SEED=\(seed): \(whole) went whole, \(split) in parts, \(refused) were refused")
+    }
+
+    private func check(_ batch: ModifyBatch, over before: World, room: Int, _ context: Comment) throws {
+        var after = before
+        for item in batch.items {
+            if case .save(let save) = item.verdict { after.put(item.name, save.fields, parent: save.parent) }
+        }
+        let (going, saved) = (batch.going, batch.items.filter { $0.verdict.isSave }.map(\.name))
+        try #require(going.count <= room + batch.items.count && going.isDisjoint(with: saved), context)
+        let left = after.owners.filter { !going.contains($0.key) && !$0.value.isDisjoint(with: going) }
+        try #require(left.allSatisfy { !$0.value.isDisjoint(with: batch.unfinished) }, context)
+        let end = after.cascade(of: going)
+        try #require(!after.held.contains { !end.contains($0.key) && !$0.value.isDisjoint(with: going) }, context)
     }
 
     // MARK: The limits as they are
@@ -145,5 +174,11 @@ import Testing
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await ann.living(names, zone: "Z").isEmpty)
         #expect(try await ann.changes("Z").records.isEmpty)
+    }
+}
+
+extension RecordVerdict {
+    fileprivate var isSave: Bool {
+        if case .save = self { true } else { false }
     }
 }

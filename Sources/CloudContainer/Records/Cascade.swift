@@ -67,19 +67,25 @@ extension ModifyBatch {
 
     /// What records that were looked at and stay name as parents, or refer to with `.validate`.
     private var heldByStaying: Set<String> {
-        var held: Set<String> = []
+        let later = pendingBehindGoing
+        var held = reach.pending == later ? [] : reach.heldByPending
         for item in items {
             switch item.verdict {
             case .save(let save):
                 if let parent = save.parent { held.insert(parent) }
                 for reference in save.fields.bindingReferences where reference.link.kind == .validate { held.insert(reference.link.target) }
-            case .refuse where !going.contains(item.name) && !reach.pending.contains(item.name):
+            case .refuse where !going.contains(item.name) && !later.contains(item.name):
                 if let record = stored[item.name], record.isLive { held.formUnion(record.held) }
             case .delete, .nothing, .refuse: break
             }
         }
         for (name, record) in reach.followers where !going.contains(name) { held.formUnion(record.held) }
         return held
+    }
+
+    /// Records that this transaction has no room for, and that a task will take with those that go.
+    private var pendingBehindGoing: Set<String> {
+        reach.pending.isEmpty ? [] : going.reduce(into: []) { $0.formUnion(reach.pending.intersection(reach.holders[$1] ?? [])) }
     }
 
     private func record(of name: String) -> StoredRecord? {

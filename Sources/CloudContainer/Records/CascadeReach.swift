@@ -11,6 +11,8 @@ struct CascadeReach: Sendable {
     var heldOutside: Set<String> = []
     /// Records that may go too, but are too many for one transaction: whoever they hang on leaves them to a task.
     var pending: Set<String> = []
+    /// Of the records that may go, those that only pending ones hold: they count where one of those stays.
+    var heldByPending: Set<String> = []
 }
 
 /// Finds the reach of a batch, level by level.
@@ -64,14 +66,14 @@ struct CascadeWalk {
         while !found.isEmpty {
             guard reach.followers.count + found.count <= room, levels < Limits.cascadeLevels else {
                 reach.pending.formUnion(found)
-                return try askHeldAgain(transaction)
+                break
             }
             levels += 1
             try load(found, transaction)
             level = withInsideHolders(found)
             found = try ask(level, counting: [], limit: max(min(Self.whole, perCall / level.count), 1), transaction)
         }
-        if !reach.pending.isEmpty { try askHeldAgain(transaction) }
+        if !reach.pending.isEmpty { try askHeld(transaction) }
     }
 
     /// The same records, and all of the batch that hang on them.
@@ -135,12 +137,15 @@ struct CascadeWalk {
         }
     }
 
-    /// Whether what somebody held is held by more than the records that wait for a task.
-    private mutating func askHeldAgain(_ transaction: any ReadTransaction) throws {
-        guard !reach.heldOutside.isEmpty else { return }
-        let known = insideNames + reach.followers.keys + reach.pending
-        let answers = try transaction.dependents(in: zone, of: reach.heldOutside.sorted(), outside: known, limit: 0)
-        reach.heldOutside = Set(answers.filter(\.isHeld).map(\.target))
+    /// Who of the records that may go is held by more than what waits for a task, and who by that alone.
+    private mutating func askHeld(_ transaction: any ReadTransaction) throws {
+        func held(_ names: Set<String>, outside known: [String]) throws -> Set<String> {
+            Set(try transaction.dependents(in: zone, of: names.sorted(), outside: known, limit: 0).filter(\.isHeld).map(\.target))
+        }
+        let known = insideNames + reach.followers.keys
+        let all = try held(walked.subtracting(reach.pending), outside: known)
+        reach.heldOutside = all.isEmpty ? [] : try held(all, outside: known + reach.pending)
+        reach.heldByPending = all.subtracting(reach.heldOutside)
     }
 
     private mutating func load(_ names: [String], _ transaction: any ReadTransaction) throws {
