@@ -12,6 +12,11 @@ static inline int nacre_bind_borrowed_blob(sqlite3_stmt *statement, int index, c
     return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);
 }
 
+// Takes a variable number of arguments. Memory is not counted then, and so not locked for counting at each of SQLite's allocations.
+static inline int nacre_sqlite_without_memory_statistics(void) {
+    return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 // Extended codes whose macros are expressions. The first two mean "the disk did not confirm that it keeps what it was given".
 static const int nacre_ioerr_fsync = SQLITE_IOERR_FSYNC;
 static const int nacre_ioerr_dir_fsync = SQLITE_IOERR_DIR_FSYNC;

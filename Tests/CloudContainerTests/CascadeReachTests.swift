@@ -11,13 +11,13 @@ import Testing
         _ operations: [RecordOperation], room: Int, perCall: Int, _ test: TestCloud, _ user: TestCloudUser, zone: String = "Z"
     ) async throws -> ModifyBatch {
         let database = try await user.database
-        let named = operations.map { ($0.change.recordName ?? "", $0) }
-        let wanted = Set(named.map(\.0) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
+        let items = operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }
+        let wanted = Set(items.map(\.name) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
         return try await test.store.read { transaction in
             let row = try #require(try transaction.zones(in: database, named: [zone]).first)
             let found = try transaction.records(in: row.address, named: Array(wanted)).map { try StoredRecord($0, in: row.address) }
             var batch = ModifyBatch(
-                named, faults: [:], stored: Dictionary(uniqueKeysWithValues: found.map { ($0.row.name, $0) }),
+                items, faults: [:], stored: Dictionary(uniqueKeysWithValues: found.map { ($0.row.name, $0) }),
                 in: RecordSetting(scope: .private, environment: .development, caller: user.caller))
             batch.settle(within: try CascadeWalk.reach(of: batch, in: row.address, room: room, perCall: perCall, transaction))
             return batch
@@ -43,7 +43,7 @@ import Testing
         for room in 0...40 {
             for perCall in [0, 6, 12, 18, 24, 60, 1000] {
                 let batch = try await settled([.delete("r")], room: room, perCall: perCall, test, ann)
-                #expect(batch.items[0].verdict == .refuse(.deleteViolatesReference("r")), "room \(room), \(perCall) names a call")
+                #expect(batch.verdicts[0] == .refuse(.deleteViolatesReference("r")), "room \(room), \(perCall) names a call")
             }
         }
         try await ann.modify([.delete("keeper")], zone: "Z")
@@ -129,7 +129,7 @@ import Testing
                 try check(batch, over: before, room: room, context)
                 if batch.reach.pending.isEmpty {
                     let free = try await settled(asked, room: 1000, perCall: 1_000_000, test, ann, zone: "\(turn)")
-                    try #require(batch.items.map(\.verdict) == free.items.map(\.verdict) && batch.going == free.going, context)
+                    try #require(batch.verdicts == free.verdicts && batch.going == free.going, context)
                 }
                 if batch.going.isEmpty { refused += 1 } else if batch.unfinished.isEmpty { whole += 1 } else { split += 1 }
             }
@@ -139,10 +139,13 @@ import Testing
 
     private func check(_ batch: ModifyBatch, over before: World, room: Int, _ context: Comment) throws {
         var after = before
-        for item in batch.items {
-            if case .save(let save) = item.verdict { after.put(item.name, save.fields, parent: save.parent) }
+        var saved: Set<String> = []
+        for (item, verdict) in zip(batch.items, batch.verdicts) {
+            guard case .save(let save) = verdict else { continue }
+            after.put(item.name, save.fields, parent: save.parent)
+            saved.insert(item.name)
         }
-        let (going, saved) = (batch.going, batch.items.filter { $0.verdict.isSave }.map(\.name))
+        let going = batch.going
         try #require(going.count <= room + batch.items.count && going.isDisjoint(with: saved), context)
         let left = after.owners.filter { !going.contains($0.key) && !$0.value.isDisjoint(with: going) }
         try #require(left.allSatisfy { !$0.value.isDisjoint(with: batch.unfinished) }, context)
@@ -174,11 +177,5 @@ import Testing
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await ann.living(names, zone: "Z").isEmpty)
         #expect(try await ann.changes("Z").records.isEmpty)
-    }
-}
-
-extension RecordVerdict {
-    fileprivate var isSave: Bool {
-        if case .save = self { true } else { false }
     }
 }

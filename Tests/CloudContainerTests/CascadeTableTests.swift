@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: CascadeRow.rows) func `the rules say so of each batch, in every order`(row: CascadeRow) {
         for batch in Self.orders(of: row.batch) {
             let settled = Self.settled(batch.map(\.operation), over: row.world)
-            #expect(settled.items.map { Self.fate(of: $0.verdict) } == batch.map(\.fate), "\(batch.map(\.operation.change.recordName))")
+            #expect(settled.verdicts.map(Self.fate) == batch.map(\.fate), "\(batch.map(\.operation.change.recordName))")
             let saved = zip(settled.items, batch).filter { $0.1.fate == .saved }.map(\.0.name)
             let living = Set(row.world.compactMap(\.change.recordName)).subtracting(settled.going).union(saved)
             #expect(living == row.living)
@@ -41,7 +41,7 @@ import Testing
             if case .set(let reference) = operation.change.parent { wanted.insert(reference.recordName) }
         }
         var batch = ModifyBatch(
-            operations.map { ($0.change.recordName ?? "", $0) }, faults: [:],
+            operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
             stored: Dictionary(uniqueKeysWithValues: records.filter { wanted.contains($0.row.name) }.map { ($0.row.name, $0) }),
             in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
         batch.settle(within: reach(of: batch, in: records))

@@ -242,7 +242,7 @@ import Testing
         let now = test.clock.now
         try await test.store.write { transaction in
             let row = try #require(try transaction.advance(zoneNamed: zone, in: database, operation: nil).zone)
-            let rows = RecordPlan(
+            var rows = RecordPlan(
                 zone: row.address, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: "_ann", deviceID: nil),
                 hasFeed: true, schema: Schema())
             var plan = WritePlan()

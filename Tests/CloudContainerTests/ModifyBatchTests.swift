@@ -11,14 +11,14 @@ import Testing
     private func settled(
         _ operations: [RecordOperation], over stored: [StoredRecord] = [], parentsOutside: Set<String> = [], atomic: Bool = false
     ) -> [Fate] {
-        batch(operations, over: stored, parentsOutside: parentsOutside, atomic: atomic).items.map { fate(of: $0.verdict) }
+        batch(operations, over: stored, parentsOutside: parentsOutside, atomic: atomic).verdicts.map(fate)
     }
 
     private func batch(
         _ operations: [RecordOperation], over stored: [StoredRecord] = [], parentsOutside: Set<String> = [], atomic: Bool = false
     ) -> ModifyBatch {
         var batch = ModifyBatch(
-            operations.map { ($0.change.recordName ?? "", $0) }, faults: [:],
+            operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
             stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
             in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
         batch.settle(within: CascadeReach(heldOutside: parentsOutside.intersection(batch.deletedNames)))

@@ -13,9 +13,9 @@ extension ModifyBatch {
         while !going.isEmpty {
             let reasons = spared()
             var fell = false
-            for place in items.indices where items[place].verdict == .delete {
+            for place in verdicts.indices where verdicts[place].isDelete {
                 guard let held = reasons[items[place].name] else { continue }
-                items[place].verdict = .refuse(.deleteViolatesReference(held))
+                verdicts[place] = .refuse(.deleteViolatesReference(held))
                 fell = true
             }
             guard fell else { return }
@@ -41,7 +41,7 @@ extension ModifyBatch {
         var going = Set(level)
         while !level.isEmpty {
             level = level.flatMap { reach.holders[$0] ?? [] }.filter { holder in
-                guard !reach.pending.contains(holder), places[holder].map({ items[$0].isRefused }) ?? true else { return false }
+                guard !reach.pending.contains(holder), places[holder].map({ verdicts[$0].isRefused }) ?? true else { return false }
                 return going.insert(holder).inserted
             }
         }
@@ -69,13 +69,14 @@ extension ModifyBatch {
     private var heldByStaying: Set<String> {
         let later = pendingBehindGoing
         var held = reach.pending == later ? [] : reach.heldByPending
-        for item in items {
-            switch item.verdict {
+        for place in items.indices {
+            let name = items[place].name
+            switch verdicts[place] {
             case .save(let save):
                 if let parent = save.parent { held.insert(parent) }
-                for reference in save.fields.bindingReferences where reference.link.kind == .validate { held.insert(reference.link.target) }
-            case .refuse where !going.contains(item.name) && !later.contains(item.name):
-                if let record = stored[item.name], record.isLive { held.formUnion(record.held) }
+                for reference in save.references where reference.link.kind == .validate { held.insert(reference.link.target) }
+            case .refuse where !going.contains(name) && !later.contains(name):
+                if let record = stored[name], record.isLive { held.formUnion(record.held) }
             case .delete, .nothing, .refuse: break
             }
         }

@@ -2,16 +2,20 @@ import CloudWire
 
 /// The operations of one request on one zone, decided together. A value: it reads no store and writes none.
 struct ModifyBatch {
-    struct Item {
-        var name: String
-        var operation: RecordOperation
-        var verdict: RecordVerdict
+    /// An operation, and the record that it is about: one that the client named, or that was named for it.
+    struct Item: Sendable {
+        let name: String
+        let operation: RecordOperation
     }
 
-    var items: [Item]
+    let items: [Item]
+    /// What the rules say of each item, so far.
+    var verdicts: [RecordVerdict]
     /// Found records by name: those of the batch, and those that its records name as parents and targets.
     let stored: [String: StoredRecord]
     let places: [String: Int]
+    /// The saves that name a parent, or refer to a record and do more than point. No other is asked for anybody but itself.
+    private let linking: [Int]
     /// As it was before the batch.
     private let schema: Schema
     private let extendsSchema: Bool
@@ -22,49 +26,51 @@ struct ModifyBatch {
 
     /// - Parameters:
     ///   - faults: what was wrong with an operation before anything was looked up, by its place.
-    init(
-        _ operations: [(name: String, operation: RecordOperation)], faults: [Int: ServerError], stored: [String: StoredRecord],
-        in setting: RecordSetting
-    ) {
+    init(_ items: [Item], faults: [Int: ServerError], stored: [String: StoredRecord], in setting: RecordSetting) {
         // Grows with the batch: of two records that name a new field, the second must agree with the first.
         let schema = setting.schema
         var setting = setting
         var extendsSchema = false
-        let items = operations.enumerated().map { place, entry in
+        var verdicts: [RecordVerdict] = []
+        verdicts.reserveCapacity(items.count)
+        for place in items.indices {
             let verdict =
-                faults[place].map(RecordVerdict.refuse) ?? RecordVerdict(entry.operation, over: stored[entry.name], in: setting)
+                faults[place].map(RecordVerdict.refuse) ?? RecordVerdict(items[place].operation, over: stored[items[place].name], in: setting)
             if case .save(let save) = verdict, save.extendsSchema, let additions = setting.schema.lacking(of: save.type, with: save.fields) {
                 setting.schema.add(additions)
                 extendsSchema = true
             }
-            return Item(name: entry.name, operation: entry.operation, verdict: verdict)
+            verdicts.append(verdict)
         }
-        self.init(items, stored: stored, schema: schema, extendsSchema: extendsSchema)
+        self.init(items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema)
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.
     init(deleting records: [StoredRecord]) {
         let items = records.map { record in
             let name = record.row.name
-            return Item(name: name, operation: RecordOperation(.forceDelete, RecordChange(recordName: name)), verdict: .delete)
+            return Item(name: name, operation: RecordOperation(.forceDelete, RecordChange(recordName: name)))
         }
-        self.init(items, stored: Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first }))
+        let stored = Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first })
+        self.init(items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false)
     }
 
-    private init(_ items: [Item], stored: [String: StoredRecord], schema: Schema = Schema(), extendsSchema: Bool = false) {
+    private init(_ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool) {
         self.items = items
+        self.verdicts = verdicts
         self.stored = stored
         self.schema = schema
         self.extendsSchema = extendsSchema
-        places = Dictionary(items.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        places = Dictionary(items.indices.lazy.map { (items[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
+        linking = verdicts.indices.filter { verdicts[$0].links }
     }
 
     /// What the schema must have before the batch is written; nil when it has all of it.
     var additions: SchemaAdditions? {
         guard extendsSchema else { return nil }
         var all: SchemaAdditions?
-        for item in items {
-            guard case .save(let save) = item.verdict, let lacking = schema.lacking(of: save.type, with: save.fields) else { continue }
+        for verdict in verdicts {
+            guard case .save(let save) = verdict, let lacking = schema.lacking(of: save.type, with: save.fields) else { continue }
             all = all?.merging(lacking) ?? lacking
         }
         return all
@@ -72,7 +78,7 @@ struct ModifyBatch {
 
     /// Records that the batch would delete.
     var deletedNames: [String] {
-        items.compactMap { $0.verdict == .delete ? $0.name : nil }
+        verdicts.indices.lazy.filter { verdicts[$0].isDelete }.map { items[$0].name }
     }
 
     /// Records of the batch that are there before it.
@@ -82,7 +88,7 @@ struct ModifyBatch {
 
     /// Records that its saves refer to with `.deleteSelf`, and did not before: a target may have so many.
     var newOwners: [String] {
-        Set(items.flatMap { $0.addedOwners }).filter { stored[$0] != nil }.sorted()
+        Set(linking.flatMap { verdicts[$0].addedOwners }).filter { stored[$0] != nil }.sorted()
     }
 
     /// Holds the batch against the rules of parents and references, until nothing more falls.
@@ -99,18 +105,18 @@ struct ModifyBatch {
     /// CloudKit: in an atomic zone, one item that fails takes all others with it.
     /// - Returns: whether the batch fell.
     mutating func settleAtomically() -> Bool {
-        guard items.contains(where: { $0.isRefused }) else { return false }
-        for place in items.indices where !items[place].isRefused {
-            items[place].verdict = .refuse(.atomicFailure)
+        guard verdicts.indices.contains(where: { verdicts[$0].isRefused }) else { return false }
+        for place in verdicts.indices where !verdicts[place].isRefused {
+            verdicts[place] = .refuse(.atomicFailure)
         }
         return true
     }
 
     /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag.
     var touchedParents: [StoredRecord] {
-        let names = items.compactMap { item -> String? in
-            guard case .save(let save) = item.verdict, let parent = save.parent else { return nil }
-            return places[parent].map { items[$0].changesItsRecord } == true ? nil : parent
+        let names = linking.compactMap { place -> String? in
+            guard case .save(let save) = verdicts[place], let parent = save.parent else { return nil }
+            return places[parent].map { verdicts[$0].changesItsRecord } == true ? nil : parent
         }
         return Set(names).sorted().compactMap { stored[$0] }.filter(\.isLive)
     }
@@ -122,11 +128,11 @@ struct ModifyBatch {
         var moved = true
         while moved {
             moved = false
-            for place in items.indices {
-                guard case .save(let save) = items[place].verdict,
+            for place in linking {
+                guard case .save(let save) = verdicts[place],
                     let fault = parentFault(of: items[place], save) ?? referenceFault(of: items[place], save)
                 else { continue }
-                items[place].verdict = .refuse(fault)
+                verdicts[place] = .refuse(fault)
                 moved = true
                 fell = true
             }
@@ -141,7 +147,7 @@ struct ModifyBatch {
 
     /// What a save sets must be there. What it keeps was there when it was set: it need only not go with this batch.
     private func referenceFault(of item: Item, _ save: RecordVerdict.Save) -> ServerError? {
-        for reference in save.fields.bindingReferences {
+        for reference in save.references {
             let isSet = item.operation.change.set[reference.field] != nil
             if going.contains(reference.link.target) || (isSet && !isLiveAfter(reference.link.target)) {
                 return .targetNotFound(reference.field)
@@ -153,7 +159,8 @@ struct ModifyBatch {
     /// CloudKit: so many records at most may go with one. Those that hang on it already come first, then the others in their order.
     /// - Returns: whether a save fell.
     private mutating func settleOwners() -> Bool {
-        let added = items.map(\.addedOwners)
+        guard !linking.isEmpty else { return false }
+        let added = verdicts.map(\.addedOwners)
         let counted = Set(added.joined())
         guard !counted.isEmpty else { return false }
         var counts: [String: Int] = [:]
@@ -161,7 +168,7 @@ struct ModifyBatch {
             counts[target] = (reach.holders[target] ?? []).count { places[$0] == nil && !going.contains($0) }
         }
         for place in items.indices {
-            for target in ownersAfter(items[place]).subtracting(added[place]) where counted.contains(target) { counts[target, default: 0] += 1 }
+            for target in ownersAfter(at: place).subtracting(added[place]) where counted.contains(target) { counts[target, default: 0] += 1 }
         }
         var fell = false
         for place in items.indices {
@@ -169,25 +176,26 @@ struct ModifyBatch {
             if full.isEmpty {
                 for target in added[place] { counts[target, default: 0] += 1 }
             } else {
-                items[place].verdict = .refuse(.tooManyOwningReferences)
+                verdicts[place] = .refuse(.tooManyOwningReferences)
                 fell = true
             }
         }
         return fell
     }
 
-    private func ownersAfter(_ item: Item) -> Set<String> {
-        switch item.verdict {
-        case .save(let save): save.fields.owners
+    private func ownersAfter(at place: Int) -> Set<String> {
+        let name = items[place].name
+        return switch verdicts[place] {
+        case .save(let save): save.owners
         case .delete, .nothing: []
-        case .refuse: stored[item.name].flatMap { $0.isLive && !going.contains(item.name) ? $0.content.fields.owners : nil } ?? []
+        case .refuse: stored[name].flatMap { $0.isLive && !going.contains(name) ? $0.content.fields.owners : nil } ?? []
         }
     }
 
     private func isLiveAfter(_ name: String) -> Bool {
         let isStored = (stored[name]?.isLive ?? false) && !going.contains(name)
         guard let place = places[name] else { return isStored }
-        switch items[place].verdict {
+        switch verdicts[place] {
         case .save: return true
         case .delete, .nothing: return false
         case .refuse: return isStored
@@ -195,22 +203,31 @@ struct ModifyBatch {
     }
 }
 
-extension ModifyBatch.Item {
+extension RecordVerdict {
     var isRefused: Bool {
-        if case .refuse = verdict { true } else { false }
+        if case .refuse = self { true } else { false }
+    }
+
+    var isDelete: Bool {
+        if case .delete = self { true } else { false }
     }
 
     var changesItsRecord: Bool {
-        switch verdict {
+        switch self {
         case .save, .delete: true
         case .nothing, .refuse: false
         }
     }
 
+    /// It depends on other records.
+    fileprivate var links: Bool {
+        if case .save(let save) = self { save.parent != nil || !save.references.isEmpty } else { false }
+    }
+
     /// Records with which a save makes its record go, and did not before.
-    var addedOwners: Set<String> {
-        guard case .save(let save) = verdict else { return [] }
-        let owners = save.fields.owners
+    fileprivate var addedOwners: Set<String> {
+        guard case .save(let save) = self, !save.references.isEmpty else { return [] }
+        let owners = save.owners
         return owners.isEmpty ? owners : owners.subtracting(save.over?.content.fields.owners ?? [])
     }
 }

@@ -50,7 +50,7 @@ struct RecordModification: Sendable {
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
     private let newZone: Int64
-    private let operations: [(name: String, operation: RecordOperation)]
+    private let items: [ModifyBatch.Item]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
     /// Most records that go with those that the batch deletes.
@@ -70,13 +70,13 @@ struct RecordModification: Sendable {
         log = OperationLog(request.extension, by: caller, digest: digest)
         self.now = now
         self.newZone = newZone
-        var operations: [(name: String, operation: RecordOperation)] = []
+        var items: [ModifyBatch.Item] = []
         var made: [OperationResult.MadeName] = []
         var faults: [Int: ServerError] = [:]
-        operations.reserveCapacity(request.operations.count)
-        for (place, item) in request.operations.enumerated() {
+        items.reserveCapacity(request.operations.count)
+        for (place, given) in request.operations.enumerated() {
             let operation: RecordOperation
-            switch item {
+            switch given {
             case .success(let readable):
                 operation = readable
                 faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
@@ -86,9 +86,9 @@ struct RecordModification: Sendable {
             }
             let given = operation.change.recordName
             if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
-            operations.append((given ?? made[made.count - 1].name, operation))
+            items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation))
         }
-        self.operations = operations
+        self.items = items
         madeNames = made
         self.faults = faults
         self.cascadeRoom = cascadeRoom
@@ -104,14 +104,14 @@ struct RecordModification: Sendable {
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
-            operations, faults: faults, stored: stored,
+            items, faults: faults, stored: stored,
             in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller, schema: schema.schema))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
-            return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false))
+            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false))
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
-        return try write(batch, over: stored, on: ground, by: schema.schema, transaction)
+        return try write(batch, on: ground, by: schema.schema, transaction)
     }
 
     // MARK: Loading
@@ -137,16 +137,17 @@ struct RecordModification: Sendable {
     /// The records of the batch, and the parents and targets that it gives them; then, where records keep a parent, those.
     private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
-        var wanted = operations.map(\.name)
-        for entry in operations {
-            if case .set(let reference) = entry.operation.change.parent { wanted.append(reference.recordName) }
-            wanted.append(contentsOf: entry.operation.change.set.bindingReferences.lazy.map(\.link.target))
+        var wanted = items.map(\.name)
+        for place in items.indices {
+            if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
+            wanted.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
         }
         var stored: [String: StoredRecord] = [:]
         try add(wanted, from: zone, to: &stored, transaction)
-        let kept = operations.compactMap { entry -> String? in
-            guard case .keep = entry.operation.change.parent, !entry.operation.type.isDelete else { return nil }
-            return stored[entry.name]?.row.parent
+        guard !stored.isEmpty else { return stored }
+        let kept = items.indices.compactMap { place -> String? in
+            guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
+            return stored[items[place].name]?.row.parent
         }
         let missing = kept.filter { stored[$0] == nil }
         if !missing.isEmpty { try add(missing, from: zone, to: &stored, transaction) }
@@ -164,28 +165,31 @@ struct RecordModification: Sendable {
     // MARK: Writing
 
     private func write(
-        _ batch: ModifyBatch, over stored: [String: StoredRecord], on ground: Ground, by schema: Schema, _ transaction: any WriteTransaction
+        _ batch: ModifyBatch, on ground: Ground, by schema: Schema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
-        let rows = RecordPlan(
+        var rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             schema: schema)
-        var changes = batch.items.compactMap { item -> RecordPlan.Change? in
-            guard case .save(let save) = item.verdict else { return nil }
-            return rows.put(save, named: item.name)
-        }
-        changes.append(contentsOf: batch.goingRecords.map(rows.put(deleting:)))
-        guard !changes.isEmpty else { return .rollback(Outcome(response: response(to: batch, over: stored), movedFeed: false)) }
-        let records = stored.merging(changes.map { ($0.record.row.name, $0.record) }, uniquingKeysWith: { _, after in after })
-        changes.append(contentsOf: batch.touchedParents.map(rows.put(touching:)))
         var plan = WritePlan()
-        plan.records = changes.map(\.put)
+        var saved: [StoredRecord] = []
+        plan.records.reserveCapacity(items.count)
+        saved.reserveCapacity(items.count)
+        for place in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[place] else { continue }
+            let change = rows.put(save, named: batch.items[place].name)
+            plan.records.append(change.put)
+            saved.append(change.record)
+        }
+        for record in batch.goingRecords { plan.records.append(rows.put(deleting: record)) }
+        guard !plan.records.isEmpty else { return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false)) }
+        for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         try transaction.apply(plan)
-        return .commit(Outcome(response: response(to: batch, over: records), movedFeed: hasFeed))
+        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
@@ -201,8 +205,8 @@ struct RecordModification: Sendable {
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
         guard let log else { return }
-        let failures = batch.items.enumerated().compactMap { place, item -> OperationResult.Failure? in
-            guard case .refuse(let error) = item.verdict else { return nil }
+        let failures = batch.verdicts.indices.compactMap { place -> OperationResult.Failure? in
+            guard case .refuse(let error) = batch.verdicts[place] else { return nil }
             return OperationResult.Failure(place: place, error: error)
         }
         let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
@@ -214,19 +218,24 @@ struct RecordModification: Sendable {
 
     // MARK: Answering
 
-    /// - Parameter records: as they are after the batch.
-    private func response(to batch: ModifyBatch, over records: [String: StoredRecord]) -> RecordsResponse {
-        RecordsResponse(
-            records: batch.items.map { item in
-                switch item.verdict {
-                case .refuse(let error): return .failure(recordName: item.name, error)
-                case .delete, .nothing:
-                    return .deleted(Tombstone(recordName: item.name, recordType: records[item.name]?.row.type))
-                case .save:
-                    guard let record = records[item.name] else { return .failure(recordName: item.name, .internalError) }
-                    return .record(shown(record.record, for: item.operation))
-                }
-            })
+    /// - Parameter saved: what the batch's saves made, in their order.
+    private func response(to batch: ModifyBatch, with saved: [StoredRecord]) -> RecordsResponse {
+        var response = RecordsResponse(records: [])
+        response.records.reserveCapacity(items.count)
+        var next = 0
+        for place in items.indices {
+            let name = items[place].name
+            switch batch.verdicts[place] {
+            case .refuse(let error):
+                response.records.append(.failure(recordName: name, error))
+            case .delete, .nothing:
+                response.records.append(.deleted(Tombstone(recordName: name, recordType: batch.stored[name]?.row.type)))
+            case .save:
+                response.records.append(.record(shown(saved[next].record, for: items[place].operation)))
+                next += 1
+            }
+        }
+        return response
     }
 
     private func shown(_ record: Record, for operation: RecordOperation) -> Record {
@@ -241,7 +250,7 @@ struct RecordModification: Sendable {
     private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> RecordsResponse {
         let result = try OperationResult(operation, of: log)
         guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
-        var names = operations.map(\.name)
+        var names = items.map(\.name)
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
         try add(names, from: zone, to: &stored, transaction)
@@ -253,11 +262,11 @@ struct RecordModification: Sendable {
                     if error.code == .conflict { error.serverRecord = live.map(Box.init) }
                     return .failure(recordName: name, error)
                 }
-                if operations[place].operation.type.isDelete {
+                if items[place].operation.type.isDelete {
                     return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
                 }
                 guard let live else { return .failure(recordName: name, .lostSinceSaved) }
-                return .record(shown(live, for: operations[place].operation))
+                return .record(shown(live, for: items[place].operation))
             })
     }
 }

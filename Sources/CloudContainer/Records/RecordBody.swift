@@ -28,9 +28,10 @@ enum RecordBody {
         writer.signed(content.entered.incarnation)
         writer.signed(content.entered.seq)
         writer.number(UInt64(content.fields.count))
-        for field in content.fields.entries {
-            writer.string(field.name)
-            write(field.value, to: &writer)
+        let fields = content.fields.entries
+        for place in fields.indices {
+            writer.string(fields[place].name)
+            write(fields[place].value, to: &writer)
         }
         let sum = checksum(of: writer.bytes[...], in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         withUnsafeBytes(of: sum.littleEndian) { writer.bytes.append(contentsOf: $0) }

@@ -29,13 +29,26 @@ struct StoredRecord: Hashable, Sendable {
 enum RecordVerdict: Hashable, Sendable {
     /// The record's next state.
     struct Save: Hashable, Sendable {
-        var type: String
-        var parent: String?
-        var fields: RecordFields
+        let type: String
+        let parent: String?
+        let fields: RecordFields
+        /// Those of the fields that do more than point.
+        let references: [BindingReference]
         /// The state that it replaces; nil makes a record.
-        var over: StoredRecord?
+        let over: StoredRecord?
         /// The schema lacks its type, or some of its fields.
         var extendsSchema = false
+
+        init(type: String, parent: String?, fields: RecordFields, over: StoredRecord?) {
+            self.type = type
+            self.parent = parent
+            self.fields = fields
+            references = fields.bindingReferences
+            self.over = over
+        }
+
+        /// The records with which this one will go.
+        var owners: Set<String> { references.owners }
     }
 
     case save(Save)
@@ -76,16 +89,16 @@ extension RecordVerdict {
             self = .refuse(fault)
             return
         }
-        var operation = operation
+        let fitted: RecordFields
         let extendsSchema: Bool
         switch setting.schema.verdict(on: operation.change.set, of: type, in: setting.environment) {
-        case .fits(let fields): (operation.change.set, extendsSchema) = (fields, false)
-        case .adds(let fields): (operation.change.set, extendsSchema) = (fields, true)
+        case .fits(let fields): (fitted, extendsSchema) = (fields, false)
+        case .adds(let fields): (fitted, extendsSchema) = (fields, true)
         case .refuse(let fault):
             self = .refuse(fault)
             return
         }
-        var save = Self.next(operation, type: type, live: live, tombstone: existing)
+        var save = Self.next(operation, setting: fitted, type: type, live: live, tombstone: existing)
         // What a record kept from before there was a schema comes into it with the record's next save.
         save.extendsSchema =
             extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
@@ -124,23 +137,26 @@ extension RecordVerdict {
     }
 
     private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {
-        for field in change.set.entries {
-            if let fault = Names.fieldNameFault(field.name) { return fault }
-            if setting.scope == .public, case .sealed = field.value { return .noEncryptionInPublic(field.name) }
+        let fields = change.set.entries
+        for place in fields.indices {
+            if let fault = Names.fieldNameFault(fields[place].name) { return fault }
+            if setting.scope == .public, case .sealed = fields[place].value { return .noEncryptionInPublic(fields[place].name) }
         }
         return change.cleared.lazy.compactMap(Names.fieldNameFault).first
     }
 
-    private static func next(_ operation: RecordOperation, type: String, live: StoredRecord?, tombstone: StoredRecord?) -> Save {
+    private static func next(
+        _ operation: RecordOperation, setting set: RecordFields, type: String, live: StoredRecord?, tombstone: StoredRecord?
+    ) -> Save {
         let change = operation.change
         var fields: RecordFields
         switch operation.type {
         case .update, .forceUpdate:
             fields = live?.content.fields ?? RecordFields()
-            for field in change.set.entries { fields[field.name] = field.value }
+            for field in set.entries { fields[field.name] = field.value }
             for name in change.cleared { fields[name] = nil }
         case .create, .replace, .forceReplace, .delete, .forceDelete:
-            fields = change.set
+            fields = set
         }
         let parent: String?
         switch change.parent {

@@ -10,26 +10,32 @@ extension RecordFields {
     /// Those that do more than point, with the fields that hold them.
     var bindingReferences: [BindingReference] {
         var found: [BindingReference] = []
-        for field in entries {
-            switch field.value {
+        // By place: most fields hold no reference, and are not copied for the question.
+        for place in entries.indices {
+            switch entries[place].value {
             case .reference(let reference):
-                if let link = ReferenceLink(reference) { found.append(BindingReference(field: field.name, link: link)) }
+                if let link = ReferenceLink(reference) { found.append(BindingReference(field: entries[place].name, link: link)) }
             case .referenceList(let list):
-                found.append(contentsOf: list.lazy.compactMap(ReferenceLink.init).map { BindingReference(field: field.name, link: $0) })
+                found.append(contentsOf: list.lazy.compactMap(ReferenceLink.init).map { BindingReference(field: entries[place].name, link: $0) })
             default: break
             }
         }
         return found
     }
 
+    /// The records with which this one goes.
+    var owners: Set<String> { bindingReferences.owners }
+}
+
+extension [BindingReference] {
     /// What engines keep of them: each target and kind once, however many fields say it.
     var links: Set<ReferenceLink> {
-        Set(bindingReferences.lazy.map(\.link))
+        Set(lazy.map(\.link))
     }
 
-    /// The records with which this one goes.
+    /// The records with which the one that has them goes.
     var owners: Set<String> {
-        Set(bindingReferences.lazy.filter { $0.link.kind == .deleteSelf }.map(\.link.target))
+        Set(lazy.filter { $0.link.kind == .deleteSelf }.map(\.link.target))
     }
 }
 

@@ -46,8 +46,10 @@ enum RequestShape {
 
     /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
     private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
-        let field = fields.entries.first { !$0.value.hasFiniteNumbers }
-        return field.map { .badValue($0.name, "numbers must be finite", remedy: "Leave the field out where there is no number to give.") }
+        let place = fields.entries.indices.first { !fields.entries[$0].value.hasFiniteNumbers }
+        return place.map {
+            .badValue(fields.entries[$0].name, "numbers must be finite", remedy: "Leave the field out where there is no number to give.")
+        }
     }
 
     /// CloudKit: a reference stays inside its zone, and a parent's action is none.
@@ -62,17 +64,20 @@ enum RequestShape {
             }
             if let fault = Names.recordNameFault(parent.recordName, field: "parent") ?? fault(ofZone: parent.zoneID, field: "parent") { return fault }
         }
-        for field in change.set.entries {
+        let fields = change.set.entries
+        for place in fields.indices {
             let references: [Reference]
-            switch field.value {
+            switch fields[place].value {
             case .reference(let reference): references = [reference]
             case .referenceList(let list): references = list
-            case .asset, .assetList: return .notSupported(field.name, "saving assets")
+            case .asset, .assetList: return .notSupported(fields[place].name, "saving assets")
             default: continue
             }
             for reference in references {
-                if let fault = fault(ofZone: reference.zoneID, field: field.name) { return fault }
-                if reference.action != .none, let fault = Names.recordNameFault(reference.recordName, field: field.name) { return fault }
+                if let fault = fault(ofZone: reference.zoneID, field: fields[place].name) { return fault }
+                if reference.action != .none, let fault = Names.recordNameFault(reference.recordName, field: fields[place].name) {
+                    return fault
+                }
             }
         }
         return nil

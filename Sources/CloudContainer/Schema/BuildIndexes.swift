@@ -20,7 +20,7 @@ extension Cloud {
         let walk = IndexWalk(
             container: known.0.container, environment: known.0.environment,
             schema: KnownSchema(schema: known.1, database: place), indexes: build.indexes)
-        var isDone = walk.types.isEmpty
+        var isDone = walk.indexRows.isEmpty
         var steps = 0
         while !isDone, steps < Limits.indexBuildTurn, !Task.isCancelled {
             let from = build
@@ -61,14 +61,14 @@ struct IndexWalk: Sendable {
     let container: String
     let environment: DatabaseKey.Environment
     let schema: KnownSchema
-    /// The types that have indexes to build, with those alone.
-    let types: [String: RecordTypeDefinition]
+    /// Of the types that have indexes to build, the rows in those alone.
+    let indexRows: [String: IndexRows]
 
     init(container: String, environment: DatabaseKey.Environment, schema: KnownSchema, indexes: Set<IndexID>) {
         self.container = container
         self.environment = environment
         self.schema = schema
-        types = schema.schema.types.compactMapValues { $0.only(indexes) }
+        indexRows = schema.schema.types.compactMapValues { $0.only(indexes).map(IndexRows.init) }
     }
 
     /// Does one chunk of records.
@@ -106,8 +106,7 @@ struct IndexWalk: Sendable {
         guard let zone = try transaction.zones(in: database, named: [name]).first?.address else { return true }
         let rows = try transaction.records(in: zone, after: last, limit: Limits.indexBuildChunk)
         for row in rows {
-            guard let type = types[row.type] else { continue }
-            let entries = IndexRows.entries(of: try StoredRecord(row, in: zone), in: type)
+            guard let entries = try indexRows[row.type]?.entries(of: StoredRecord(row, in: zone)) else { continue }
             if !entries.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, entries: entries)) }
         }
         last = rows.last?.name

@@ -26,17 +26,19 @@ extension Schema {
     ) -> SchemaVerdict {
         var fitted = fields
         var newFields = 0
-        for field in fields.entries {
-            if let known = definition.fields[field.name] {
+        for place in fields.entries.indices {
+            let name = fields.entries[place].name
+            if let known = definition.fields[name] {
                 // Nearly every value is what the field takes: it stays untouched then.
-                if field.value.type == known.type, !known.isEncrypted, !field.value.isSealed { continue }
-                guard let value = field.value.fitted(to: known.shape) else {
-                    return .refuse(.wrongType(field.value, for: field.name, in: definition.name, definedAs: known.shape))
+                if fields.entries[place].value.type == known.type, !known.isEncrypted, !fields.entries[place].value.isSealed { continue }
+                let given = fields.entries[place].value
+                guard let value = given.fitted(to: known.shape) else {
+                    return .refuse(.wrongType(given, for: name, in: definition.name, definedAs: known.shape))
                 }
-                fitted[field.name] = value
+                fitted[name] = value
             } else {
-                if environment == .production { return .refuse(.noFieldInProduction(field.name, in: definition.name)) }
-                if FieldShape(of: field.value) == nil { return .refuse(.emptyListDefinesNothing(field.name, in: definition.name)) }
+                if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
+                if FieldShape(of: fields.entries[place].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
                 newFields += 1
             }
         }

@@ -79,10 +79,10 @@ struct FinishCascade: Sendable {
         rest.targets += batch.unfinished
         let hasFeed = key.hasFeed(inZoneNamed: zoneName)
         if !batch.going.isEmpty {
-            let rows = RecordPlan(
+            var rows = RecordPlan(
                 zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: userRecordName), hasFeed: hasFeed,
                 schema: schema.schema)
-            plan.records = batch.goingRecords.map { rows.put(deleting: $0).put }
+            plan.records = batch.goingRecords.map { rows.put(deleting: $0) }
             plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
             if hasFeed { plan.zonesChanged = [zone] }
         }

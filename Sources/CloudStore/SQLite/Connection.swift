@@ -11,9 +11,13 @@ final class Connection: @unchecked Sendable {
     /// Pages in the write-ahead log after this connection's last commit.
     private(set) var pagesInLog: Int32 = 0
 
+    /// For the whole process, before its first connection. Where somebody else was first, SQLite says no and counts its memory on.
+    private static let hasNoMemoryStatistics = nacre_sqlite_without_memory_statistics() == SQLITE_OK
+
     /// Opens the file, making it if it is not there.
     init(path: String, vfs: String?, cacheKibibytes: Int, busyTimeoutMilliseconds: Int32) throws {
         var handle: OpaquePointer?
+        _ = Self.hasNoMemoryStatistics
         let result = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs)
         guard result == SQLITE_OK, let handle else {
             let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory"

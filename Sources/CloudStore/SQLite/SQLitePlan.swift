@@ -20,8 +20,9 @@ extension Connection {
                 _ = try statement.step()
             }
         }
-        for record in plan.records {
-            try put(record)
+        // By place, here and below: a row in a loop of its own would be copied, and it holds a dozen references.
+        for place in plan.records.indices {
+            try put(plan.records[place])
         }
         try applyReferences(of: plan)
         for removal in plan.recordsRemoved {

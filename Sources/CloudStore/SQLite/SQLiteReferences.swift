@@ -3,26 +3,34 @@ import CloudContainer
 /// Putting a plan's links and index rows: what goes is taken away before what comes is put.
 extension Connection {
     func applyReferences(of plan: WritePlan) throws {
-        for put in plan.records {
-            for link in put.unlinked {
-                try change(.linkRemove, put.zone, link, put.row.name)
-            }
-            for entry in put.unindexed {
-                try change(.indexRemove, put.zone, entry, put.row.name)
-            }
+        for place in plan.records.indices {
+            try takeAway(plan.records[place])
         }
-        for put in plan.records {
-            for link in put.linked {
-                try change(.linkPut, put.zone, link, put.row.name)
-            }
-            for entry in put.indexed {
-                try change(.indexPut, put.zone, entry, put.row.name)
-            }
+        for place in plan.records.indices {
+            try bring(plan.records[place])
         }
         for put in plan.indexed {
             for entry in put.entries {
                 try change(.indexPut, put.zone, entry, put.name)
             }
+        }
+    }
+
+    private func takeAway(_ put: RecordPut) throws {
+        for link in put.unlinked {
+            try change(.linkRemove, put.zone, link, put.row.name)
+        }
+        for entry in put.unindexed {
+            try change(.indexRemove, put.zone, entry, put.row.name)
+        }
+    }
+
+    private func bring(_ put: RecordPut) throws {
+        for link in put.linked {
+            try change(.linkPut, put.zone, link, put.row.name)
+        }
+        for entry in put.indexed {
+            try change(.indexPut, put.zone, entry, put.row.name)
         }
     }
 

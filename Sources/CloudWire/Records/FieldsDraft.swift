@@ -6,6 +6,9 @@ struct FieldsDraft {
     /// Set by `readChange` alone.
     private(set) var fault: ServerError?
 
+    /// Fields of most records: room for so many is made at once.
+    private static let usualCount = 8
+
     /// Bytes of a field's name. Source: CloudKit's schema, whose names have at most 255.
     static let maximumNameLength = 255
 
@@ -13,6 +16,7 @@ struct FieldsDraft {
     init(readingState reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
         try reader.beginObject()
+        values.reserveCapacity(Self.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
             if let value = try FieldValue.read(from: &reader) { values.append(RecordFields.Field(name, value)) }
@@ -23,6 +27,7 @@ struct FieldsDraft {
     init(readingChange reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
         try reader.beginObject()
+        values.reserveCapacity(Self.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
             if !Self.isFieldName(name) { note(.invalidFieldName(name)) }
@@ -86,9 +91,9 @@ extension RecordFields {
     func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.key("fields")
         writer.beginObject()
-        for field in entries {
-            writer.key(field.name)
-            field.value.write(to: &writer, form: form)
+        for place in entries.indices {
+            writer.key(entries[place].name)
+            entries[place].value.write(to: &writer, form: form)
         }
         writer.endObject()
     }

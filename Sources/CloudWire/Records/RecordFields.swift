@@ -12,6 +12,7 @@ package struct RecordFields: Hashable, Sendable {
         }
     }
 
+    /// In order. Walking them by place copies none; a loop over the fields themselves retains and releases each name and value.
     package private(set) var entries: [Field]
 
     package init() {
@@ -23,14 +24,16 @@ package struct RecordFields: Hashable, Sendable {
     /// - Parameter fields: in any order; the last of several with one name stays.
     package init(_ fields: some Sequence<Field>) {
         entries = Array(fields)
-        let isAscending = zip(entries, entries.dropFirst()).allSatisfy { $0.name < $1.name }
-        guard !isAscending else { return }
-        let sorted = entries.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }
-        entries.removeAll(keepingCapacity: true)
-        for (_, field) in sorted {
-            if entries.last?.name == field.name { entries.removeLast() }
-            entries.append(field)
+        guard !isOrdered else { return }
+        // Stable, so that the last of one name stays last.
+        entries.sort { $0.name < $1.name }
+        guard !isOrdered else { return }
+        var distinct: [Field] = []
+        for field in entries {
+            if distinct.last?.name == field.name { distinct.removeLast() }
+            distinct.append(field)
         }
+        entries = distinct
     }
 
     package var count: Int { entries.count }
@@ -59,6 +62,11 @@ package struct RecordFields: Hashable, Sendable {
         var kept = RecordFields()
         kept.entries = entries.filter { keys.contains($0.name) }
         return kept
+    }
+
+    /// By name, each once.
+    private var isOrdered: Bool {
+        entries.indices.dropFirst().allSatisfy { entries[$0 - 1].name < entries[$0].name }
     }
 
     private func place(of name: String) -> (index: Int, found: Bool) {

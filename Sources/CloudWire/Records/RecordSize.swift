@@ -8,7 +8,7 @@
 extension RecordFields {
     /// Bytes of the names and values. Costs a walk over the fields.
     package var byteCount: Int {
-        entries.reduce(0) { $0 + $1.name.utf8.count + $1.value.byteCount }
+        entries.indices.reduce(0) { $0 + entries[$1].name.utf8.count + entries[$1].value.byteCount }
     }
 }
 
