@@ -17,7 +17,7 @@ package enum Limits {
     package static let changesPerUnsplitCommit = 1000
     /// Zones of one `changes/zone`, whoever asks. CloudKit: Web Services Reference, items of a request.
     package static let zonesPerRequest = 200
-    /// Live zones of a database that `zones/list` answers at once. On this server.
+    /// Live zones of a database for which `zones/list` and a query of all zones are answered. On this server.
     package static let zonesPerList = 5000
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
     package static let clientChangeTokenBytes = 1024

@@ -136,6 +136,10 @@ extension ServerError {
     static let cannotDeleteDefaultZone = ServerError(
         .badRequest, "cannot delete the default zone", field: "zoneID", remedy: "Delete its records.")
 
+    static let tooManyZones = ServerError(
+        .badRequest, "The database has more zones than one request is answered for (\(Limits.zonesPerList))", native: .limitExceeded,
+        internalCode: 2023, remedy: "Learn of the zones by changes/database, which answers in pages, and query one zone at a time.")
+
     // MARK: Changes
 
     static let noFeedInDefaultZone = ServerError(

@@ -27,6 +27,32 @@ import Testing
         #expect(found[1].error?.code == .zoneNotFound)
     }
 
+    @Test(arguments: Engine.allCases) func `all zones are listed and queried up to a limit, and with more of them neither is done in part`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        let names = (0..<Limits.zonesPerList).map { "z\($0)" }
+        for start in stride(from: 0, to: names.count, by: 400) {
+            let operations = names[start..<min(start + 400, names.count)].map { ZoneOperation(.create, ZoneID(zoneName: $0)) }
+            _ = try await ann.cloud.modifyZones(ZonesModifyRequest(operations: operations), in: ann.target, by: ann.caller)
+        }
+        try await ann.modify([.create("r", ["n": .int64(1)])], zone: "z4999")
+        func list() async throws -> [ZoneResult] { try await ann.cloud.listZones(in: ann.target, by: ann.caller).zones }
+        func query() async throws -> [Record] {
+            let filter = QueryFilter(.equals, fieldName: "n", value: .int64(1))
+            let request = RecordsQueryRequest(query: Query(recordType: "Note", filters: [filter]), zoneWide: true)
+            return try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller).records
+        }
+        #expect(try await Set(list().compactMap(\.zone?.zoneID.zoneName)) == Set(names + [ZoneID.defaultZoneName]))
+        #expect(try await query().map(\.recordName) == ["r"])
+        try await ann.makeZone("one more")
+        await #expect(throws: ServerError.tooManyZones) { try await list() }
+        await #expect(throws: ServerError.tooManyZones) { try await query() }
+        try await ann.deleteZone("z0")
+        #expect(try await list().count == Limits.zonesPerList + 1)
+        #expect(try await query().count == 1)
+    }
+
     @Test(arguments: Engine.allCases) func `the default zone is listed in private and public databases and not in shared ones`(
         engine: Engine
     ) async throws {

@@ -158,7 +158,7 @@ struct RequestFragmentTests {
     @Test func `a zone's feed says for itself what it says, and takes the rest from the request`() throws {
         let json = #"""
             {"zones":[{"zoneID":{"zoneName":"A"},"syncToken":"t","resultsLimit":5,"desiredKeys":[],"reverse":false,"numberAsStrings":false},
-             {"zoneID":{"zoneName":"B"},"syncToken":"","desiredKeys":null}],
+             {"zoneID":{"zoneName":"B"},"syncToken":null,"desiredKeys":null}],
              "resultsLimit":9,"desiredKeys":["k"],"desiredRecordTypes":["T"],"reverse":true,"numbersAsStrings":true,"syncToken":"not theirs"}
             """#
         let request = try ChangesZoneRequest(json: Array(json.utf8))

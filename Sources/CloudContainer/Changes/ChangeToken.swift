@@ -1,3 +1,5 @@
+import CloudWire
+
 /// What a change token says once it is opened. Clients see it sealed; only the server that gave it can read it.
 ///
 /// It binds the database and the zone's key, never its name: a zone deleted and made again does not answer an old token.
@@ -95,6 +97,15 @@ enum ChangeToken: Hashable, Sendable {
 
     private static func name(_ reader: inout ByteReader) throws(MalformedBytes) -> String? {
         try reader.byte() == 0 ? nil : try reader.string()
+    }
+}
+
+extension Cloud {
+    /// What a client's token says; nil where it gives none. See `docs/decisions/an-empty-token-is-no-token.md`.
+    func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
+        guard let text, !text.isEmpty else { return nil }
+        guard let token = tokens.open(text).flatMap(ChangeToken.init) else { throw .unknownToken }
+        return token
     }
 }
 

@@ -9,7 +9,7 @@ extension Cloud {
     ) async throws -> ChangesDatabaseResponse {
         let key = try databaseVerdict(target, for: .changes, by: caller).get()
         let database = try await databaseID(key)
-        let token = try Self.given(request.syncToken).map { try databaseToken($0) }
+        let token = try databaseToken(request.syncToken)
         let limit = try Self.pageLimit(request.resultsLimit)
         let page = try await stored {
             try await self.store.read { transaction in
@@ -26,9 +26,12 @@ extension Cloud {
             syncToken: try tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
     }
 
-    private func databaseToken(_ text: String) throws(ServerError) -> ChangeToken.OfDatabase {
-        guard let bytes = tokens.open(text), case .database(let token) = ChangeToken(bytes) else { throw .unknownToken }
-        return token
+    private func databaseToken(_ text: String?) throws(ServerError) -> ChangeToken.OfDatabase? {
+        switch try changeToken(text) {
+        case .database(let token): token
+        case .zone: throw .unknownToken
+        case nil: nil
+        }
     }
 }
 

@@ -31,7 +31,7 @@ extension Cloud {
         if let fault = ownerVerdict(item.zoneID, in: key) { throw fault }
         if item.zoneID.isDefault { throw ServerError.noFeedInDefaultZone }
         if item.reverse { throw ServerError.notSupported("reverse", "reading changes in reverse") }
-        let token = try Self.given(item.syncToken).map { try zoneToken($0) }
+        let token = try zoneToken(item.syncToken)
         let limit = try Self.pageLimit(item.resultsLimit)
         let feed = try await stored {
             try await self.store.read { transaction in
@@ -51,14 +51,12 @@ extension Cloud {
     }
 
     /// CloudKit: tokens of databases and of zones are two kinds, and one is not taken for the other.
-    private func zoneToken(_ text: String) throws(ServerError) -> ChangeToken.OfZone {
-        guard let bytes = tokens.open(text), case .zone(let token) = ChangeToken(bytes) else { throw .unknownToken }
-        return token
-    }
-
-    /// See `docs/decisions/an-empty-token-is-no-token.md`.
-    static func given(_ token: String?) -> String? {
-        token?.isEmpty == true ? nil : token
+    private func zoneToken(_ text: String?) throws(ServerError) -> ChangeToken.OfZone? {
+        switch try changeToken(text) {
+        case .zone(let token): token
+        case .database: throw .unknownToken
+        case nil: nil
+        }
     }
 
     static func pageLimit(_ asked: Int?) throws(ServerError) -> Int {

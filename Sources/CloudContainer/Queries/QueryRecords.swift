@@ -45,7 +45,7 @@ extension Cloud {
         of request: RecordsQueryRequest, in database: DatabaseID, _ key: DatabaseKey, _ transaction: any ReadTransaction
     ) throws -> [ZoneRow] {
         if request.zoneID == nil, request.zoneWide, key.scope == .private {
-            return try transaction.zones(in: database, after: nil, limit: Limits.zonesPerList)
+            return try transaction.allZones(in: database)
         }
         let zoneID = request.zoneID ?? .defaultZone
         let zones = try transaction.zones(in: database, named: [zoneID.zoneName])

@@ -67,20 +67,26 @@ extension ModifyBatch {
 
     /// What records that were looked at and stay name as parents, or refer to with `.validate`.
     private var heldByStaying: Set<String> {
-        var held: Set<String> = []
+        let later = pendingBehindGoing
+        var held = reach.pending == later ? [] : reach.heldByPending
         for place in items.indices {
             let name = items[place].name
             switch verdicts[place] {
             case .save(let save):
                 if let parent = save.parent { held.insert(parent) }
                 for reference in save.references where reference.link.kind == .validate { held.insert(reference.link.target) }
-            case .refuse where !going.contains(name) && !reach.pending.contains(name):
+            case .refuse where !going.contains(name) && !later.contains(name):
                 if let record = stored[name], record.isLive { held.formUnion(record.held) }
             case .delete, .nothing, .refuse: break
             }
         }
         for (name, record) in reach.followers where !going.contains(name) { held.formUnion(record.held) }
         return held
+    }
+
+    /// Records that this transaction has no room for, and that a task will take with those that go.
+    private var pendingBehindGoing: Set<String> {
+        reach.pending.isEmpty ? [] : going.reduce(into: []) { $0.formUnion(reach.pending.intersection(reach.holders[$1] ?? [])) }
     }
 
     private func record(of name: String) -> StoredRecord? {

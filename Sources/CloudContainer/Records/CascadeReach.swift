@@ -11,6 +11,8 @@ struct CascadeReach: Sendable {
     var heldOutside: Set<String> = []
     /// Records that may go too, but are too many for one transaction: whoever they hang on leaves them to a task.
     var pending: Set<String> = []
+    /// Of the records that may go, those that only pending ones hold: they count where one of those stays.
+    var heldByPending: Set<String> = []
 }
 
 /// Finds the reach of a batch, level by level.
@@ -20,6 +22,8 @@ struct CascadeWalk {
     let zone: ZoneAddress
     /// Most followers.
     let room: Int
+    /// Most names of holders that a wide level is asked for at once.
+    let perCall: Int
     /// Records that the batch names, as they were before it: those that live.
     private let inside: [String: StoredRecord]
     /// All names of the batch.
@@ -30,9 +34,10 @@ struct CascadeWalk {
     private var walked: Set<String> = []
     private var reach = CascadeReach()
 
-    private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int) {
+    private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int, perCall: Int) {
         self.zone = zone
         self.room = room
+        self.perCall = perCall
         insideNames = batch.items.map(\.name)
         inside = batch.livingItems
         var holders: [String: [String]] = [:]
@@ -43,12 +48,12 @@ struct CascadeWalk {
     }
 
     static func reach(
-        of batch: ModifyBatch, in zone: ZoneAddress, room: Int, _ transaction: any ReadTransaction
+        of batch: ModifyBatch, in zone: ZoneAddress, room: Int, perCall: Int = Limits.dependentsPerCall, _ transaction: any ReadTransaction
     ) throws -> CascadeReach {
         let deleted = batch.deletedNames
         let counted = batch.newOwners
         guard !deleted.isEmpty || !counted.isEmpty else { return CascadeReach() }
-        var walk = CascadeWalk(batch, in: zone, room: room)
+        var walk = CascadeWalk(batch, in: zone, room: room, perCall: perCall)
         try walk.run(from: deleted, counting: counted, transaction)
         return walk.reach
     }
@@ -61,14 +66,14 @@ struct CascadeWalk {
         while !found.isEmpty {
             guard reach.followers.count + found.count <= room, levels < Limits.cascadeLevels else {
                 reach.pending.formUnion(found)
-                return try askHeldAgain(transaction)
+                break
             }
             levels += 1
             try load(found, transaction)
             level = withInsideHolders(found)
-            found = try ask(level, counting: [], limit: min(Self.whole, Limits.dependentsPerCall / level.count), transaction)
+            found = try ask(level, counting: [], limit: max(min(Self.whole, perCall / level.count), 1), transaction)
         }
-        if !reach.pending.isEmpty { try askHeldAgain(transaction) }
+        if !reach.pending.isEmpty { try askHeld(transaction) }
     }
 
     /// The same records, and all of the batch that hang on them.
@@ -99,7 +104,7 @@ struct CascadeWalk {
         var answers = Dictionary(
             try transaction.dependents(in: zone, of: Array(names), outside: known, limit: limit).map { ($0.target, $0) },
             uniquingKeysWith: { first, _ in first })
-        if limit < Self.whole { try askWhole(&answers, cutAt: limit, outside: known, transaction) }
+        if limit < Self.whole { try askWhole(level, &answers, cutAt: limit, outside: known, transaction) }
         reach.heldOutside = Set(names.filter { answers[$0]?.isHeld == true }).intersection(reach.heldOutside.union(level))
         for name in names { reach.holders[name, default: []].formUnion(answers[name]?.owned ?? []) }
         for name in level { reach.holders[name, default: []].formUnion(insideHolders[name] ?? []) }
@@ -109,10 +114,12 @@ struct CascadeWalk {
     }
 
     /// Asks again for answers that were cut short, as long as the cascade may still fit. What stays cut short is left to a task.
+    ///
+    /// Of a level alone: who hangs on a record of an earlier one is known, and is not asked for again.
     private mutating func askWhole(
-        _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
+        _ level: [String], _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
     ) throws {
-        let cut = answers.values.filter { $0.owned.count == limit }.map(\.target).sorted()
+        let cut = level.filter { answers[$0]?.owned.count == limit }.sorted()
         let portion = Limits.itemsPerNativeRequest
         for start in stride(from: 0, to: cut.count, by: portion) {
             let names = Array(cut[start..<min(start + portion, cut.count)])
@@ -130,12 +137,15 @@ struct CascadeWalk {
         }
     }
 
-    /// Whether what somebody held is held by more than the records that wait for a task.
-    private mutating func askHeldAgain(_ transaction: any ReadTransaction) throws {
-        guard !reach.heldOutside.isEmpty else { return }
-        let known = insideNames + reach.followers.keys + reach.pending
-        let answers = try transaction.dependents(in: zone, of: reach.heldOutside.sorted(), outside: known, limit: 0)
-        reach.heldOutside = Set(answers.filter(\.isHeld).map(\.target))
+    /// Who of the records that may go is held by more than what waits for a task, and who by that alone.
+    private mutating func askHeld(_ transaction: any ReadTransaction) throws {
+        func held(_ names: Set<String>, outside known: [String]) throws -> Set<String> {
+            Set(try transaction.dependents(in: zone, of: names.sorted(), outside: known, limit: 0).filter(\.isHeld).map(\.target))
+        }
+        let known = insideNames + reach.followers.keys
+        let all = try held(walked.subtracting(reach.pending), outside: known)
+        reach.heldOutside = all.isEmpty ? [] : try held(all, outside: known + reach.pending)
+        reach.heldByPending = all.subtracting(reach.heldOutside)
     }
 
     private mutating func load(_ names: [String], _ transaction: any ReadTransaction) throws {

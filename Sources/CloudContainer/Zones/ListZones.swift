@@ -5,9 +5,7 @@ extension Cloud {
     package func listZones(in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         let database = try await databaseID(key)
-        let rows = try await stored {
-            try await self.store.read { try $0.zones(in: database, after: nil, limit: Limits.zonesPerList) }
-        }
+        let rows = try await stored { try await self.store.read { try $0.allZones(in: database) } }
         let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown($0, in: key)) }
         guard key.scope != .shared else { return ZonesResponse(zones: custom) }
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
@@ -42,5 +40,15 @@ extension Cloud {
         Zone(
             zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: key.scope == .public ? nil : key.owner), syncToken: nil,
             atomic: false)
+    }
+}
+
+extension ReadTransaction {
+    /// All live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
+    /// - Throws: `ServerError` when they are more than one request is answered for.
+    func allZones(in database: DatabaseID) throws -> [ZoneRow] {
+        let rows = try zones(in: database, after: nil, limit: Limits.zonesPerList + 1)
+        guard rows.count <= Limits.zonesPerList else { throw ServerError.tooManyZones }
+        return rows
     }
 }

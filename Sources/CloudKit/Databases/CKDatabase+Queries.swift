@@ -1,5 +1,6 @@
 extension CKDatabase {
     private typealias QueryResults = CKQueryOperation.Results
+    private typealias Page = (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?)
 
     // MARK: Pages
 
@@ -14,9 +15,7 @@ extension CKDatabase {
                 >
             ) -> Void
     ) {
-        querying(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit) { result in
-            completionHandler(result.map { ($0.matches, $0.cursor) }.mapError { $0 as any Error })
-        }.start()
+        page(of: CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, completionHandler)
     }
 
     /// The page after the one that ended at the cursor.
@@ -30,9 +29,7 @@ extension CKDatabase {
                 >
             ) -> Void
     ) {
-        querying(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit) { result in
-            completionHandler(result.map { ($0.matches, $0.cursor) }.mapError { $0 as any Error })
-        }.start()
+        page(of: CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, completionHandler)
     }
 
     /// A page of the records that match, in the query's order; see `CKQueryOperation`.
@@ -40,10 +37,7 @@ extension CKDatabase {
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
     ) async throws -> (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) {
-        let results = try await SingleCall.result {
-            querying(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, $0)
-        }.get()
-        return (results.matches, results.cursor)
+        try await page(of: CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit)
     }
 
     /// The page after the one that ended at the cursor.
@@ -51,10 +45,7 @@ extension CKDatabase {
         continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults
     ) async throws -> (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) {
-        let results = try await SingleCall.result {
-            querying(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, $0)
-        }.get()
-        return (results.matches, results.cursor)
+        try await page(of: CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit)
     }
 
     // MARK: The first page alone
@@ -93,6 +84,22 @@ extension CKDatabase {
         operation.resultsLimit = limit
         operation.whenDone = done
         return operation
+    }
+
+    private func page(
+        of operation: CKQueryOperation, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int,
+        _ completionHandler: @escaping @Sendable (Result<Page, any Error>) -> Void
+    ) {
+        querying(operation, zoneID, desiredKeys, limit) { result in
+            completionHandler(result.map { ($0.matches, $0.cursor) }.mapError { $0 as any Error })
+        }.start()
+    }
+
+    private func page(
+        of operation: CKQueryOperation, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int
+    ) async throws -> Page {
+        let results = try await SingleCall.result { querying(operation, zoneID, desiredKeys, limit, $0) }.get()
+        return (results.matches, results.cursor)
     }
 
     private static func records(_ result: Result<QueryResults, CKError>) throws -> [CKRecord] {

@@ -43,14 +43,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// in iOS 15.
     open var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)?
 
-    /// What became of each item, in the order in which it was told.
-    struct Results: Sendable {
-        var saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
-        var deletions: [CKRecord.ID: Result<Void, any Error>] = [:]
-        var saved: [CKRecord] = []
-        var deleted: [CKRecord.ID] = []
-        var failures: [CKRecord.ID: any Error] = [:]
-    }
+    typealias Results = ModifyResults<CKRecord.ID, CKRecord>
 
     private var results = Results()
     /// For the single-call functions.
@@ -110,13 +103,8 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         report { [self] in
             let recordID = record.recordID
             let result = result.mapError { $0 as any Error }
-            results.saves[recordID] = result
-            switch result {
-            case .success(let saved):
-                results.saved.append(saved)
-                perRecordProgressBlock?(saved, 1)
-            case .failure(let error): results.failures[recordID] = error
-            }
+            results.add(recordID, saved: result)
+            if let saved = result.value { perRecordProgressBlock?(saved, 1) }
             if let perRecordSaveBlock {
                 perRecordSaveBlock(recordID, result)
             } else {
@@ -128,8 +116,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private func tell(_ recordID: CKRecord.ID, _ result: Result<Void, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            results.deletions[recordID] = result
-            if let error = result.error { results.failures[recordID] = error } else { results.deleted.append(recordID) }
+            results.add(recordID, deleted: result)
             perRecordDeleteBlock?(recordID, result)
         }
     }

@@ -19,13 +19,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     /// iOS 15.
     open var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
 
-    struct Results: Sendable {
-        var saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = [:]
-        var deletions: [CKRecordZone.ID: Result<Void, any Error>] = [:]
-        var saved: [CKRecordZone] = []
-        var deleted: [CKRecordZone.ID] = []
-        var failures: [CKRecordZone.ID: any Error] = [:]
-    }
+    typealias Results = ModifyResults<CKRecordZone.ID, CKRecordZone>
 
     private var results = Results()
     /// For the single-call functions.
@@ -96,9 +90,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     private func tell(_ zoneID: CKRecordZone.ID, saved result: Result<CKRecordZone, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            results.saves[zoneID] = result
-            if let zone = result.value { results.saved.append(zone) }
-            if let error = result.error { results.failures[zoneID] = error }
+            results.add(zoneID, saved: result)
             perRecordZoneSaveBlock?(zoneID, result)
         }
     }
@@ -106,8 +98,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     private func tell(_ zoneID: CKRecordZone.ID, deleted result: Result<Void, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            results.deletions[zoneID] = result
-            if let error = result.error { results.failures[zoneID] = error } else { results.deleted.append(zoneID) }
+            results.add(zoneID, deleted: result)
             perRecordZoneDeleteBlock?(zoneID, result)
         }
     }

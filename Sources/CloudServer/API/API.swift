@@ -104,8 +104,8 @@ extension API {
     /// Decode, ask, encode. Errors from here on know whether the client wants our details.
     /// - Parameter gate: where answers may be large, so that few are made at a time.
     func answer<Request: RequestMessage, Answer: AnswerMessage>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, through gate: Gate? = nil, form: (Request) -> AnswerForm,
-        ask: (Request) async throws -> Answer
+        _ call: Call, _ body: [UInt8], as type: Request.Type, through gate: Gate? = nil,
+        form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) }, ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
         let request = try Request(json: body)
         let form = form(request)

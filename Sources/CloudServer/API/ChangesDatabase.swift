@@ -9,8 +9,6 @@ extension API {
     /// `POST changes/database`; with `waitSeconds` it answers as soon as there is a change.
     func changesDatabase(_ call: Call) async throws -> HTTPResponse {
         try await answer(call, try await call.body(), as: ChangesDatabaseRequest.self) { request in
-            AnswerForm(details: request.extension.wantsDetails)
-        } ask: { request in
             let key = try databaseVerdict(call.target, for: .changes, by: call.caller).get()
             let seconds = min(request.extension.waitSeconds ?? 0, Self.waitSecondsMax)
             return try await hub.read(try await cloud.databaseID(key), waiting: seconds) { (page: ChangesDatabaseResponse) in

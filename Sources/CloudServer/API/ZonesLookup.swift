@@ -6,8 +6,6 @@ extension API {
     /// `POST zones/lookup`
     func zonesLookup(_ call: Call) async throws -> HTTPResponse {
         try await answer(call, try await call.body(), as: ZonesLookupRequest.self) { request in
-            AnswerForm(details: request.extension.wantsDetails)
-        } ask: { request in
             try await cloud.lookupZones(request, in: call.target, by: call.caller)
         }
     }

@@ -7,8 +7,6 @@ extension API {
     func zonesModify(_ call: Call) async throws -> HTTPResponse {
         let body = try await call.body()
         return try await answer(call, body, as: ZonesModifyRequest.self) { request in
-            AnswerForm(details: request.extension.wantsDetails)
-        } ask: { request in
             try await cloud.modifyZones(request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension))
         }
     }

@@ -1,11 +1,3 @@
-extension JSONReader {
-    /// A token of a feed. CloudKit's observers disagree on the empty one: here it is none.
-    mutating func optionalSyncToken() throws(JSONError) -> String? {
-        let token = try optionalString()
-        return token?.isEmpty == true ? nil : token
-    }
-}
-
 extension ChangesDatabaseRequest: RequestMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         try self.init(from: &reader, token: "syncToken")
@@ -21,7 +13,7 @@ extension ChangesDatabaseRequest: RequestMessage {
         try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case token: syncToken = try reader.optionalSyncToken()
+            case token: syncToken = try reader.optionalString()
             case "resultsLimit": resultsLimit = try reader.optionalInteger()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default: try reader.skip()
@@ -40,32 +32,45 @@ extension ChangesDatabaseRequest: RequestMessage {
 
 extension ChangesDatabaseResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
-        var zones: [ChangedZone]?
-        var syncToken: String?
-        var moreComing = false
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "zones": zones = try reader.array { reader throws(JSONError) in try ChangedZone(from: &reader) }
-            case "syncToken": syncToken = try reader.optionalString()
-            case "moreComing": moreComing = try reader.optionalBoolean() ?? false
-            default: try reader.skip()
-            }
-        }
-        self.init(
-            zones: try reader.require(zones, "zones", at: start), syncToken: try reader.require(syncToken, "syncToken", at: start),
-            moreComing: moreComing)
+        let page = try reader.zonePage(token: "syncToken") { reader throws(JSONError) in try ChangedZone(from: &reader) }
+        self.init(zones: page.zones, syncToken: page.token, moreComing: page.moreComing)
     }
 
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones { zone.write(to: &writer, form: form) }
-        writer.endArray()
-        writer.write("syncToken", syncToken)
-        writer.write("moreComing", moreComing)
-        writer.endObject()
+        writer.writeZonePage(zones, token: "syncToken", syncToken, moreComing: moreComing) { $1.write(to: &$0, form: form) }
+    }
+}
+
+/// A page of a database's feed, as both of its answers have it: they differ in how they show a zone, and in the key of the token.
+extension JSONReader {
+    mutating func zonePage<Zone>(
+        token: StaticString, _ zone: (inout JSONReader) throws(JSONError) -> Zone
+    ) throws(JSONError) -> (zones: [Zone], token: String, moreComing: Bool) {
+        var zones: [Zone]?
+        var text: String?
+        var moreComing = false
+        let start = try beginObject()
+        while let key = try nextKey() {
+            switch key {
+            case "zones": zones = try array(zone)
+            case token: text = try optionalString()
+            case "moreComing": moreComing = try optionalBoolean() ?? false
+            default: try skip()
+            }
+        }
+        return (try require(zones, "zones", at: start), try require(text, token, at: start), moreComing)
+    }
+}
+
+extension JSONWriter {
+    mutating func writeZonePage<Zone>(
+        _ zones: [Zone], token: StaticString, _ text: String, moreComing: Bool, _ zone: (inout JSONWriter, Zone) -> Void
+    ) {
+        beginObject()
+        write("zones", zones, zone)
+        write(token, text)
+        write("moreComing", moreComing)
+        endObject()
     }
 }
 

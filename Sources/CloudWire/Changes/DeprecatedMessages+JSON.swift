@@ -8,7 +8,7 @@ extension RecordsChangesRequest: RequestMessage {
         while let key = try reader.nextKey() {
             switch key {
             case "zoneID": zoneID = try reader.optionalZoneID()
-            case "syncToken": syncToken = try reader.optionalSyncToken()
+            case "syncToken": syncToken = try reader.optionalString()
             case "nacre": `extension` = try RequestExtension(from: &reader)
             default:
                 if try options.take(key, from: &reader) { continue }
@@ -49,10 +49,7 @@ extension RecordsChangesResponse: AnswerMessage {
 
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for result in records { result.write(to: &writer, form: form) }
-        writer.endArray()
+        writer.write("records", records) { $1.write(to: &$0, form: form) }
         writer.write("syncToken", syncToken)
         writer.write("moreComing", moreComing)
         writer.write("reverse", reverse)
@@ -72,31 +69,11 @@ extension ZonesChangesRequest: RequestMessage {
 
 extension ZonesChangesResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
-        var zones: [ZoneResult]?
-        var metaSyncToken: String?
-        var moreComing = false
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "zones": zones = try reader.array { reader throws(JSONError) in try ZoneResult(from: &reader) }
-            case "metaSyncToken": metaSyncToken = try reader.optionalString()
-            case "moreComing": moreComing = try reader.optionalBoolean() ?? false
-            default: try reader.skip()
-            }
-        }
-        self.init(
-            zones: try reader.require(zones, "zones", at: start),
-            metaSyncToken: try reader.require(metaSyncToken, "metaSyncToken", at: start), moreComing: moreComing)
+        let page = try reader.zonePage(token: "metaSyncToken") { reader throws(JSONError) in try ZoneResult(from: &reader) }
+        self.init(zones: page.zones, metaSyncToken: page.token, moreComing: page.moreComing)
     }
 
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones { zone.write(to: &writer, form: form) }
-        writer.endArray()
-        writer.write("metaSyncToken", metaSyncToken)
-        writer.write("moreComing", moreComing)
-        writer.endObject()
+        writer.writeZonePage(zones, token: "metaSyncToken", metaSyncToken, moreComing: moreComing) { $1.write(to: &$0, form: form) }
     }
 }

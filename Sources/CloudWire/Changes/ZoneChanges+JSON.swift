@@ -39,7 +39,7 @@ private struct FeedDraft {
         while let key = try reader.nextKey() {
             switch key {
             case "zoneID": zoneID = try reader.optionalZoneID()
-            case "syncToken": syncToken = try reader.optionalSyncToken()
+            case "syncToken": syncToken = try reader.optionalString()
             default:
                 if try options.take(key, from: &reader) { continue }
                 try reader.skip()
@@ -71,14 +71,11 @@ extension ChangesZoneRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         `extension`.write(to: &writer)
-        writer.key("zones")
-        writer.beginArray()
-        for item in zones {
+        writer.write("zones", zones) { writer, item in
             writer.beginObject()
             item.writeMembers(to: &writer)
             writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
     }
 }
@@ -158,10 +155,7 @@ extension ChangesZoneResponse.Page {
         var form = form
         form.zoneID = zoneID
         writer.write("zoneID", zoneID, showsType: true)
-        writer.key("records")
-        writer.beginArray()
-        for result in records { result.write(to: &writer, form: form) }
-        writer.endArray()
+        writer.write("records", records) { $1.write(to: &$0, form: form) }
         writer.write("syncToken", syncToken)
         writer.write("moreComing", moreComing)
         guard form.details, isMidCommit || clientChangeToken != nil else { return }

@@ -43,17 +43,11 @@ extension JSONReader {
     /// a string is not ASCII when it is, never the contrary.
     @inline(__always)
     private func skipPlain(from start: Int, high: inout UInt64) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let tops: UInt64 = 0x8080_8080_8080_8080
         var position = start
         while position + 8 <= bytes.count {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            // The lowest bit set tells the first such byte exactly; borrows make false ones only above it.
-            let found =
-                ((word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash) & tops
-            high |= word & tops
+            let found = JSONBytes.marks(in: word)
+            high |= word & JSONBytes.tops
             if found != 0 { return position + found.trailingZeroBitCount >> 3 }
             position += 8
         }

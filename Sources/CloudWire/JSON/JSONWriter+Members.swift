@@ -41,9 +41,18 @@ extension JSONWriter {
 
     package mutating func write(ifPresent key: StaticString, _ names: [String]?) {
         guard let names else { return }
+        write(key, names) { $0.string($1) }
+    }
+
+    package mutating func write<Element>(_ key: StaticString, _ elements: [Element], _ element: (inout JSONWriter, Element) -> Void) {
         self.key(key)
+        array(elements, element)
+    }
+
+    /// - Parameter element: writes one of them.
+    package mutating func array<Element>(_ elements: [Element], _ element: (inout JSONWriter, Element) -> Void) {
         beginArray()
-        for name in names { string(name) }
+        for next in elements { element(&self, next) }
         endArray()
     }
 

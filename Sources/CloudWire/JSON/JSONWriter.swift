@@ -219,14 +219,10 @@ extension JSONWriter {
     /// Where the first byte stands that must be escaped, or the end.
     @inline(__always)
     private static func plainEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
         var position = start
         while position + 8 <= bytes.count {
             let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let quote = word ^ (ones &* 0x22)
-            let backslash = word ^ (ones &* 0x5C)
-            let found =
-                ((word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash) & 0x8080_8080_8080_8080
+            let found = JSONBytes.marks(in: word)
             if found != 0 { return position + found.trailingZeroBitCount >> 3 }
             position += 8
         }

@@ -24,18 +24,8 @@ extension Query {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.write("recordType", recordType)
-        if !filters.isEmpty {
-            writer.key("filterBy")
-            writer.beginArray()
-            for filter in filters { filter.write(to: &writer) }
-            writer.endArray()
-        }
-        if !sorts.isEmpty {
-            writer.key("sortBy")
-            writer.beginArray()
-            for sort in sorts { sort.write(to: &writer) }
-            writer.endArray()
-        }
+        if !filters.isEmpty { writer.write("filterBy", filters) { $1.write(to: &$0) } }
+        if !sorts.isEmpty { writer.write("sortBy", sorts) { $1.write(to: &$0) } }
         writer.endObject()
     }
 }

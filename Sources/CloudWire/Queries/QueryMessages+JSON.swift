@@ -53,10 +53,7 @@ extension RecordsQueryResponse: AnswerMessage {
     /// Each record shows its own zone, or `form.zoneID` where it says none.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for record in records { record.write(to: &writer, form: form, zoneID: record.zoneID ?? form.zoneID) }
-        writer.endArray()
+        writer.write("records", records) { $1.write(to: &$0, form: form, zoneID: $1.zoneID ?? form.zoneID) }
         writer.write(ifPresent: "continuationMarker", continuationMarker)
         writer.write(ifPresent: "syncToken", syncToken)
         writer.endObject()

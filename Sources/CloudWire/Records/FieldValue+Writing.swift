@@ -27,15 +27,15 @@ extension FieldValue {
         case .location(let value): value.write(to: &writer)
         case .reference(let value): value.write(to: &writer)
         case .asset(let value): value.write(to: &writer)
-        case .stringList(let values): writer.list(values) { $0.string($1) }
-        case .int64List(let values): writer.list(values) { $0.write($1, form) }
-        case .doubleList(let values): writer.list(values) { $0.write($1, form) }
-        case .timestampList(let values): writer.list(values) { $0.write($1.millisecondsSince1970, form) }
-        case .bytesList(let values): writer.list(values) { $0.base64($1) }
-        case .locationList(let values): writer.list(values) { $1.write(to: &$0) }
-        case .referenceList(let values): writer.list(values) { $1.write(to: &$0) }
-        case .assetList(let values): writer.list(values) { $1.write(to: &$0) }
-        case .emptyList: writer.list([String]()) { $0.string($1) }
+        case .stringList(let values): writer.array(values) { $0.string($1) }
+        case .int64List(let values): writer.array(values) { $0.write($1, form) }
+        case .doubleList(let values): writer.array(values) { $0.write($1, form) }
+        case .timestampList(let values): writer.array(values) { $0.write($1.millisecondsSince1970, form) }
+        case .bytesList(let values): writer.array(values) { $0.base64($1) }
+        case .locationList(let values): writer.array(values) { $1.write(to: &$0) }
+        case .referenceList(let values): writer.array(values) { $1.write(to: &$0) }
+        case .assetList(let values): writer.array(values) { $1.write(to: &$0) }
+        case .emptyList: writer.array([String]()) { $0.string($1) }
         case .sealed(let value): writer.base64(value.bytes)
         }
     }
@@ -59,12 +59,6 @@ extension FieldValue {
 }
 
 extension JSONWriter {
-    fileprivate mutating func list<Element>(_ elements: [Element], _ write: (inout JSONWriter, Element) -> Void) {
-        beginArray()
-        for element in elements { write(&self, element) }
-        endArray()
-    }
-
     fileprivate mutating func write(_ value: Int64, _ form: ValueForm) {
         form.numbersAsStrings ? quotedInteger(value) : integer(value)
     }
@@ -102,7 +96,7 @@ extension JSONWriter {
         key("nacre")
         beginObject()
         key("seconds")
-        list(moments) { writer, moment in
+        array(moments) { writer, moment in
             if let moment { writer.double(moment.secondsSince2001) } else { writer.null() }
         }
         endObject()

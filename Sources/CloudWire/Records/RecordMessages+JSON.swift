@@ -31,10 +31,9 @@ extension RecordsModifyRequest: RequestMessage {
         writer.write(ifPresent: "desiredKeys", desiredKeys)
         if numbersAsStrings { writer.write("numbersAsStrings", true) }
         `extension`.write(to: &writer)
-        writer.key("operations")
-        writer.beginArray()
-        for case .success(let operation) in operations { operation.write(to: &writer, details: `extension`.wantsDetails) }
-        writer.endArray()
+        writer.write("operations", operations) { writer, item in
+            if case .success(let operation) = item { operation.write(to: &writer, details: `extension`.wantsDetails) }
+        }
         writer.endObject()
     }
 }
@@ -69,15 +68,12 @@ extension RecordsLookupRequest: RequestMessage {
         writer.write(ifPresent: "desiredKeys", desiredKeys)
         if numbersAsStrings { writer.write("numbersAsStrings", true) }
         `extension`.write(to: &writer)
-        writer.key("records")
-        writer.beginArray()
-        for item in records {
+        writer.write("records", records) { writer, item in
             writer.beginObject()
             writer.write("recordName", item.recordName)
             writer.write(ifPresent: "desiredKeys", item.desiredKeys)
             writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
     }
 }
@@ -121,16 +117,13 @@ extension RecordsResponse: AnswerMessage {
     /// What was deleted is answered by its name alone; its type is said in feeds.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for result in records {
+        writer.write("records", records) { writer, result in
             if case .deleted(let tombstone) = result {
                 RecordResult.deleted(Tombstone(recordName: tombstone.recordName, recordType: nil)).write(to: &writer, form: form)
             } else {
                 result.write(to: &writer, form: form)
             }
         }
-        writer.endArray()
         writer.write(ifPresent: "syncToken", syncToken)
         writer.endObject()
     }

@@ -33,10 +33,7 @@ extension ZonesLookupRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         `extension`.write(to: &writer)
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones { zone.write(to: &writer, showsType: false) }
-        writer.endArray()
+        writer.write("zones", zones) { $1.write(to: &$0, showsType: false) }
         writer.endObject()
     }
 }
@@ -59,10 +56,7 @@ extension ZonesModifyRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         `extension`.write(to: &writer)
-        writer.key("operations")
-        writer.beginArray()
-        for operation in operations { operation.write(to: &writer) }
-        writer.endArray()
+        writer.write("operations", operations) { $1.write(to: &$0) }
         writer.endObject()
     }
 }
@@ -192,10 +186,7 @@ extension ZonesResponse: AnswerMessage {
 
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.key("zones")
-        writer.beginArray()
-        for zone in zones { zone.write(to: &writer, form: form) }
-        writer.endArray()
+        writer.write("zones", zones) { $1.write(to: &$0, form: form) }
         writer.endObject()
     }
 }
