@@ -17,7 +17,8 @@ struct CascadeReach: Sendable {
 
 /// Finds the reach of a batch, level by level.
 ///
-/// Costs one call for what the batch deletes and for the targets that it refers to anew, and two more for each level of a cascade.
+/// Costs one call for what the batch deletes and for the targets that it refers to anew, two more for each level of a cascade, and two at the end
+/// of one that does not fit. A wide level is asked again for records with many holders, some hundreds at a time.
 struct CascadeWalk {
     let zone: ZoneAddress
     /// Most followers.
