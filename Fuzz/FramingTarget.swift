@@ -75,20 +75,24 @@ enum FramingTarget {
     }
 
     private static func connected() -> Int32 {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: patience, tv_usec: 0)
-        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var one: Int32 = 1
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        while true {
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var limit = timeval(tv_sec: patience, tv_usec: 0)
+            setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+            var one: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(port).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            let result = withUnsafePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            }
+            if result == 0 { return socket }
+            // libFuzzer's own timer interrupts whatever waits.
+            promise("the server accepts", errno == EINTR)
+            close(socket)
         }
-        promise("the server accepts", result == 0)
-        return socket
     }
 
     private static func send(_ bytes: UnsafeRawBufferPointer, _ socket: Int32) {
@@ -104,7 +108,7 @@ enum FramingTarget {
             if count > 0 {
                 all += buffer[..<count]
             } else if count == 0 || errno != EINTR {
-                // libFuzzer's own timer interrupts a read that has a limit.
+                // libFuzzer's timer again: a read that has a limit does not go on by itself.
                 promise("the server ends a connection that the client has ended", count == 0 || errno == ECONNRESET)
                 return all
             }

@@ -46,7 +46,7 @@ enum QueryTarget {
             content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))
     }()
 
-    private static let rows = IndexRows.entries(of: record, in: schema.types["T"] ?? RecordTypeDefinition(name: "T"))
+    private static let rows = IndexRows(schema.types["T"] ?? RecordTypeDefinition(name: "T")).entries(of: record)
 
     private static func request(_ json: UnsafeRawBufferPointer) {
         guard let request = try? RecordsQueryRequest(json: json) else { return }
@@ -56,7 +56,7 @@ enum QueryTarget {
         var query = request.query
         query.recordType = "T"
         guard let checked = try? CheckedQuery(query, in: schema, of: container, by: caller) else { return }
-        for driver in checked.drivers where checked.tests[driver.filter].passes(record) {
+        for driver in checked.drivers where checked.tests[driver.filter].passes(record.value(of:)) {
             promise("a record that passes a filter stands where the filter looks", driver.spans.contains { span in rows.contains(where: span.holds) })
         }
     }
