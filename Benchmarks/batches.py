@@ -10,9 +10,9 @@ CONNECTIONS = 8
 CROWD = 64
 
 WHERE_THE_TIME_GOES = """\
-**Batches.** By `perf`, 60 % of a batch's CPU is on the writer: SQLite takes 29 %, deciding and encoding 25 %; the HTTP loop takes 33 %, half of it reading JSON
-into values. Retain and release are a fifth of everything: a record is an array of enums with strings in them, copied from request to plan to answer. Encoding
-the stored body before the transaction, on the loop, would take work off the one writer."""
+**Batches.** By `perf`, two thirds of a batch's CPU are on the writer: SQLite takes a fifth of everything, deciding and encoding a sixth, the kernel's writing and
+syncing an eighth. The HTTP loop takes a third, a third of it reading JSON into values and a fifth writing the answer. Retain and release are a seventh of everything: a record is an array
+of enums with strings in them. Encoding the stored body before the transaction, on the loop, would take work off the one writer."""
 
 NACRE = """
 local count, prefix = 0, "b@SEED@-"
