@@ -11,14 +11,11 @@ import Testing
         _ operations: [RecordOperation], room: Int, perCall: Int, _ test: TestCloud, _ user: TestCloudUser, zone: String = "Z"
     ) async throws -> ModifyBatch {
         let database = try await user.database
-        let items = operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }
-        let wanted = Set(items.map(\.name) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
+        let wanted = Set(operations.compactMap(\.change.recordName) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
         return try await test.store.read { transaction in
             let row = try #require(try transaction.zones(in: database, named: [zone]).first)
             let found = try transaction.records(in: row.address, named: Array(wanted)).map { try StoredRecord($0, in: row.address) }
-            var batch = ModifyBatch(
-                items, faults: [:], stored: Dictionary(uniqueKeysWithValues: found.map { ($0.row.name, $0) }),
-                in: RecordSetting(scope: .private, environment: .development, caller: user.caller))
+            var batch = ModifyBatch(operations, over: found, by: user.caller)
             batch.settle(within: try CascadeWalk.reach(of: batch, in: row.address, room: room, perCall: perCall, transaction))
             return batch
         }

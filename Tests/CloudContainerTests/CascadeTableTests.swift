@@ -40,10 +40,7 @@ import Testing
             wanted.formUnion(operation.change.set.bindingReferences.map(\.link.target))
             if case .set(let reference) = operation.change.parent { wanted.insert(reference.recordName) }
         }
-        var batch = ModifyBatch(
-            operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
-            stored: Dictionary(uniqueKeysWithValues: records.filter { wanted.contains($0.row.name) }.map { ($0.row.name, $0) }),
-            in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
+        var batch = ModifyBatch(operations, over: records.filter { wanted.contains($0.row.name) })
         batch.settle(within: reach(of: batch, in: records))
         return batch
     }

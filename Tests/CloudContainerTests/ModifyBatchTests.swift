@@ -17,10 +17,7 @@ import Testing
     private func batch(
         _ operations: [RecordOperation], over stored: [StoredRecord] = [], parentsOutside: Set<String> = [], atomic: Bool = false
     ) -> ModifyBatch {
-        var batch = ModifyBatch(
-            operations.map { ModifyBatch.Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
-            stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
-            in: RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"))))
+        var batch = ModifyBatch(operations, over: stored)
         batch.settle(within: CascadeReach(heldOutside: parentsOutside.intersection(batch.deletedNames)))
         if atomic { _ = batch.settleAtomically() }
         return batch

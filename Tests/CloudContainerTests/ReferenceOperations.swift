@@ -22,6 +22,16 @@ extension RecordFields {
     }
 }
 
+extension ModifyBatch {
+    /// What a user asks of a private database, over what is there; how far it reaches is not known yet.
+    init(_ operations: [RecordOperation], over stored: [StoredRecord], by caller: Caller = Caller(.user("_ann"))) {
+        self.init(
+            operations.map { Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
+            stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),
+            in: RecordSetting(scope: .private, environment: .development, caller: caller))
+    }
+}
+
 extension TestCloudUser {
     /// Which of these records are there, in the order asked.
     func living(_ names: [String], zone: String = ZoneID.defaultZoneName) async throws -> [String] {

@@ -24,7 +24,7 @@ struct CheckedQuery: Sendable {
         }
         terms = shape.terms
         // A filter's own order is by its field.
-        fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(rawValue: $0) == nil })
+        fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
         waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }

@@ -58,12 +58,12 @@ struct QueryOrder: Hashable, Sendable {
     /// -1, 0 or 1: whether `left` comes first.
     func compare(_ left: QueryPosition, _ right: QueryPosition) -> Int {
         for place in 0..<min(left.keys.count, right.keys.count) {
-            let order = Self.compare(left.keys[place], right.keys[place])
+            let order = ByteOrder.compare(left.keys[place], right.keys[place])
             if order != 0 { return (order < 0) == terms[place].isAscending ? -1 : 1 }
         }
         switch (left.spot, right.spot) {
         case (.record(let one, let oneZone), .record(let other, let otherZone)):
-            let order = Self.compare(one, other)
+            let order = ByteOrder.compare(one, other)
             if order != 0 { return (order < 0) == namesAscend ? -1 : 1 }
             return oneZone == otherZone ? 0 : oneZone < otherZone ? -1 : 1
         case (.before, .before), (.behind, .behind):
@@ -73,27 +73,6 @@ struct QueryOrder: Hashable, Sendable {
         case (.before, _), (_, .behind): return -1
         case (_, .before), (.behind, _): return 1
         }
-    }
-
-    /// Below, at or above zero. A sort asks this for every pair: nothing is copied.
-    private static func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        left.withUnsafeBufferPointer { left in
-            right.withUnsafeBufferPointer { right in compare(left, right) }
-        }
-    }
-
-    private static func compare(_ left: String, _ right: String) -> Int {
-        var (left, right) = (left, right)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in compare(left, right) }
-        }
-    }
-
-    private static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
-        for place in 0..<min(left.count, right.count) where left[place] != right[place] {
-            return Int(left[place]) - Int(right[place])
-        }
-        return left.count - right.count
     }
 
     /// A number that is smaller for whoever comes first, or equal where it takes `compare` to know: the beginning of the first key.

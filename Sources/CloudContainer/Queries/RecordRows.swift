@@ -84,10 +84,18 @@ enum SearchWords {
     }
 }
 
+extension SystemField {
+    /// nil for an app's own field, which its first letter tells.
+    init?(schemaName name: String) {
+        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
+        self.init(rawValue: name)
+    }
+}
+
 extension StoredRecord {
     /// A field, or a system field by its schema name; nil where the record has no value.
     func value(of name: String) -> FieldValue? {
-        name.hasPrefix("___") ? SystemField(rawValue: name).flatMap(value(of:)) : content.fields[name]
+        SystemField(schemaName: name).map(value(of:)) ?? content.fields[name]
     }
 
     func value(of field: SystemField) -> FieldValue? {

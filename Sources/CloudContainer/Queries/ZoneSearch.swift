@@ -149,7 +149,7 @@ struct ZoneSearch {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         let fields = try RecordBody.fields(of: row, in: zone, only: query.fields)
         func value(of name: String) throws -> FieldValue? {
-            guard name.utf8.first == UInt8(ascii: "_"), let field = SystemField(rawValue: name) else { return fields[name] }
+            guard let field = SystemField(schemaName: name) else { return fields[name] }
             return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
         }
         for test in query.tests where try !test.passes(value) { return nil }

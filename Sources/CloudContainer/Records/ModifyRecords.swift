@@ -74,9 +74,9 @@ struct RecordModification: Sendable {
         var made: [OperationResult.MadeName] = []
         var faults: [Int: ServerError] = [:]
         items.reserveCapacity(request.operations.count)
-        for (place, given) in request.operations.enumerated() {
+        for (place, item) in request.operations.enumerated() {
             let operation: RecordOperation
-            switch given {
+            switch item {
             case .success(let readable):
                 operation = readable
                 faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
