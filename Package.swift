@@ -16,6 +16,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
+/// Debian's libcurl; elsewhere the framework goes through URLSession.
+let client = Target.Dependency.target(name: "NacreHTTPClient", condition: .when(platforms: [.linux]))
+
 let package = Package(
     name: "nacre",
     products: [
@@ -25,6 +28,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CChecksum"),
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CNacreCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -35,14 +39,16 @@ let package = Package(
         module("CoreLocation"),
         module("CloudWire"),
         module("Crypto", ["COpenSSL", "CSodium", "Locks"]),
-        module("CloudKit", ["CloudWire", "CoreLocation", "Crypto", "Locks"]),
+        module("NacreHTTPClient", ["CNacreCurl", "Locks"]),
+        module("CloudKit", ["CloudWire", "CoreLocation", "Crypto", "Locks", client]),
         module("CloudContainer", ["CloudWire", "Locks", "CChecksum"]),
         module("CloudStore", ["CloudContainer", "CloudWire", "Crypto", "Telemetry", "Locks", "CSQLite"]),
         module("HTTPServer", ["Telemetry", "Locks", "CMicroHTTPD", "CZlib"]),
         module("CloudServer", ["CloudContainer", "CloudStore", "CloudWire", "Crypto", "HTTPServer", "Telemetry", "Locks"]),
-        module("CloudTorture", ["CloudWire", "Locks"]),
+        module("CloudTorture", ["CloudWire", "Locks", "NacreHTTPClient"]),
         .executableTarget(
-            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudTorture", "CloudWire", "Locks"], swiftSettings: settings),
+            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudTorture", "CloudWire", "Locks", "NacreHTTPClient"],
+            swiftSettings: settings),
 
         .target(
             name: "CloudTestSupport", dependencies: ["CloudContainer", "CloudStore", "CloudWire", "Locks"],
@@ -53,6 +59,7 @@ let package = Package(
         tests(
             "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite", "Locks"],
             resources: [.copy("Fixtures")]),
+        tests("NacreHTTPClientTests", ["NacreHTTPClient", "HTTPServer", "Locks", "Telemetry"]),
         tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
         tests(
             "CloudServerTests",
@@ -60,7 +67,10 @@ let package = Package(
         tests(
             "CloudTortureTests",
             ["CloudTorture", "CloudServer", "CloudContainer", "CloudStore", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
-        tests("CloudKitTests", ["CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
+        tests(
+            "CloudKitTests", ["NacreHTTPClient", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
+        // Compiled as apps that have not moved to Swift 6 are.
+        .testTarget(name: "CloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
             "EndToEndTests",
             ["CloudCLI", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
@@ -75,6 +85,7 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
             name: "JSONThroughput", dependencies: ["CloudWire"], path: "Benchmarks/JSONThroughput", swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
-        .executableTarget(name: "FrameworkCost", dependencies: ["CloudKit"], path: "Benchmarks/FrameworkCost", swiftSettings: settings),
+        .executableTarget(
+            name: "FrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/FrameworkCost", swiftSettings: settings),
     ]
 }

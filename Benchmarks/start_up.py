@@ -20,7 +20,7 @@ REST_SECONDS = 5
 
 WHERE_THE_TIME_GOES = """\
 **Start and idle memory.** Of the memory at rest 4 MB are the process's own; the rest are pages of shared libraries: libswiftCore, three Foundations, ICU, libcrypto, and
-the 30 libraries behind libcurl and GnuTLS that the framework's URLSession and libmicrohttpd pull in. Loading and binding them is half of the time to be ready, too.
+the 30 libraries behind libcurl and GnuTLS that the framework's transfers and libmicrohttpd pull in. Loading and binding them is half of the time to be ready, too.
 Linked with `--static-swift-stdlib` (which needs `libcurl4-openssl-dev`) the same server was ready in 17 ms instead of 34 and held 29 MB instead of 35."""
 
 

@@ -11,7 +11,7 @@ enum StoredTarget {
     }
 
     private static let zone = ZoneAddress(database: DatabaseID(rawValue: 1), zone: 2)
-    private static let number = ChangeNumber(incarnation: 1, seq: 2)
+    private static let number = ChangeNumber(run: 1, seq: 2)
 
     private static func row(_ body: [UInt8]) -> RecordRow {
         RecordRow(name: "name", type: "Type", number: number, isTombstone: false, parent: nil, body: body)

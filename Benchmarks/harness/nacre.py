@@ -85,8 +85,7 @@ class Nacre:
         for field in fields:
             options = indexes.get(field, [])
             self.administrator.json("POST", "/admin/1/schema/indexes", {
-                "container": CONTAINER, "recordType": record_type, "field": field} | {
-                option: option in options for option in ("queryable", "sortable", "searchable")})
+                "container": CONTAINER, "recordType": record_type, "field": field, "options": [option.upper() for option in options]})
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [
             {"operationType": "forceDelete", "record": {"recordName": name}}]})
         while self.schema()["building"]:

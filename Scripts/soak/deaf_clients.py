@@ -5,7 +5,7 @@ import socket
 import time
 
 from harness import machine, nacre
-from soaking import Fault, Witness
+from soaking import Fault, Witness, another_user
 
 CLIENTS = 200
 # Asked at once on each connection; the answers wait for each other.
@@ -23,8 +23,10 @@ SAVE_BATCH = 50
 def run(soak):
     soak.want_descriptors(2 * CLIENTS + 200)
     server = soak.start_server()
-    save(server)
-    request = feed_request(server)
+    # The witness is another user: who does not read what it asked for is refused more.
+    eve = another_user(server)
+    save(eve)
+    request = feed_request(eve)
     machine.forget_peak(server.pid)
     clients = []
     try:

@@ -1,5 +1,6 @@
 """A run of the soak: its seconds, its folders, and the processes that its parts start."""
 
+import copy
 import os
 import random
 import resource
@@ -96,6 +97,21 @@ class Soak:
             resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count) if hard != resource.RLIM_INFINITY else hard))
         except (ValueError, OSError):
             raise Skipped(f"{count} descriptors are needed, and {hard} are allowed") from None
+
+
+def another_user(server):
+    """The same server as another user sees it, who has an account like everybody."""
+    person = {"email": "eve@example.com", "password": "correct horse battery"}
+    server.administrator.json("POST", "/admin/1/users", person)
+    eve = copy.copy(server)
+    anyone = client.Client("127.0.0.1", server.port)
+    eve.token = anyone.json(
+        "POST", "/account/1/sign-in",
+        person | {"apiToken": server.api_token, "container": nacre.CONTAINER, "environment": "development", "kind": "account"})["token"]
+    anyone.close()
+    eve.client = client.Client("127.0.0.1", server.port, eve.token)
+    eve.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": nacre.ZONE}}}]})
+    return eve
 
 
 class Witness:

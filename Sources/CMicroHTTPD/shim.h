@@ -18,6 +18,7 @@ struct nacre_mhd_settings {
     MHD_RequestCompletedCallback on_completed;
     MHD_NotifyConnectionCallback on_connection;
     void *(*on_target)(void *context, const char *target, struct MHD_Connection *connection);
+    MHD_LogCallback on_log;
 };
 
 /// Leaves the target as it came: percent-decoding in place would lose the difference between `/` and `%2F`.
@@ -33,7 +34,8 @@ static inline size_t nacre_mhd_keep_escapes(void *context, struct MHD_Connection
 /// two system calls.
 static inline struct MHD_Daemon *nacre_mhd_start(const struct nacre_mhd_settings *settings) {
     return MHD_start_daemon(
-        MHD_USE_EPOLL | (MHD_ALLOW_SUSPEND_RESUME & ~(unsigned int)MHD_USE_ITC), 0, NULL, NULL, settings->on_request, settings->context,
+        MHD_USE_ERROR_LOG | MHD_USE_EPOLL | (MHD_ALLOW_SUSPEND_RESUME & ~(unsigned int)MHD_USE_ITC), 0, NULL, NULL, settings->on_request, settings->context,
+        MHD_OPTION_EXTERNAL_LOGGER, settings->on_log, settings->context,
         MHD_OPTION_LISTEN_SOCKET, settings->listen_socket,
         MHD_OPTION_CONNECTION_LIMIT, settings->connections_max,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->connection_memory_bytes,

@@ -17,6 +17,11 @@ static inline int nacre_sqlite_without_memory_statistics(void) {
     return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
+// Takes a variable number of arguments.
+static inline int nacre_keep_log_when_closing(sqlite3 *database) {
+    return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
 // Extended codes whose macros are expressions. The first two mean "the disk did not confirm that it keeps what it was given".
 static const int nacre_ioerr_fsync = SQLITE_IOERR_FSYNC;
 static const int nacre_ioerr_dir_fsync = SQLITE_IOERR_DIR_FSYNC;

@@ -7,18 +7,17 @@ struct Nacre {
     static let root = Command(
         "nacre", "The CloudKit that you can run yourself: server and tools in one.",
         discussion: """
-            Data goes to standard output, messages to standard error. Exit status: 0 done, 1 failed, 64 wrong usage, 69 no server answers, \
+            Data goes to standard output, messages to standard error. Exit status: 0 done, 1 failed, 2 damaged, 64 wrong usage, 69 no server answers, \
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
-            SchemaCommands.command, QueryCommands.command, ShowVersion.command,
+            SchemaCommands.command, QueryCommands.command, CheckCommand.command, BackupCommands.command, Migrate.command, ShowVersion.command,
         ])
 
     static func main() async {
         do {
             let request = try Parser(root: root).parse(Array(CommandLine.arguments.dropFirst()))
-            WebClient.keepProxiesFromLoopback()
             exit(await answer(request).rawValue)
         } catch {
             exit(report(error).rawValue)
@@ -39,6 +38,8 @@ struct Nacre {
             return report(failure)
         } catch let error as PrivateFileError {
             return report(CommandFailure(error))
+        } catch let fault as BackupFault {
+            return report(CommandFailure(fault))
         } catch {
             return report(CommandFailure(.failure, "\(error)"))
         }

@@ -12,16 +12,23 @@ package final class Cloud: Sendable {
     let tokens: any TokenSealing
     /// Told, after the commit, of each database whose feed has moved. Must return at once.
     let committed: @Sendable (DatabaseID) -> Void
+    /// Told of each failure of the store that a request or a task met, and of each damaged record, by whoever met it. Must return at once.
+    let failed: @Sendable (StoreError) -> Void
     let cascadePerTransaction: Int
     private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
     let schemas = SchemaMemory()
+    /// Private databases whose owners have their records.
+    let admitted = KeyMemory()
+    /// What a repair last heard of the engine's own structure, and when.
+    let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
 
     /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
     private static let rememberedDatabases = 50_000
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in }
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in },
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = store
         self.clock = clock
@@ -29,6 +36,7 @@ package final class Cloud: Sendable {
         self.tokens = tokens
         self.cascadePerTransaction = cascadePerTransaction
         self.committed = committed
+        self.failed = failed
     }
 
     /// The 64-bit key of a database: the first salt under which no other database lives.
@@ -53,12 +61,37 @@ package final class Cloud: Sendable {
     }
 }
 
+/// Keys that this process has met. Forgetting one costs a look at the store, no more.
+final class KeyMemory: Sendable {
+    private let keys = Locked<Set<DatabaseKey>>([])
+
+    /// Beyond it the memory starts afresh. On this server.
+    private static let remembered = 50_000
+
+    func contains(_ key: DatabaseKey) -> Bool {
+        keys.withLock { $0.contains(key) }
+    }
+
+    func insert(_ key: DatabaseKey) {
+        keys.withLock { keys in
+            if keys.count >= Self.remembered { keys.removeAll() }
+            keys.insert(key)
+        }
+    }
+
+    func removeAll() {
+        keys.withLock { $0.removeAll() }
+    }
+}
+
 /// Makes change tokens opaque and proves that they are ours. Values inside, text outside.
 package protocol TokenSealing: Sendable {
     /// The same bytes give the same text while the key is the same. Throws where the machine cannot seal.
     func seal(_ bytes: [UInt8]) throws -> String
     /// nil for anything that `seal` did not make.
     func open(_ text: String) -> [UInt8]?
+    /// Whether an earlier version made the text, in a form that is not opened any more.
+    func isOutdated(_ text: String) -> Bool
 }
 
 package enum UUIDText {

@@ -10,7 +10,7 @@ package struct Limit: Hashable, Sendable, Codable {
     package var value: Int
     package var source: Source
 
-    init(_ name: String, _ value: Int, _ source: Source) {
+    package init(_ name: String, _ value: Int, _ source: Source) {
         self.name = name
         self.value = value
         self.source = source
@@ -32,11 +32,15 @@ extension Limits {
         Limit("clientChangeTokenBytes", clientChangeTokenBytes, .server),
         Limit("operationIDCharacters", operationIDCharacters, .server),
         Limit("operationSeconds", Int(operationSeconds), .server),
-        Limit("operationsPerDatabase", operationsPerDatabase, .server),
+        Limit("operationsPerCaller", operationsPerCaller, .server),
+        Limit("operationMinimumSeconds", Int(operationMinimumSeconds), .server),
+        Limit("operationDelaySeconds", Int(operationDelaySeconds), .server),
+        Limit("operationTrimChunk", operationTrimChunk, .server),
         Limit("recordTypesPerSchema", recordTypesPerSchema, .server),
         Limit("fieldsPerRecordType", fieldsPerRecordType, .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),
-        Limit("indexBuildTurn", indexBuildTurn, .server),
+        Limit("taskTurn", taskTurn, .server),
+        Limit("checkRows", checkRows, .server),
         Limit("reclaimChunk", reclaimChunk, .server),
         Limit("taskLeaseSeconds", Int(taskLeaseSeconds), .server),
         Limit("owningReferences", owningReferences, .cloudKit),
@@ -48,11 +52,12 @@ extension Limits {
         Limit("purgeChunk", purgeChunk, .server),
         Limit("pageBytes", pageBytes, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
-        Limit("wordsPerField", wordsPerField, .server),
         Limit("queryScanRows", queryScanRows, .server),
         Limit("valuesPerFilter", valuesPerFilter, .cloudKit),
         Limit("filtersPerQuery", filtersPerQuery, .server),
         Limit("sortsPerQuery", sortsPerQuery, .server),
         Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
+        Limit("waitSeconds", Int(waitSeconds), .server),
+        Limit("waitsPerUser", waitsPerUser, .server),
     ]
 }

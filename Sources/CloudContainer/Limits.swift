@@ -25,16 +25,26 @@ package enum Limits {
     package static let operationIDCharacters = 64
     /// Seconds that an operation's result is kept. On this server: retries of utility and background work run for 7 days.
     package static let operationSeconds: Double = 8 * 24 * 3600
-    /// Logged operations of a database. On this server.
-    package static let operationsPerDatabase = 100_000
+    /// Logged operations of one caller in one database; of more, the oldest go. On this server.
+    package static let operationsPerCaller = 10_000
+    /// Seconds for which a logged operation is kept whatever its caller does. On this server: our framework, where it does not ride out a bad
+    /// network for days, gives a request up within five minutes.
+    package static let operationMinimumSeconds: Double = 15 * 60
+    /// Seconds that a repeated request may be under way after its client looked at its clock. On this server: the framework gives an attempt up
+    /// after 60.
+    package static let operationDelaySeconds: Double = 120
+    /// Logged operations trimmed in one transaction. On this server.
+    package static let operationTrimChunk = 500
     /// Record types of a container in one environment. On this server.
     package static let recordTypesPerSchema = 500
     /// Fields of a record type. On this server.
     package static let fieldsPerRecordType = 500
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
-    /// Transactions of an index build before other tasks have their turn. On this server.
-    package static let indexBuildTurn = 16
+    /// Transactions of a task before others have their turn. On this server.
+    package static let taskTurn = 16
+    /// Rows that one step of a check looks at. On this server.
+    package static let checkRows = 500
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Seconds for which a worker has a task to itself. On this server.
@@ -58,8 +68,6 @@ package enum Limits {
     package static let pageBytes = 8_000_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
-    /// Words of one field by which a record is found. On this server.
-    package static let wordsPerField = 10_000
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.
     package static let queryScanRows = 10_000
     /// Values of a filter's list, and words of a token search. CloudKit: "Query filter exceeds the limit of values: 250".
@@ -70,4 +78,8 @@ package enum Limits {
     package static let sortsPerQuery = 10
     /// Seconds after which a query whose index is being built may be tried again. CloudKit: `retryAfter` 30.
     package static let indexBuildRetrySeconds = 30
+    /// The longest that a request may wait for a change, in seconds. On this server.
+    package static let waitSeconds: Double = 30
+    /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
+    package static let waitsPerUser = 100
 }

@@ -64,6 +64,11 @@ extension ServerError {
         .badRequest, "operation ID was used for another request", field: "nacre.operationID",
         remedy: "Make a new ID for each operation; send the same bytes when you retry one.")
 
+    /// A request that was repeated so late that its first result may be forgotten.
+    static let responseLost = ServerError(
+        .badRequest, "whether this operation was applied is not known any more", native: .serverResponseLost, field: "nacre.operationID",
+        remedy: "Fetch what it was to change, and send what is still missing as a new operation.")
+
     // MARK: Records
 
     static let recordNotFound = ServerError(.notFound, "Record not found", internalCode: 2003)
@@ -80,11 +85,34 @@ extension ServerError {
             remedy: "Put your changes into the server's record and save that one.", serverRecord: record)
     }
 
+    /// Others are answered beside it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    static let recordDamaged = ServerError(
+        .internalError, "record is damaged on the server", field: "recordName",
+        remedy: "Save it whole over what is there (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
+
+    static let recordDamagedBeneathMerge = ServerError(
+        .internalError, "record is damaged on the server: there is nothing that changed fields could be put into", field: "recordName",
+        remedy: "Save it with all its fields (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
+
+    static let recordDamagedInPublic = ServerError(
+        .internalError, "record is damaged on the server, and with it whose it was", field: "recordName",
+        remedy: "The administrator can take it away with nacre check --remove-lost; then it can be saved anew.")
+
     static let createNotPermitted = ServerError(.accessDenied, "CREATE operation not permitted", internalCode: 2007)
 
     static let writeNotPermitted = ServerError(
         .accessDenied, "WRITE operation not permitted", internalCode: 2007,
         remedy: "In the public database a record is its creator's to change.")
+
+    /// CloudKit: users' records are its own to make and to delete. On this server: the text.
+    static let userRecordStays = ServerError(
+        .accessDenied, "user records cannot be deleted", internalCode: 2007, field: "recordName",
+        remedy: "Clear the fields of the user record instead.")
+
+    /// CloudKit: roles are given by an administrator. On this server: the text.
+    static let rolesAreGiven = ServerError(
+        .accessDenied, "field 'roles' of a user record cannot be changed", internalCode: 2007, field: UserRecord.rolesField,
+        remedy: "Leave the field out: an administrator gives roles to users.")
 
     static let typeChanged = ServerError(
         .badRequest, "record type cannot be changed", field: "recordType",
@@ -98,6 +126,12 @@ extension ServerError {
         ServerError(
             .badRequest, "encrypted fields are not supported in the public database", field: field,
             remedy: "Keep encrypted values in the private database.")
+    }
+
+    static func sealedWithoutKey(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "encrypted fields need a key: this server keeps sealed values only", field: field,
+            remedy: "Encrypt the value on the device and name its key, or send it back as it was answered.")
     }
 
     static func parentNotFound(_ name: String) -> ServerError {
@@ -166,11 +200,15 @@ extension ServerError {
         case .full:
             self.init(
                 .tryAgainLater, "The server has no room to write", internalCode: 2022, remedy: "Make room on the server's disk.", retryAfter: 30)
+        case .readOnly:
+            self.init(
+                .tryAgainLater, "The server's data cannot be written now", internalCode: 2022,
+                remedy: "See that the server may write its data folder, and that the disk is not mounted for reading only.", retryAfter: 30)
         case .unavailable:
             self.init(.tryAgainLater, "The server's store is not available", internalCode: 2022, retryAfter: 5)
         case .closed:
             self.init(.tryAgainLater, "The server is shutting down", internalCode: 2022, retryAfter: 5)
-        case .corrupt, .inUse, .newerVersion:
+        case .corrupt, .inUse, .newerVersion, .foreignLog:
             self = .internalError
         }
     }

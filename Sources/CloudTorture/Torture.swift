@@ -16,6 +16,8 @@ package struct TortureOptions: Sendable {
     package var seed: UInt64
     /// nil: the server is left alone.
     package var restarts: TortureRestarts?
+    /// With `restarts`: after each round an older copy of the data is put back. nil: none is.
+    package var putBacks: TorturePutBacks?
 
     package init(url: String, container: String, environment: String, accountTokens: [String], seconds: Double, seed: UInt64) {
         self.url = url
@@ -37,6 +39,19 @@ package struct TortureRestarts: Sendable {
     package init(kill: @escaping @Sendable () async throws -> Void, start: @escaping @Sendable () async throws -> Void) {
         self.kill = kill
         self.start = start
+    }
+}
+
+/// How the server's data is copied, and how the copy is put back.
+package struct TorturePutBacks: Sendable {
+    /// While the server runs.
+    package var copy: @Sendable () async throws -> Void
+    /// While it does not.
+    package var putBack: @Sendable () async throws -> Void
+
+    package init(copy: @escaping @Sendable () async throws -> Void, putBack: @escaping @Sendable () async throws -> Void) {
+        self.copy = copy
+        self.putBack = putBack
     }
 }
 
@@ -76,7 +91,6 @@ package struct Torture: Sendable {
     /// - Parameter onRound: told of each round as it was judged.
     /// - Throws: `TortureFault`, where nothing was found before.
     package func run(onRound: @Sendable (TortureReport) throws -> Void = { _ in }) async throws -> TortureReport {
-        defer { web.close() }
         let began = ContinuousClock.now
         let end = began + .seconds(options.seconds)
         let accounts = try await accounts()
@@ -151,6 +165,35 @@ package struct Torture: Sendable {
         for devices in accounts {
             for zone in [zone, families] { try await change(.delete, zone, devices[0]) }
         }
+        if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0][0], restarts, putBacks, &report) }
+        return nil
+    }
+
+    /// A round in a zone of its own, of which a copy is put back. What other rounds left is as it was by then, and nobody asks for it any more.
+    private func putBack(
+        _ number: Int, _ device: Asker, _ restarts: TortureRestarts, _ putBacks: TorturePutBacks, _ report: inout TortureReport
+    ) async throws(TortureFault) -> String? {
+        let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)-copy")
+        try await change(.create, zone, device)
+        var round = PutBackRound(
+            asker: device, zoneID: zone, restarts: restarts, putBacks: putBacks,
+            random: SeededRandom(seed: options.seed &+ UInt64(number) << 48 &+ 1))
+        do {
+            let outcome = try await round.run()
+            report.restarts += 1
+            report.copiesPutBack += 1
+            report.counts.tokensExpired += outcome.told
+            report.violations += outcome.violations
+        } catch let fault as TortureFault {
+            throw fault
+        } catch AskFault.silent(let text) {
+            return text
+        } catch AskFault.refused(let error) {
+            report.violations.append(.unexpected(error, asked: "a device, after an older copy was put back,"))
+        } catch {
+            throw .restart("\(error)")
+        }
+        if report.violations.isEmpty { try await change(.delete, zone, device) }
         return nil
     }
 

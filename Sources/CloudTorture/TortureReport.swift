@@ -6,6 +6,7 @@ package struct TortureReport: Sendable, Encodable {
     package var rounds = 0
     package var seconds: Double = 0
     package var restarts = 0
+    package var copiesPutBack = 0
     package var counts = TortureCounts()
     package var violations: [Violation] = []
 
@@ -21,7 +22,7 @@ package struct TortureReport: Sendable, Encodable {
     package var lines: [String] {
         func rate(_ count: Int) -> String { seconds > 0 ? "\(Int((Double(count) / seconds).rounded()))/s" : "–" }
         var lines = [
-            "seed \(seed), \(rounds) rounds, \(Int(seconds.rounded())) s, \(accounts) accounts, \(restarts) restarts",
+            "seed \(seed), \(rounds) rounds, \(Int(seconds.rounded())) s, \(accounts) accounts, \(restarts) restarts, \(copiesPutBack) copies put back",
             "batches  \(counts.batchesApplied) done (\(rate(counts.batchesApplied))), \(counts.batchesRefused) refused, "
                 + "\(counts.batchesUnanswered) never answered; \(counts.recordsChanged) records changed",
             "retries  \(counts.retries), after \(counts.answersAbandoned) answers not waited for; \(counts.repetitions) requests sent twice",

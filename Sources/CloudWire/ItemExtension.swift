@@ -12,6 +12,8 @@ struct ItemExtension {
     var created: Double?
     var modified: Double?
     var clearsParent = false
+    var recordType: String?
+    var carriesAllKeys = false
     // Zones and pages.
     var deletionReason: ZoneDeletionReason?
     var isMidCommit = false
@@ -32,6 +34,8 @@ struct ItemExtension {
             case "created": created = try reader.optionalDouble()
             case "modified": modified = try reader.optionalDouble()
             case "clearsParent": clearsParent = try reader.optionalBoolean() ?? false
+            case "recordType": recordType = try reader.optionalString()
+            case "allKeys": carriesAllKeys = try reader.optionalBoolean() ?? false
             case "reason": deletionReason = try reader.takeNull() ? nil : try reader.name(of: ZoneDeletionReason.self)
             case "midCommit": isMidCommit = try reader.optionalBoolean() ?? false
             case "clientChangeToken": clientChangeToken = try reader.optionalBase64()

@@ -18,6 +18,14 @@ public typealias CLLocationDirectionAccuracy = Double
 
 /// No filter on distance.
 public let kCLDistanceFilterNone: CLLocationDistance = -1
+/// As exact as a receiver can be, with other sensors beside it; a wish, and no number of metres.
+public let kCLLocationAccuracyBestForNavigation: CLLocationAccuracy = -2
+/// As exact as a receiver can be; a wish, and no number of metres.
+public let kCLLocationAccuracyBest: CLLocationAccuracy = -1
+public let kCLLocationAccuracyNearestTenMeters: CLLocationAccuracy = 10
+public let kCLLocationAccuracyHundredMeters: CLLocationAccuracy = 100
+public let kCLLocationAccuracyKilometer: CLLocationAccuracy = 1000
+public let kCLLocationAccuracyThreeKilometers: CLLocationAccuracy = 3000
 /// The largest distance there is.
 public let CLLocationDistanceMax: CLLocationDistance = .greatestFiniteMagnitude
 /// A coordinate that is none: `CLLocationCoordinate2DIsValid` refuses it.

@@ -44,11 +44,13 @@ package final class HTTPServer: Sendable {
     /// A loop for each socket, which belongs to it from then on.
     private func makeLoops(_ sockets: [Int32]) throws -> [EventLoop] {
         let metrics = ServerMetrics(telemetry)
+        let overload = OverloadLog(logger, telemetry)
         var loops: [EventLoop] = []
         do {
             for socket in sockets {
                 loops.append(
-                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger) { [weak self] in
+                    try EventLoop(configuration, router: router, socket: socket, metrics: metrics, logger: logger, overload: overload) {
+                        [weak self] in
                         self?.loopStopped()
                     })
             }

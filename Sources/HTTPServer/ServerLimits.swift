@@ -15,6 +15,17 @@ package enum ServerLimits {
     package static let discardedBodyBytesMax = 256 * 1024
     /// What is still read and thrown away after an early answer to a longer body, so that the answer is not lost in a reset (RFC 9112 §9.6).
     package static let lingeringBytesMax = 4 * 1024 * 1024
+    /// Bodies and answers up to this are not counted in a budget: they are a twelfth of what a connection takes anyway.
+    package static let uncountedBytesMax = 4 * 1024
+    /// Request bodies that may lie in memory together, from before their first byte until they are handled. Sized for a machine with 512 MB: the
+    /// values made of a body take a few times its size, for a moment.
+    package static let bodyBudget = ByteBudget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
+    /// Answers that may wait in memory for clients to read them, together.
+    package static let answerBudget = ByteBudget.Parts(stranger: 8 * 1024 * 1024, guest: 24 * 1024 * 1024, user: 64 * 1024 * 1024)
+    /// A larger answer is handed to its client in pieces of this size, and given up piece by piece.
+    package static let answerPieceBytes = 64 * 1024
+    /// Descriptors that connections leave to the store, the log and the admin listener.
+    package static let descriptorsKept = 256
     /// Bodies below this are not worth compressing: they fit a packet anyway.
     package static let compressionBytesMin = 1024
     /// Bodies from this on are compressed off the loop: about a millisecond of work.
@@ -29,7 +40,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var port = 0
     /// Threads that serve, each with its own share of connections.
     package var loopCount = 1
-    /// Open connections together; those beyond wait in the kernel's backlog.
+    /// Open connections together; those beyond wait in the kernel's backlog. From seven eighths of them on, those that idle longest are closed.
     package var connectionsMax = 16_384
     /// Requests under way on one loop; beyond is 503 with `Retry-After`. Bounds memory: each may hold its body and its answer.
     package var requestsInFlightMax = 2_048
@@ -42,10 +53,18 @@ package struct HTTPServerConfiguration: Sendable {
     package var idleTimeout: Duration = .seconds(75)
     /// While a client takes nothing of a response.
     package var stallTimeout: Duration = .seconds(90)
+    /// For each piece of a large answer, so that taking a byte now and then is not enough: 64 KB in this time.
+    package var pieceDeadline: Duration = .seconds(30)
+    /// The same while answers fill more than half of their share of memory.
+    package var shortPieceDeadline: Duration = .seconds(5)
     /// After this long without an answer the loop also watches the socket for a client that hangs up.
     package var hangUpWatchDelay: Duration = .milliseconds(50)
     package var headerBytesMax = ServerLimits.headerBytesMax
     package var bodyBytesMax = ServerLimits.bodyBytesMax
+    /// Memory for bodies and answers.
+    package var budgets = ByteBudgets()
+    /// Whose `X-Forwarded-For` is believed.
+    package var trustedProxies = TrustedProxies()
 
     package init() {}
 }

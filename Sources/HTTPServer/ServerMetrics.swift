@@ -5,7 +5,10 @@ extension MetricKey {
     package static let httpDuration = MetricKey("nacre_http_request_duration_seconds", help: "From request line to end of response.", unit: .seconds)
     package static let httpConnections = MetricKey("nacre_http_connections", help: "Open connections.")
     package static let httpInFlight = MetricKey("nacre_http_requests_in_flight", help: "Requests whose handlers run.")
-    package static let httpOverloaded = MetricKey("nacre_http_overloaded_total", help: "Requests refused because too many were under way.")
+    package static let httpWaiting = MetricKey(
+        "nacre_http_requests_waiting", help: "Requests that only wait for a change; they are none of those in flight.")
+    package static let httpBodyBytes = MetricKey("nacre_http_body_bytes", help: "Bytes of request bodies in memory.")
+    package static let httpAnswerBytes = MetricKey("nacre_http_answer_bytes", help: "Bytes of answers that wait to be read.")
     package static let httpAbandoned = MetricKey("nacre_http_abandoned_total", help: "Requests whose client went away first.")
     package static let httpLate = MetricKey("nacre_http_late_total", help: "Connections closed for missing a deadline.")
 }
@@ -14,7 +17,7 @@ extension MetricKey {
 struct ServerMetrics: Sendable {
     let connections: Gauge
     let inFlight: Gauge
-    let overloaded: Counter
+    let waiting: Gauge
     let abandoned: Counter
     let late: Counter
     private let duration: Histogram
@@ -26,7 +29,7 @@ struct ServerMetrics: Sendable {
     init(_ telemetry: Telemetry) {
         connections = telemetry.gauge(.httpConnections)
         inFlight = telemetry.gauge(.httpInFlight)
-        overloaded = telemetry.counter(.httpOverloaded)
+        waiting = telemetry.gauge(.httpWaiting)
         abandoned = telemetry.counter(.httpAbandoned)
         late = telemetry.counter(.httpLate)
         duration = telemetry.histogram(.httpDuration)

@@ -20,6 +20,8 @@ package enum LogKey: String, Sendable {
     case path
     case port
     case reason
+    case record
+    case remedy
     case requestID = "request_id"
     case route
     case status

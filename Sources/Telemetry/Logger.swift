@@ -18,8 +18,9 @@ package struct Logger: Sendable {
     package let level: LogLevel
     package let format: Format
     private let sink: any LogSink
-    private let now: @Sendable () -> LogTime
+    let now: @Sendable () -> LogTime
     private var values: [(LogKey, LogValue)] = []
+    private var folding: LogFolding?
 
     package init(level: LogLevel, format: Format, sink: any LogSink, now: @escaping @Sendable () -> LogTime = { .now }) {
         self.level = level
@@ -32,7 +33,7 @@ package struct Logger: Sendable {
     package static func standardError(level: LogLevel) -> Logger {
         let colours = getenv("NO_COLOR").map { $0.pointee == 0 } ?? true
         let format = isatty(STDERR_FILENO) == 1 ? Format.human(colours: colours) : .json
-        return Logger(level: level, format: format, sink: FileDescriptorSink(STDERR_FILENO))
+        return Logger(level: level, format: format, sink: FileDescriptorSink(STDERR_FILENO)).foldingRepeats()
     }
 
     /// A logger that writes nothing.
@@ -45,11 +46,40 @@ package struct Logger: Sendable {
         return copy
     }
 
+    /// The same logger, which writes no message of level `notice` or above more than twenty times in ten seconds, and tells how often it was left out.
+    /// Lines below that level are written always: who wants them wants all.
+    package func foldingRepeats() -> Logger {
+        var copy = self
+        copy.folding = LogFolding()
+        return copy
+    }
+
+    /// Tells of lines that were left out, where it is time: for whoever rests now and then, because after a storm no line may come.
+    package func tellFolded() {
+        guard let folding else { return }
+        let time = now()
+        tell(folding.due(time), time)
+    }
+
+    private func tell(_ folded: [LogFolding.Folded], _ time: LogTime) {
+        for line in folded {
+            write(time, line.kind.level, "Lines were left out of the log", [(.name, .string(line.kind.message)), (.count, .int(line.count))])
+        }
+    }
+
     /// Writes a line. `message` is static, so that equal events count as equal; what differs goes into the values, which are only built if needed.
     package func log(_ level: LogLevel, _ message: StaticString, _ values: @autoclosure () -> KeyValuePairs<LogKey, LogValue> = [:]) {
         guard level >= self.level else { return }
-        let all = self.values + values().map { ($0.key, $0.value) }
         let time = now()
+        if let folding, level >= .notice {
+            let (isWritten, folded) = folding.admit(level, message, time)
+            tell(folded, time)
+            guard isWritten else { return }
+        }
+        write(time, level, message, self.values + values().map { ($0.key, $0.value) })
+    }
+
+    private func write(_ time: LogTime, _ level: LogLevel, _ message: StaticString, _ all: [(LogKey, LogValue)]) {
         switch format {
         case .json: sink.write(LogLine.json(time, level, message, all))
         case .human(let colours): sink.write(LogLine.human(time, level, message, all, colours: colours))

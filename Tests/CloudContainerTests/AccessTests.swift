@@ -55,11 +55,11 @@ import Testing
             DatabaseKey(container: "iCloud.com.example.notes", environment: .production, scope: scope, owner: owner)
         }
         let bobs = ZoneID(zoneName: "Z", ownerRecordName: "_bob")
-        #expect(ownerVerdict(bobs, in: key(.private, "_ann")) == .anotherUsersZone(bobs))
-        #expect(ownerVerdict(bobs, in: key(.shared, "_ann")) == .zoneNotFound(bobs))
-        #expect(ownerVerdict(bobs, in: key(.public, "")) == .zoneNotFound(bobs))
-        #expect(ownerVerdict(bobs, in: key(.private, "_bob")) == nil)
-        #expect(ownerVerdict(ZoneID(zoneName: "Z"), in: key(.private, "_ann")) == nil)
-        #expect(ownerVerdict(ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"), in: key(.private, "_ann")) == nil)
+        #expect(ownerVerdict(bobs, in: key(.private, "_ann"), by: Caller(.world)) == .anotherUsersZone(bobs))
+        #expect(ownerVerdict(bobs, in: key(.shared, "_ann"), by: Caller(.world)) == .zoneNotFound(bobs))
+        #expect(ownerVerdict(bobs, in: key(.public, ""), by: Caller(.world)) == .zoneNotFound(bobs))
+        #expect(ownerVerdict(bobs, in: key(.private, "_bob"), by: Caller(.world)) == nil)
+        #expect(ownerVerdict(ZoneID(zoneName: "Z"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
+        #expect(ownerVerdict(ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         let wanted = Set(operations.compactMap(\.change.recordName) + operations.flatMap { $0.change.set.bindingReferences.map(\.link.target) })
         return try await test.store.read { transaction in
             let row = try #require(try transaction.zones(in: database, named: [zone]).first)
-            let found = try transaction.records(in: row.address, named: Array(wanted)).map { try StoredRecord($0, in: row.address) }
+            let found = try transaction.records(in: row.address, named: Array(wanted)).map { StoredRecord($0, in: row.address) }
             var batch = ModifyBatch(operations, over: found, by: user.caller)
             batch.settle(within: try CascadeWalk.reach(of: batch, in: row.address, room: room, perCall: perCall, transaction))
             return batch

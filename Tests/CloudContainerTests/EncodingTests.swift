@@ -67,34 +67,39 @@ import Testing
 
     private static let zoneToken = ChangeToken.zone(
         .init(
-            zone: ZoneAddress(database: DatabaseID(rawValue: -3), zone: 9), view: FeedView(rawValue: 2), incarnation: 4,
-            position: FeedPosition(ChangeNumber(incarnation: 4, seq: 1 << 40), name: "name"), baseline: ChangeNumber(incarnation: 1, seq: 7)))
+            zone: ZoneAddress(database: DatabaseID(rawValue: -3), zone: 9), view: FeedView(rawValue: 2),
+            position: FeedPosition(ChangeNumber(run: 4, seq: 1 << 40), name: "name"), baseline: ChangeNumber(run: 1, seq: 7),
+            seen: ChangeNumber(run: .max, seq: 1 << 41)))
     private static let databaseToken = ChangeToken.database(
-        .init(database: DatabaseID(rawValue: .min), incarnation: .max, position: ZoneFeedPosition(12, name: ""), baseline: 3))
+        .init(database: DatabaseID(rawValue: .min), position: ZoneFeedPosition(12, name: ""), baseline: 3, seen: ChangeNumber(run: .max, seq: 12)))
 
-    @Test(arguments: [zoneToken, databaseToken]) func `a token comes back from its bytes, and from none that are cut or longer`(token: ChangeToken) {
-        #expect(ChangeToken(token.bytes) == token)
+    @Test(arguments: [zoneToken, databaseToken]) func `a token comes back from its bytes, and from none that are cut or longer`(token: ChangeToken)
+        throws
+    {
+        #expect(try ChangeToken(token.bytes) == token)
         for length in 0..<token.bytes.count {
-            #expect(ChangeToken(Array(token.bytes.prefix(length))) == nil, "cut to \(length)")
+            #expect(try ChangeToken(Array(token.bytes.prefix(length))) == nil, "cut to \(length)")
         }
-        #expect(ChangeToken(token.bytes + [0]) == nil)
-        #expect(ChangeToken([2] + token.bytes.dropFirst()) == nil, "another version")
-        #expect(ChangeToken([1, 3] + token.bytes.dropFirst(2)) == nil, "another kind")
+        #expect(try ChangeToken(token.bytes + [0]) == nil)
+        #expect(try ChangeToken([3] + token.bytes.dropFirst()) == nil, "a later version")
+        #expect(throws: ServerError.tokenExpired, "an earlier version") { try ChangeToken([1] + token.bytes.dropFirst()) }
+        #expect(try ChangeToken([2, 3] + token.bytes.dropFirst(2)) == nil, "another kind")
     }
 
-    @Test func `a token without a name is not one with an empty name`() {
-        var token = ChangeToken.OfDatabase(database: DatabaseID(rawValue: 1), incarnation: 1, position: ZoneFeedPosition(1), baseline: 0)
+    @Test func `a token without a name is not one with an empty name`() throws {
+        var token = ChangeToken.OfDatabase(
+            database: DatabaseID(rawValue: 1), position: ZoneFeedPosition(1), baseline: 0, seen: ChangeNumber(run: 1, seq: 1))
         let bytes = ChangeToken.database(token).bytes
         token.position.name = ""
         #expect(ChangeToken.database(token).bytes != bytes)
-        #expect(ChangeToken(bytes) != .database(token))
+        #expect(try ChangeToken(bytes) != .database(token))
     }
 
     @Test func `a logged operation comes back from its bytes, and from none that are cut or longer`() throws {
         let error = ServerError(
             .conflict, "client oplock error", native: .serverRecordChanged, internalCode: 2004, field: "f", remedy: "r")
         let result = OperationResult(
-            number: ChangeNumber(incarnation: 1, seq: 99), madeNames: [.init(place: 0, name: "A"), .init(place: 399, name: "B")],
+            number: ChangeNumber(run: 1, seq: 99), madeNames: [.init(place: 0, name: "A"), .init(place: 399, name: "B")],
             failures: [
                 .init(place: 1, error: error), .init(place: 2, error: .recordNotFound),
                 .init(place: 3, error: .tooManyItems(3, limit: 2, field: "x")),
@@ -111,7 +116,7 @@ import Testing
     }
 
     @Test func `a logged operation of 400 saved records is small`() {
-        #expect(OperationResult(number: ChangeNumber(incarnation: 1, seq: 1 << 30), madeNames: [], failures: []).bytes.count <= 20)
+        #expect(OperationResult(number: ChangeNumber(run: 1, seq: 1 << 30), madeNames: [], failures: []).bytes.count <= 20)
     }
 }
 
@@ -145,7 +150,7 @@ import Testing
         let taken = DatabaseID(mine)
         try await test.store.write { transaction in
             var plan = WritePlan()
-            plan.databases = [DatabaseRow(id: taken, key: other, incarnation: 1, lastSeq: 0)]
+            plan.databases = [DatabaseRow(id: taken, key: other, run: 1, lastSeq: 0)]
             try transaction.apply(plan)
             return .commit(())
         }

@@ -131,7 +131,8 @@ import Testing
 
         static let all: [StoreErrorCase] = [
             .init(code: .full, expected: .tryAgainLater), .init(code: .unavailable, expected: .tryAgainLater),
-            .init(code: .closed, expected: .tryAgainLater), .init(code: .corrupt, expected: .internalError),
+            .init(code: .readOnly, expected: .tryAgainLater), .init(code: .closed, expected: .tryAgainLater),
+            .init(code: .corrupt, expected: .internalError),
             .init(code: .inUse, expected: .internalError), .init(code: .newerVersion, expected: .internalError),
         ]
     }
@@ -151,9 +152,9 @@ import Testing
             try transaction.apply(plan)
             return .commit(())
         }
-        await #expect(throws: ServerError.internalError) { try await ann.lookup(["r", "s"], zone: "Z") }
-        await #expect(throws: ServerError.internalError) { try await ann.modify([.update("r")], zone: "Z") }
-        await #expect(throws: ServerError.internalError) { try await ann.changes("Z") }
-        #expect(try await ann.lookup(["s"], zone: "Z").first?.record != nil)
+        for results in [try await ann.lookup(["r", "s"], zone: "Z"), try await ann.changes("Z").records] {
+            #expect(results.map(\.error) == [.recordDamaged, nil] && results.last?.record != nil)
+        }
+        #expect(try await ann.modify([.update("r")], zone: "Z").map(\.error) == [.recordDamagedBeneathMerge])
     }
 }

@@ -29,6 +29,6 @@ import Testing
     private func refusal(_ fields: [(String, FieldValue)]) -> ServerError? {
         let change = RecordChange(recordName: "r", recordType: "T", set: RecordFields(fields.map { RecordFields.Field($0.0, $0.1) }))
         let key = DatabaseKey(container: "iCloud.com.example", environment: .development, scope: .private, owner: "_ann")
-        return RequestShape.fault(of: RecordOperation(.create, change), in: .defaultZone, of: key)
+        return RequestShape.fault(of: RecordOperation(.create, change), in: .defaultZone, of: key, by: Caller(.world))
     }
 }

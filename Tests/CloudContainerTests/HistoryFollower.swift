@@ -76,7 +76,7 @@ struct HistoryFollower {
             guard let name = result.recordName else { throw Surprise(text: "a change of no record") }
             copy.records[name] = result.record
             guard let record = result.record else { continue }
-            let number = ChangeNumber(incarnation: 1, seq: Int64(record.recordChangeTag, radix: 36) ?? 0)
+            let number = ChangeNumber(run: 1, seq: Int64(record.recordChangeTag, radix: 36) ?? 0)
             #expect(number > start && number >= last && number <= end, "\(zone)/\(name) out of its place")
             #expect(copy.seen.insert("\(name) \(record.recordChangeTag)").inserted, "\(zone)/\(name) came twice")
             last = number
@@ -86,7 +86,7 @@ struct HistoryFollower {
     }
 
     private static func position(_ token: String) throws -> ChangeNumber {
-        guard let bytes = PlainTokens().open(token), case .zone(let token)? = ChangeToken(bytes) else { throw Surprise(text: "no token") }
+        guard let bytes = PlainTokens().open(token), case .zone(let token)? = try ChangeToken(bytes) else { throw Surprise(text: "no token") }
         return token.position.number
     }
 }

@@ -161,6 +161,7 @@ import Testing
         #expect(try await ann.modify(creates(400)).allSatisfy { $0.record != nil })
         let large = (0..<3).map { RecordOperation.update("l\($0)", ["b": .bytes([UInt8](repeating: 0, count: 700_000))]) }
         await #expect(throws: ServerError.requestTooLarge) { try await ann.modify(large) }
+        try await ann.modify([.update("l0", ["b": .bytes([1])])])
         #expect(try await web.modify(large).allSatisfy { $0.record != nil }, "the web API knows no such limit")
         await #expect(throws: ServerError.self) { try await ann.modify([.create("a")], id: "") }
         await #expect(throws: ServerError.self) { try await ann.modify([.create("a")], id: String(repeating: "i", count: 65)) }

@@ -54,11 +54,11 @@ import Testing
         #expect(UUIDText.version4(0x0123_4567_89ab_cdef, 0x0123_4567_89ab_cdef) == "01234567-89AB-4DEF-8123-456789ABCDEF")
     }
 
-    @Test func `a tag is its number in base 36, and says the incarnation from the second one on`() {
-        #expect(ChangeTag.text(ChangeNumber(incarnation: 1, seq: 1)) == "1")
-        #expect(ChangeTag.text(ChangeNumber(incarnation: 1, seq: 36 * 36 + 35)) == "10z")
-        #expect(ChangeTag.text(ChangeNumber(incarnation: 2, seq: 1)) == "2-1")
-        #expect(ChangeTag.text(ChangeNumber(incarnation: 21, seq: 1)) != ChangeTag.text(ChangeNumber(incarnation: 2, seq: 37)))
+    @Test func `a tag is its number in base 36, and says the run from the second one on`() {
+        #expect(ChangeTag.text(ChangeNumber(run: 1, seq: 1)) == "1")
+        #expect(ChangeTag.text(ChangeNumber(run: 1, seq: 36 * 36 + 35)) == "10z")
+        #expect(ChangeTag.text(ChangeNumber(run: 2, seq: 1)) == "2-1")
+        #expect(ChangeTag.text(ChangeNumber(run: 21, seq: 1)) != ChangeTag.text(ChangeNumber(run: 2, seq: 37)))
     }
 
     @Test func `a save policy asks for the tag only where the server's record must be unchanged`() {

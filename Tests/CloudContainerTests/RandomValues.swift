@@ -73,9 +73,7 @@ struct RandomValues {
     }
 
     mutating func reference() -> Reference {
-        Reference(
-            recordName: string(), action: Reference.Action.allCases.randomElement(using: &random) ?? .none,
-            zoneID: optional { values in ZoneID(zoneName: values.string(), ownerRecordName: values.optional { $0.string() }) })
+        Reference(recordName: string(), action: Reference.Action.allCases.randomElement(using: &random) ?? .none)
     }
 
     mutating func asset() -> Asset {
@@ -89,6 +87,6 @@ struct RandomValues {
     }
 
     mutating func number() -> ChangeNumber {
-        ChangeNumber(incarnation: integer(), seq: integer())
+        ChangeNumber(run: integer(), seq: integer())
     }
 }

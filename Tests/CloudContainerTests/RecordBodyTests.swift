@@ -6,7 +6,9 @@ import Testing
 /// The form in which records are kept: all that goes in comes out, and nothing that was damaged does.
 @Suite struct RecordBodyTests {
     private func row(_ values: inout RandomValues, fields: Int) -> (RecordRow, RecordContent) {
-        let content = RecordContent(created: values.stamp(), modified: values.stamp(), entered: values.number(), fields: values.fields(fields))
+        let content = RecordContent(
+            created: values.stamp(), modified: values.stamp(), entered: values.number(), fields: values.fields(fields),
+            formerTypes: fields % 3 == 0 ? (0...fields).map { "Type\($0)" } : [])
         var row = RecordRow(
             name: values.string(), type: values.string(), number: values.number(), isTombstone: values.integer() > 0,
             parent: values.optional { $0.string() }, body: [])
@@ -70,8 +72,49 @@ import Testing
         }
     }
 
+    /// As earlier versions wrote a body: with the zone of a reference as its writer had spelled it.
+    @Test(arguments: [nil, "_ann", "__defaultOwner__"]) func `a reference that was kept with a spelling of its zone is read without`(owner: String?)
+        throws
+    {
+        var writer = ByteWriter()
+        writer.byte(1)
+        for _ in 0..<2 {
+            writer.double(1)
+            writer.string("_ann")
+            writer.byte(0)
+        }
+        writer.signed(1)
+        writer.signed(1)
+        writer.number(2)
+        func reference() {
+            writer.string("a")
+            writer.byte(1)
+            writer.byte(1)
+            writer.string("Work")
+            writer.byte(owner == nil ? 0 : 1)
+            if let owner { writer.string(owner) }
+        }
+        writer.string("many")
+        writer.byte(23)
+        writer.number(2)
+        reference()
+        reference()
+        writer.string("one")
+        writer.byte(7)
+        reference()
+        let number = ChangeNumber(run: 1, seq: 1)
+        let sum = RecordBody.checksum(of: writer.bytes[...], in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        let body = writer.bytes + withUnsafeBytes(of: sum.littleEndian) { Array($0) }
+        let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
+        let bare = Reference(recordName: "a", action: .deleteSelf)
+        let content = try RecordBody.decode(row, in: .sample)
+        #expect(content.fields == ["many": .referenceList([bare, bare]), "one": .reference(bare)])
+        let again = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        #expect(!again.contains(subsequence: Array("Work".utf8)), "the kept form knows no spelling")
+    }
+
     @Test func `a double keeps its bits, a NaN too`() throws {
-        let number = ChangeNumber(incarnation: 1, seq: 1)
+        let number = ChangeNumber(run: 1, seq: 1)
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: "")
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["n": .double(.nan)])
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
@@ -117,8 +160,8 @@ import Testing
             damaged.number.seq ^= 1 << Int64(bit)
             #expect(isCorrupt(damaged), "seq, bit \(bit)")
             damaged = row
-            damaged.number.incarnation ^= 1 << Int64(bit)
-            #expect(isCorrupt(damaged), "incarnation, bit \(bit)")
+            damaged.number.run ^= 1 << Int64(bit)
+            #expect(isCorrupt(damaged), "run, bit \(bit)")
         }
         for place in 0..<4 {
             for bit in 0..<7 {
@@ -163,7 +206,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.version + 1
+        row.body[0] = RecordBody.versionWithFormerTypes + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
@@ -173,7 +216,7 @@ import Testing
 
     /// On disk for good: this test may gain rows and never lose one.
     @Test func `a body written by the first version is read as it was meant`() throws {
-        let number = ChangeNumber(incarnation: 1, seq: 2)
+        let number = ChangeNumber(run: 1, seq: 2)
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0.5), userRecordName: "_u", deviceID: "d")
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["i": .int64(-3), "s": .string("é")])
         let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 1, 1, 0x64]
@@ -189,5 +232,11 @@ extension String {
         var bytes = Array(utf8)
         bytes[place] ^= 1 << UInt8(bit)
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(subsequence other: [UInt8]) -> Bool {
+        indices.contains { self[$0...].starts(with: other) }
     }
 }

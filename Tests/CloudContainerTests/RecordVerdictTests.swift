@@ -83,8 +83,8 @@ import Testing
         let tag: String? =
             switch cell.tag {
             case .none: nil
-            case .same: ChangeTag.text(ChangeNumber(incarnation: 1, seq: 7))
-            case .other: ChangeTag.text(ChangeNumber(incarnation: 1, seq: 6))
+            case .same: ChangeTag.text(ChangeNumber(run: 1, seq: 7))
+            case .other: ChangeTag.text(ChangeNumber(run: 1, seq: 6))
             }
         let type: String? =
             switch cell.kind {
@@ -95,7 +95,8 @@ import Testing
         let operation = RecordOperation.make(cell.operation, "r", type: type, tag: tag, ["a": .int64(10), "d": .int64(4)], cleared: ["b"])
         let before = existing(cell)
         let setting = RecordSetting(
-            scope: cell.place == .privately ? .private : .public, environment: cell.environment, caller: Caller(.user("_ann")), schema: schema)
+            scope: cell.place == .privately ? .private : .public, environment: cell.environment, caller: Caller(.user("_ann"), client: .framework),
+            schema: schema)
         let verdict = RecordVerdict(operation, over: before, in: setting)
         check(verdict, is: expected(cell), over: before)
     }
@@ -124,7 +125,7 @@ import Testing
 
 /// What the table does not vary.
 @Suite struct RecordVerdictEdgeTests {
-    private let here = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann")))
+    private let here = RecordSetting(scope: .private, environment: .development, caller: Caller(.user("_ann"), client: .framework))
 
     private func refusal(_ operation: RecordOperation, over existing: StoredRecord? = nil, in setting: RecordSetting? = nil) -> ServerError? {
         if case .refuse(let error) = RecordVerdict(operation, over: existing, in: setting ?? here) { error } else { nil }
@@ -164,7 +165,7 @@ import Testing
 
     @Test func `encrypted values are not for the public database`() {
         let sealed = FieldValue.sealed(SealedValue(type: .string, keyID: "k", bytes: [1]))
-        let publicly = RecordSetting(scope: .public, environment: .development, caller: Caller(.user("_ann")))
+        let publicly = RecordSetting(scope: .public, environment: .development, caller: Caller(.user("_ann"), client: .framework))
         #expect(refusal(.make(.create, "r", ["s": sealed])) == nil)
         let error = refusal(.make(.create, "r", ["s": sealed]), in: publicly)
         #expect(error?.reason == "encrypted fields are not supported in the public database" && error?.field == "s")
@@ -190,14 +191,14 @@ extension ZoneAddress {
 
 extension StoredRecord {
     static func sample(
-        _ name: String, seq: Int64, by creator: String = "_ann", in zone: ZoneAddress = .sample, isTombstone: Bool = false,
+        _ name: String, type: String = "Note", seq: Int64, by creator: String = "_ann", in zone: ZoneAddress = .sample, isTombstone: Bool = false,
         parent: String? = nil, fields: RecordFields = [:]
     ) -> StoredRecord {
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1), userRecordName: creator)
-        let number = ChangeNumber(incarnation: 1, seq: seq)
+        let number = ChangeNumber(run: 1, seq: seq)
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: fields)
-        let body = RecordBody.encode(content, in: zone, name: name, type: "Note", number: number, isTombstone: isTombstone, parent: parent)
+        let body = RecordBody.encode(content, in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
         return StoredRecord(
-            row: RecordRow(name: name, type: "Note", number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
+            row: RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
     }
 }

@@ -24,7 +24,7 @@ extension RecordFields {
 
 extension ModifyBatch {
     /// What a user asks of a private database, over what is there; how far it reaches is not known yet.
-    init(_ operations: [RecordOperation], over stored: [StoredRecord], by caller: Caller = Caller(.user("_ann"))) {
+    init(_ operations: [RecordOperation], over stored: [StoredRecord], by caller: Caller = Caller(.user("_ann"), client: .framework)) {
         self.init(
             operations.map { Item(name: $0.change.recordName ?? "", operation: $0) }, faults: [:],
             stored: Dictionary(uniqueKeysWithValues: stored.map { ($0.row.name, $0) }),

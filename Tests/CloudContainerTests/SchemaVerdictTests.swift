@@ -28,6 +28,41 @@ import Testing
         schema(["f": shape]).verdict(on: ["f": value], of: "Note", in: environment)
     }
 
+    @Test func `only the framework's saves bring types and fields, or everybody's who says the types where that is allowed`() {
+        struct Row {
+            var client: Caller.Client
+            var choice: JustInTime
+            var isTyped: Bool
+            var onNewType: String?
+            var onNewField: String?
+        }
+        let noType = "Did not find record type: Other"
+        let noField = "Field g not found in Note"
+        let untyped = "a new field needs a type"
+        let rows = [
+            Row(client: .framework, choice: .native, isTyped: true), Row(client: .framework, choice: .native, isTyped: false),
+            Row(client: .framework, choice: .all, isTyped: true), Row(client: .framework, choice: .all, isTyped: false),
+            Row(client: .web, choice: .native, isTyped: true, onNewType: noType, onNewField: noField),
+            Row(client: .web, choice: .native, isTyped: false, onNewType: noType, onNewField: noField),
+            Row(client: .web, choice: .all, isTyped: true),
+            Row(client: .web, choice: .all, isTyped: false, onNewType: untyped, onNewField: untyped),
+        ]
+        for row in rows {
+            var schema = schema(["f": FieldShape(.int64)])
+            schema.justInTime = row.choice
+            let new = RecordChange(recordName: nil, set: ["g": .int64(1)], untyped: row.isTyped ? [] : ["g"])
+            let known = RecordChange(recordName: nil, set: ["f": .int64(1)], untyped: row.isTyped ? [] : ["f"])
+            #expect(reason(schema.verdict(on: new, of: "Other", in: .development, by: row.client)) == row.onNewType, "\(row)")
+            #expect(reason(schema.verdict(on: new, of: "Note", in: .development, by: row.client)) == row.onNewField, "\(row)")
+            #expect(schema.verdict(on: known, of: "Note", in: .development, by: row.client) == .fits(["f": .int64(1)]), "\(row)")
+            // In production nobody's do, and the texts are the same for all.
+            let production = reason(schema.verdict(on: new, of: "Note", in: .production, by: row.client))
+            #expect(production == "Cannot create or modify field 'g' in record 'Note' in production schema", "\(row)")
+        }
+        let refused = schema([:]).verdict(on: RecordChange(recordName: nil), of: "Other", in: .development, by: .web)
+        #expect(refused == .refuse(.typeNotFound("Other")) && ServerError.typeNotFound("Other").code == .notFound)
+    }
+
     private func reason(_ verdict: SchemaVerdict) -> String? {
         if case .refuse(let error) = verdict { error.reason } else { nil }
     }
@@ -119,5 +154,12 @@ import Testing
         type.add([:], to: "More")
         schema.add(type)
         #expect(schema == before)
+    }
+}
+
+extension Schema {
+    /// As for a save of the framework.
+    fileprivate func verdict(on fields: RecordFields, of type: String, in environment: DatabaseKey.Environment) -> SchemaVerdict {
+        verdict(on: RecordChange(recordName: nil, set: fields), of: type, in: environment, by: .framework)
     }
 }

@@ -82,4 +82,62 @@ import Testing
         while let count = try? await test.cloud.runDueTasks(limit: 4).taken, count > 0 { taken.append(count) }
         #expect(taken == [4, 4, 2])
     }
+
+    @Test(arguments: Engine.allCases) func `a worker that is to stop begins no further chunk, has not failed, and leaves the rest due`(
+        engine: Engine
+    ) async throws {
+        let store = StoppingStore(try await engine.makeStore(), at: 2, of: .reclaim)
+        let test = TestCloud(store)
+        let ann = test.user("_ann")
+        let zone = try await deletedZone(test, ann)
+        try await ann.deleteZone("Y")
+        #expect(try await store.runDueTasks(of: test.cloud) == (2, 0), "cancelled is not failed")
+        #expect(store.calls == 2, "neither of this task nor of the next")
+        #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 200)
+        #expect(try await test.cloud.runDueTasks().taken >= 1, "what was begun is due at once")
+        test.clock.move(bySeconds: Limits.taskLeaseSeconds)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await rows(of: zone.address, in: test.store, names: zone.names) == 0)
+        test.clock.move(bySeconds: Limits.taskLeaseSeconds)
+        #expect(try await test.cloud.runDueTasks() == (0, 0))
+    }
+
+    @Test(arguments: Engine.allCases) func `a purge that is to stop begins no further chunk`(engine: Engine) async throws {
+        let store = StoppingStore(try await engine.makeStore(), at: 1, of: .tombstones)
+        let test = TestCloud(store)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let names = (0..<1200).map { "r\($0)" }
+        for part in 0..<3 {
+            try await ann.modify(names[part * 400..<part * 400 + 400].map { .create($0) }, zone: "Z")
+            try await ann.modify(names[part * 400..<part * 400 + 400].map { .delete($0) }, zone: "Z")
+        }
+        test.clock.move(bySeconds: Limits.tombstoneSeconds + 2 * 24 * 3600)
+        #expect(try await store.runDueTasks(of: test.cloud) == (1, 0))
+        #expect(store.calls == 1)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        let id = try await test.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
+        let left = try await test.store.read { transaction in
+            let zone = try #require(try transaction.zones(in: id, named: ["Z"]).first)
+            return try transaction.tombstones(in: zone.address, limit: 10).count
+        }
+        #expect(left == 0)
+    }
+
+    @Test(arguments: Engine.allCases) func `a long task does its turn and lets others have theirs`(engine: Engine) async throws {
+        let counting = CountingStore(try await engine.makeStore())
+        let test = TestCloud(counting)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let count = (Limits.taskTurn + 2) * Limits.reclaimChunk
+        for part in 0..<count / 400 + 1 {
+            try await ann.modify((part * 400..<part * 400 + 400).map { .create("r\($0)") }, zone: "Z")
+        }
+        try await ann.deleteZone("Z")
+        counting.reset()
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        #expect(counting.transactions.count { $0.verbs.contains(.reclaim) } == Limits.taskTurn)
+        #expect(try await test.cloud.runDueTasks() == (1, 0), "it is due again at once")
+        #expect(try await test.cloud.runDueTasks() == (0, 0))
+    }
 }

@@ -67,20 +67,4 @@ import Testing
             }
         }
     }
-
-    @Test(arguments: Engine.allCases) func `a database of a later incarnation gives its new zones that one`(engine: Engine) async throws {
-        let test = try await TestCloud(engine)
-        let ann = test.user("_ann")
-        let key = DatabaseKey(container: TestCloud.container, environment: .development, scope: .private, owner: "_ann")
-        let id = try await test.cloud.databaseID(key)
-        try await test.store.write { transaction in
-            var plan = WritePlan()
-            plan.databases = [DatabaseRow(id: id, key: key, incarnation: 3, lastSeq: 9)]
-            try transaction.apply(plan)
-            return .commit(())
-        }
-        try await ann.makeZone("Z")
-        #expect(try await ann.modify([.create("r")], zone: "Z").first?.record?.recordChangeTag == "3-a")
-        #expect(try await ann.modify([.create("r")]).first?.record?.recordChangeTag.hasPrefix("3-") == true)
-    }
 }

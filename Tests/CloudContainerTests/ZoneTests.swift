@@ -19,7 +19,7 @@ import Testing
         #expect(
             deleted == [
                 .deleted(ZoneID(zoneName: "a", ownerRecordName: "_ann")),
-                .failure(ZoneID(zoneName: "nowhere"), .zoneNotFound(ZoneID(zoneName: "nowhere"))),
+                .failure(ZoneID(zoneName: "nowhere", ownerRecordName: "_ann"), .zoneNotFound(ZoneID(zoneName: "nowhere"))),
             ])
         let asked = ["b", "a", ZoneID.defaultZoneName, "b"].map { ZoneID(zoneName: $0) }
         let found = try await ann.cloud.lookupZones(ZonesLookupRequest(zones: asked), in: ann.target, by: ann.caller).zones

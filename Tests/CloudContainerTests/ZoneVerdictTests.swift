@@ -8,11 +8,11 @@ import Testing
     private let key = DatabaseKey(container: TestCloud.container, environment: .development, scope: .private, owner: "_ann")
 
     private func row(_ name: String) -> ZoneRow {
-        ZoneRow(address: ZoneAddress(database: DatabaseID(key), zone: 5), name: name, incarnation: 1, lastSeq: 3)
+        ZoneRow(address: ZoneAddress(database: DatabaseID(key), zone: 5), name: name, run: 1, lastSeq: 3)
     }
 
     private func verdict(_ type: ZoneOperation.OperationType, _ zoneID: ZoneID, over existing: ZoneRow? = nil) -> ZoneVerdict {
-        ZoneVerdict(ZoneOperation(type, zoneID), over: existing, in: key)
+        ZoneVerdict(ZoneOperation(type, zoneID), over: existing, in: key, by: Caller(.world))
     }
 
     @Test func `a zone is made once, kept, and deleted once`() {

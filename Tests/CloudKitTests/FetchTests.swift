@@ -38,10 +38,25 @@ import Testing
         #expect(try await setting.database.records(for: [id], desiredKeys: [])[id]?.get().allKeys() == [])
     }
 
-    @Test func `any number of IDs may be asked for`() async throws {
-        let ids = (0..<201).map { CKRecord.ID(recordName: "r\($0)") }
-        #expect(try await setting.database.records(for: ids).count == 201)
+    @Test func `400 IDs may be asked for, 200 at a time, and 401 are limitExceeded without a request`() async throws {
+        let ids = (0..<401).map { CKRecord.ID(recordName: "r\($0)") }
+        #expect(try await setting.database.records(for: Array(ids.dropLast())).count == 400)
         #expect(await setting.cloud.paths == ["records/lookup", "records/lookup"])
+        let error = await thrown { try await setting.database.records(for: ids) }
+        #expect(error?.code == .limitExceeded)
+        #expect(error?.localizedDescription.contains("401") == true && error?.localizedDescription.contains("400") == true)
+        #expect(await setting.cloud.paths.count == 2)
+    }
+
+    @Test func `an operation that asks for nothing fails without an account, as any other does, and sends nothing`() async throws {
+        let nobody = Setting(accountToken: nil)
+        #expect(await thrown { try await nobody.database.modifyRecords(saving: [], deleting: []) }?.code == .notAuthenticated)
+        #expect(await thrown { try await nobody.database.modifyRecordZones(saving: [], deleting: []) }?.code == .notAuthenticated)
+        #expect(await thrown { try await nobody.database.records(for: []) }?.code == .notAuthenticated)
+        #expect(await thrown { try await nobody.container.publicCloudDatabase.modifyRecords(saving: [], deleting: []) } == nil)
+        #expect(await thrown { try await setting.database.modifyRecords(saving: [], deleting: []) } == nil)
+        let paths = (await nobody.cloud.paths, await setting.cloud.paths)
+        #expect(paths.0.isEmpty && paths.1.isEmpty)
     }
 
     @Test func `old blocks of a fetch get what came, and the rest as a partial failure`() async throws {

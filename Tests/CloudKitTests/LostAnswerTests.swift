@@ -23,6 +23,22 @@ import Testing
         #expect(setting.time.pauses == [0.25])
     }
 
+    @Test func `each repetition of a change says how long ago it was sent first, and the first sending says nothing`() async throws {
+        await setting.cloud.failNext(.answerLost, .lostOnTheWay)
+        try await setting.database.save(note())
+        let ages = await setting.cloud.seen.map { $0.request.headers["X-Nacre-Operation-Age"] }
+        #expect(ages == [nil, "0.250", "1.250"])
+    }
+
+    @Test func `a repetition that the server cannot tell from a new change any more ends as serverResponseLost, at once`() async throws {
+        let refusal = PretendCloud.refusal(ServerError(.badRequest, "not known", native: .serverResponseLost, remedy: "Fetch."))
+        await setting.cloud.failNext(.lostOnTheWay, .answer(status: refusal.status, headers: [:], body: refusal.body))
+        let error = await thrown { try await setting.database.save(note()) }
+        #expect(error?.code == .serverResponseLost)
+        #expect(await setting.cloud.seen.count == 2)
+        #expect(await setting.cloud.stored("a") == nil)
+    }
+
     @Test func `a save that got lost on its way is made by the repetition`() async throws {
         await setting.cloud.failNext(.lostOnTheWay, .lostOnTheWay)
         #expect(try await setting.database.save(note()).recordChangeTag == "tag1")

@@ -134,11 +134,12 @@ import Testing
         #expect(await setting.cloud.seen.first?.request.timeout == 3)
     }
 
-    @Test func `a resource timeout cuts the request's own`() async throws {
+    @Test func `a resource timeout ends each attempt, beside the request's own`() async throws {
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForResource = 5
         _ = try await setting.database.configuredWith(configuration: configuration) { try await $0.allRecordZones() }
-        #expect(await setting.cloud.seen.first?.request.timeout == 5)
+        let request = try #require(await setting.cloud.seen.first?.request)
+        #expect(request.timeout == 60 && request.totalTimeout == 5)
     }
 
     @Test func `configurations are copied when set, and nil gives a new one`() {

@@ -218,6 +218,8 @@ final class PretendTime: @unchecked Sendable {
 struct Setting {
     let cloud = PretendCloud()
     let time = PretendTime()
+    /// The framework's log.
+    let log = Diary()
     let container: CKContainer
     var database: CKDatabase { container.privateCloudDatabase }
 
@@ -225,7 +227,7 @@ struct Setting {
         let server = CloudKitServer(
             url: URL(string: "http://cloud.test/api/") ?? URL(fileURLWithPath: "/"), apiToken: "app+token", accountToken: accountToken)
         container = CKContainer(
-            line: ServerLine(identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper))
+            line: ServerLine(identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, log: log.note))
     }
 
     /// Runs an operation on the private database and waits for its end.

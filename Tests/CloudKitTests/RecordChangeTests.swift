@@ -57,10 +57,11 @@ import Testing
         #expect(record.snapshot.change(policy: .changedKeys) == RecordChange(recordName: "r", recordType: "Note", set: ["a": .int64(2)]))
     }
 
-    @Test func `an all-keys save sends every field without the tag`() {
+    @Test func `an all-keys save sends every field without the tag, and says that these are all`() {
         record["a"] = 2
         let change = record.snapshot.change(policy: .allKeys)
-        #expect(change == RecordChange(recordName: "r", recordType: "Note", set: ["a": .int64(2), "b": .string("x")]))
+        #expect(
+            change == RecordChange(recordName: "r", recordType: "Note", set: ["a": .int64(2), "b": .string("x")], carriesAllKeys: true))
     }
 
     @Test func `a parent is sent when it changed`() {
@@ -163,9 +164,17 @@ import Testing
 
     @Test func `a reference into the record's zone stays there, however its owner is spelled`() {
         let zone = CKRecordZone.ID(zoneName: "Notes", ownerName: "_owner")
-        let own = Reference(recordName: "x", action: .none, zoneID: ZoneID(zoneName: "Notes"))
-        let record = CKRecord(
-            wire: RecordChangeTests.fetched(["r": .reference(own)]), recordID: CKRecord.ID(recordName: "r", zoneID: zone))
-        #expect((record["r"] as? CKRecord.Reference)?.recordID.zoneID == zone)
+        for owner in [nil, "_owner", "_3ee2"] {
+            let own = Reference(recordName: "x", action: .none, zoneID: ZoneID(zoneName: "Notes", ownerRecordName: owner))
+            var wire = RecordChangeTests.fetched(["r": .reference(own), "l": .referenceList([own, own])])
+            wire.parent = own
+            for zone in [zone, CKRecordZone.ID(zoneName: "Notes")] {
+                let record = CKRecord(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zone))
+                let id = CKRecord.ID(recordName: "x", zoneID: zone)
+                #expect((record["r"] as? CKRecord.Reference)?.recordID == id)
+                #expect((record["l"] as? [CKRecord.Reference])?.map(\.recordID) == [id, id])
+                #expect(record.parent?.recordID == id)
+            }
+        }
     }
 }

@@ -56,6 +56,16 @@ import Testing
         #expect(try settings(nil, environment: ["CLOUDKIT_CONTAINER": "iCloud.e"], file: file).container == "iCloud.e")
     }
 
+    @Test func `a file that does not read takes the default container back from nobody`() {
+        func container(_ variables: [String: String], _ file: String?) -> String? {
+            AmbientSettings(environment: variables) { _ in file.map { Data($0.utf8) } }.container
+        }
+        #expect(container(["CLOUDKIT_CONTAINER": "iCloud.e"], "{no JSON") == "iCloud.e")
+        #expect(container([:], "{no JSON") == nil)
+        #expect(container([:], #"{"container": "iCloud.f"}"#) == "iCloud.f")
+        #expect(container(["CLOUDKIT_CONTAINER": "iCloud.e"], #"{"container": "iCloud.f"}"#) == "iCloud.e")
+    }
+
     @Test func `what is missing or wrong is said with what to set`() {
         let url = ["CLOUDKIT_SERVER_URL": "http://env"]
         let cases: [(CKError?, String)] = [

@@ -1,5 +1,7 @@
 import CloudContainer
+import CloudWire
 import Locks
+import Telemetry
 import Testing
 
 @testable import CloudServer
@@ -80,6 +82,29 @@ import Testing
         #expect(feed.count == 4)
         _ = try await wait(hub, feed)
         #expect(feed.count == 5)
+    }
+
+    @Test func `nobody waits more often than there are places, and nobody else is kept from waiting`() async throws {
+        let lines = LogLines()
+        let hub = ChangeHub(waitsPerUser: 2, overload: OverloadLog(lines.logger), sleep: clock.serverClock.sleep)
+        @Sendable func wait(_ waiter: String) async throws -> Int {
+            try await hub.read(database, waiting: 30, by: waiter, until: Feed(enough: 9).isEnough) { 1 }
+        }
+        async let one = wait("ada")
+        async let two = wait("ada")
+        await clock.sleeps(2)
+        let refusal = await #expect(throws: ServerError.self) { try await wait("ada") }
+        #expect(refusal?.code == .throttled && refusal?.retryAfter == 30)
+        async let other = wait("bob")
+        await clock.sleeps(3)
+        #expect(lines.texts.count == 1 && lines.texts[0].contains("waits for changes too many times"))
+        clock.advance(30)
+        _ = try await (one, two, other)
+        async let again = wait("ada")
+        await clock.sleeps(4)
+        clock.advance(30)
+        let last = try await again
+        #expect(last == 1, "places are given back")
     }
 
     @Test func `a cancelled task stops waiting`() async throws {

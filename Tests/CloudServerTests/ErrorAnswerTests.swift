@@ -24,7 +24,8 @@ import Testing
         (.methodNotAllowed, "BAD_REQUEST", "method not allowed"), (.contentTooLarge, "BAD_REQUEST", "request body is too large"),
         (.headersTooLarge, "BAD_REQUEST", "said"), (.requestTimeout, "BAD_REQUEST", "said"),
         (.serviceUnavailable, "TRY_AGAIN_LATER", "The server is busy"),
-        (.internalServerError, "INTERNAL_ERROR", "Internal server error"), (.notImplemented, "INTERNAL_ERROR", "Internal server error"),
+        (.internalServerError, "INTERNAL_ERROR", "Internal server error"), (.insufficientStorage, "INTERNAL_ERROR", "Internal server error"),
+        (.notImplemented, "BAD_REQUEST", "said"), (.versionNotSupported, "BAD_REQUEST", "said"), (.unsupportedMediaType, "BAD_REQUEST", "said"),
     ])
     func `a refusal of the HTTP server keeps its status, and has a code`(_ status: HTTPStatus, _ code: String, _ reason: String) {
         let answer = answer(HTTPError(status, "said", headers: ["Allow": "GET"]))
@@ -44,6 +45,7 @@ import Testing
     @Test(
         arguments: [
             (StoreError.Code.full, 503, "TRY_AGAIN_LATER", "30"), (.unavailable, 503, "TRY_AGAIN_LATER", "5"), (.closed, 503, "TRY_AGAIN_LATER", "5"),
+            (.readOnly, 503, "TRY_AGAIN_LATER", "30"),
             (.corrupt, 500, "INTERNAL_ERROR", nil), (.inUse, 500, "INTERNAL_ERROR", nil), (.newerVersion, 500, "INTERNAL_ERROR", nil),
         ] as [(StoreError.Code, Int, String, String?)])
     func `an error of the store is told by what a client can do`(_ code: StoreError.Code, _ status: Int, _ text: String, _ retry: String?) {

@@ -170,6 +170,7 @@ import Testing
         let folder = try TemporaryFolder()
         let first = try await TestServer(over: try await SQLiteStore.open(folder: folder.path))
         let port = try await first.startListening()
+        try await first.prepareTypes(for: Body.modify("create", Body.note("a")), in: TestServer.container)
         func question(_ path: String, _ body: String) -> Question {
             Question(
                 method: "POST",

@@ -1,5 +1,6 @@
 import CloudContainer
 import Crypto
+import Foundation
 import Testing
 
 @testable import CloudServer
@@ -52,22 +53,42 @@ import Testing
         let rotated = try TokenSealer(keys: [("1", old), ("2", new)])
         #expect(rotated.open(before, for: .account) == [7])
         let after = try rotated.seal([7], for: .account)
-        #expect(after.hasPrefix("2."))
+        #expect(try Base64.decode(after, alphabet: .standard).starts(with: [1, UInt8(ascii: "2")]))
         #expect(try TokenSealer(keys: [("2", new)]).open(before, for: .account) == nil)
         #expect(try TokenSealer(keys: [("1", new)]).open(before, for: .account) == nil)
         // The ID says which key, and does not lend another's.
-        #expect(rotated.open("2." + before.dropFirst(2), for: .account) == nil)
+        var other = try Base64.decode(before, alphabet: .standard)
+        other[1] = UInt8(ascii: "2")
+        #expect(rotated.open(Base64.encode(other, alphabet: .standard), for: .account) == nil)
     }
 
-    @Test func `the same value gives the same text, which needs no escaping`() throws {
+    @Test func `the same value gives the same text, and any decoder of base64 reads it`() throws {
         let sealer = try TokenSealer(keys: [("1", old)])
         let bytes = (0..<255).map { UInt8($0) }
         let text = try sealer.seal(bytes, for: .change)
         #expect(try sealer.seal(bytes, for: .change) == text)
-        #expect(
-            text.utf8.allSatisfy {
-                $0 < 0x7f && (Character(UnicodeScalar($0)).isLetter || Character(UnicodeScalar($0)).isNumber || "-_.".utf8.contains($0))
-            })
+        for length in 1...40 {
+            let text = try sealer.seal(Array(bytes.prefix(length)), for: .change)
+            #expect(Data(base64Encoded: text)?.base64EncodedString() == text)
+        }
+    }
+
+    @Test func `an older text is known as outdated, and an account token in it still opens`() throws {
+        let sealer = try TokenSealer(keys: [("1", old), ("2", new)])
+        let bytes: [UInt8] = [7, 8]
+        func older(_ purpose: TokenSealer.Purpose) throws -> String { try OlderText.of(sealer.seal(bytes, for: purpose)) }
+        let change = try older(.change)
+        #expect(change.hasPrefix("2."))
+        #expect(sealer.open(change) == nil && sealer.isOutdated(change))
+        #expect(try sealer.open(older(.account), for: .account) == bytes)
+        #expect(try sealer.open(older(.webAuth), for: .webAuth) == nil)
+        #expect(try !sealer.isOutdated(older(.account)), "made for another purpose")
+        // Written down: AES-SIV under the first key, as another implementation computes it.
+        #expect(sealer.isOutdated("1.q4FnY-lgkTEJSqZDC7ZxOdp5-g"))
+        #expect(sealer.open("ATGrgWdj6WCRMQlKpkMLtnE52nn6") == [1, 2, 3])
+        for text in ["", ".", "2.", "1" + change.dropFirst(), "3" + change.dropFirst(), String(change.dropLast()), try sealer.seal(bytes)] {
+            #expect(!sealer.isOutdated(text), "\(text)")
+        }
     }
 
     @Test func `the longest change token opens`() throws {
@@ -81,5 +102,6 @@ import Testing
     @Test func `keys of a wrong length, and none at all, are refused`() {
         #expect(throws: CryptoError.self) { try TokenSealer(keys: [("1", [1, 2, 3])]) }
         #expect(throws: CryptoError.self) { try TokenSealer(keys: []) }
+        #expect(throws: CryptoError.self) { try TokenSealer(keys: [(String(repeating: "1", count: 256), old)]) }
     }
 }

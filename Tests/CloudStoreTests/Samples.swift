@@ -10,14 +10,14 @@ struct Sample: Sendable {
 
     static let databaseRow = DatabaseRow(
         id: database, key: DatabaseKey(container: "iCloud.org.example.notes", environment: .development, scope: .private, owner: "_ann"),
-        incarnation: 1, lastSeq: 0)
+        run: 1, lastSeq: 0)
 
     static func zoneRow(_ name: String = "Notes", _ address: ZoneAddress = zone, state: ZoneRow.State = .live, lastSeq: Int64 = 0) -> ZoneRow {
-        ZoneRow(address: address, name: name, state: state, incarnation: 1, lastSeq: lastSeq)
+        ZoneRow(address: address, name: name, state: state, run: 1, lastSeq: lastSeq)
     }
 
     static func number(_ seq: Int64) -> ChangeNumber {
-        ChangeNumber(incarnation: 1, seq: seq)
+        ChangeNumber(run: 1, seq: seq)
     }
 
     static func record(

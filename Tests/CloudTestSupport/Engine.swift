@@ -22,7 +22,8 @@ package final class TemporarySQLiteStore: Store {
     package let store: SQLiteStore
     package let folder: TemporaryFolder
 
-    package init(options: SQLiteOptions = SQLiteOptions(), on place: TemporaryFolder.Place = .disk) async throws {
+    /// In the run of `MemoryStore`, unless the options draw another.
+    package init(options: SQLiteOptions = .inFirstRun, on place: TemporaryFolder.Place = .disk) async throws {
         folder = try TemporaryFolder(on: place)
         store = try await SQLiteStore.open(folder: folder.path, options: options)
     }
@@ -40,4 +41,13 @@ package final class TemporarySQLiteStore: Store {
     package func close() async {
         await store.close()
     }
+}
+
+extension SQLiteOptions {
+    /// Changes are numbered as those of a `MemoryStore` and of the oldest files.
+    package static let inFirstRun: SQLiteOptions = {
+        var options = SQLiteOptions()
+        options.drawRun = { _ in Run.first }
+        return options
+    }()
 }

@@ -3,7 +3,7 @@ import CloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, records, tombstones, feed, dependents, search, entries
+    case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, rows, missing, faults
     case advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -42,6 +42,11 @@ class ObservedReads: ReadTransaction {
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
         try before(.zoneFeed)
         return try reads.zoneFeed(in: database, after: position, limit: limit)
+    }
+
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try before(.ends)
+        return try reads.ends(of: runs, in: place)
     }
 
     func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
@@ -84,6 +89,21 @@ class ObservedReads: ReadTransaction {
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
         try before(.entries)
         return try reads.entries(in: database, kind, after: key, limit: limit)
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try before(.rows)
+        return try reads.rows(of: table, after: place, limit: limit)
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try before(.missing)
+        return try reads.missing(rows)
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try before(.faults)
+        return try reads.faults(in: table)
     }
 }
 
@@ -128,9 +148,11 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         return try writes.removeExpired(before: now, limit: limit)
     }
 
-    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int {
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
         try before(.trimOperations)
-        return try writes.trimOperations(in: database, keeping: count)
+        return try writes.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit)
     }
 }
 

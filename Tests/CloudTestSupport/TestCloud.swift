@@ -10,17 +10,47 @@ package final class TestCloud: Sendable {
     package let store: any Store
     package let clock: TestCloudClock
     private let moved: Locked<[DatabaseID]>
+    private let faults: Locked<[StoreError]>
 
     package init(_ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction) {
         let clock = TestCloudClock()
         let random = Locked(TestCloudRandom(seed: seed))
         let moved = Locked<[DatabaseID]>([])
+        let faults = Locked<[StoreError]>([])
         self.store = store
         self.clock = clock
         self.moved = moved
+        self.faults = faults
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            cascadePerTransaction: cascadePerTransaction, committed: { database in moved.withLock { $0.append(database) } })
+            cascadePerTransaction: cascadePerTransaction, committed: { database in moved.withLock { $0.append(database) } },
+            failed: { error in faults.withLock { $0.append(error) } })
+    }
+
+    /// The failures of the store of which the cloud told since this was asked last, oldest first.
+    package func takeFaults() -> [StoreError] {
+        faults.withLock { faults in
+            defer { faults = [] }
+            return faults
+        }
+    }
+
+    /// Looks through everything, step by step, and puts right what it may.
+    @discardableResult
+    package func check(_ mode: CheckMode = .look, rows: Int = 50) async throws -> [CheckFinding] {
+        var findings: [CheckFinding] = []
+        var place: CheckPlace? = .start
+        while let here = place {
+            let slice = try await cloud.check(from: here, mode, rows: rows)
+            findings += slice.findings
+            place = slice.next
+        }
+        return findings
+    }
+
+    /// Does what is due until nothing is.
+    package func runAllTasks() async throws {
+        while try await cloud.runDueTasks().taken > 0 {}
     }
 
     package convenience init(
@@ -102,4 +132,6 @@ package struct PlainTokens: TokenSealing {
         }
         return bytes
     }
+
+    package func isOutdated(_ text: String) -> Bool { false }
 }

@@ -8,16 +8,18 @@ package struct TestCloudUser: Sendable {
     package var caller: Caller
 
     /// One `records/modify`.
-    /// - Parameter digest: what the request's bytes are taken for.
+    /// - Parameters:
+    ///   - digest: what the request's bytes are taken for.
+    ///   - age: seconds since it was sent first, of a request that is repeated.
     @discardableResult
     package func modify(
         _ operations: [RecordOperation], zone: String = ZoneID.defaultZoneName, atomic: Bool? = nil, id: String? = nil,
-        digest: [UInt8] = [], token: [UInt8]? = nil
+        digest: [UInt8] = [], age: Double? = nil, token: [UInt8]? = nil
     ) async throws -> [RecordResult] {
         let request = RecordsModifyRequest(
             operations: operations, zoneID: ZoneID(zoneName: zone), atomic: atomic,
             extension: RequestExtension(operationID: id, clientChangeToken: token))
-        return try await cloud.modifyRecords(request, in: target, by: caller, digest: digest).records
+        return try await cloud.modifyRecords(request, in: target, by: caller, digest: digest, age: age).records
     }
 
     package func lookup(_ names: [String], zone: String = ZoneID.defaultZoneName) async throws -> [RecordResult] {

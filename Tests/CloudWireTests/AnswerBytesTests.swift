@@ -30,8 +30,9 @@ struct AnswerBytesTests {
         bare.share = Reference(recordName: "s", action: .none, zoneID: ZoneID(zoneName: "Z"))
         #expect(
             text(RecordsResponse(records: [.record(bare)], syncToken: "t"), AnswerForm(zoneID: .defaultZone))
-                == #"{"records":[\#(Self.head),"zoneID":{"zoneName":"_defaultZone","zoneType":"DEFAULT_ZONE"},"parent":{"recordName":"p"},"#
-                + #""share":{"recordName":"s","zoneID":{"zoneName":"Z"}}}],"syncToken":"t"}"#)
+                == #"{"records":[\#(Self.head),"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_defaultOwner","zoneType":"DEFAULT_ZONE"},"#
+                + #""parent":{"recordName":"p"},"share":{"recordName":"s","zoneID":{"zoneName":"Z","ownerRecordName":"_defaultOwner","#
+                + #""zoneType":"REGULAR_CUSTOM_ZONE"}}}],"syncToken":"t"}"#)
     }
 
     @Test func `a record with details tells its times exactly`() {
@@ -78,10 +79,11 @@ struct AnswerBytesTests {
             .failure(ZoneID(zoneName: "X"), ServerError(.zoneNotFound, "no such zone")),
         ])
         let error = #""serverErrorCode":"ZONE_NOT_FOUND","reason":"no such zone""#
+        let mine = #""ownerRecordName":"_defaultOwner","zoneType":"REGULAR_CUSTOM_ZONE""#
         let web =
-            #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","zoneType":"DEFAULT_ZONE"},"atomic":false},"#
-            + #"{\#(Self.zone),"syncToken":"t","atomic":true},{"zoneID":{"zoneName":"Y","zoneType":"REGULAR_CUSTOM_ZONE"},"deleted":true},"#
-            + #"{"zoneID":{"zoneName":"X","zoneType":"REGULAR_CUSTOM_ZONE"},\#(error)"#
+            #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"_defaultOwner","zoneType":"DEFAULT_ZONE"},"atomic":false},"#
+            + #"{\#(Self.zone),"syncToken":"t","atomic":true},{"zoneID":{"zoneName":"Y",\#(mine)},"deleted":true},"#
+            + #"{"zoneID":{"zoneName":"X",\#(mine)},\#(error)"#
         #expect(text(answer) == web + "}]}")
         #expect(text(answer, AnswerForm(details: true)) == web + #","nacre":{"code":26}}]}"#)
     }
@@ -110,7 +112,7 @@ struct AnswerBytesTests {
         let error = #"{\#(Self.zone),"serverErrorCode":"BAD_REQUEST","reason":"Unknown sync continuation type"}"#
         #expect(
             text(answer)
-                == #"{"zones":[{\#(Self.zone),"records":[\#(Self.head),\#(Self.zone)},{"recordName":"a","recordType":"T","deleted":true}],"#
+                == #"{"zones":[{\#(Self.zone),"records":[\#(Self.head),\#(Self.zone)},{"recordName":"a","deleted":true}],"#
                 + #""syncToken":"t","moreComing":true},\#(error)]}"#)
         let exact = text(ChangesZoneResponse(zones: [.page(page)]), AnswerForm(details: true))
         #expect(exact.hasSuffix(#""syncToken":"t","moreComing":true,"nacre":{"midCommit":true,"clientChangeToken":"AQ=="}}]}"#))
@@ -130,7 +132,7 @@ struct AnswerBytesTests {
         let page = #""syncToken":"t","moreComing":true,"reverse":false}"#
         #expect(
             text(records, AnswerForm(zoneID: ZoneID(zoneName: "X")))
-                == #"{"records":[\#(Self.head),\#(Self.zone)},{"recordName":"a","recordType":"T","deleted":true}],\#(page)"#)
+                == #"{"records":[\#(Self.head),\#(Self.zone)},{"recordName":"a","deleted":true}],\#(page)"#)
         let zones = ZonesChangesResponse(
             zones: [
                 .zone(Zone(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_o"), syncToken: "z", atomic: true)), .deleted(ZoneID(zoneName: "Y")),
@@ -138,8 +140,8 @@ struct AnswerBytesTests {
             metaSyncToken: "t", moreComing: false)
         #expect(
             text(zones)
-                == #"{"zones":[{\#(Self.zone),"syncToken":"z","atomic":true},{"zoneID":{"zoneName":"Y","zoneType":"REGULAR_CUSTOM_ZONE"},"deleted":true}],"#
-                + #""metaSyncToken":"t","moreComing":false}"#)
+                == #"{"zones":[{\#(Self.zone),"syncToken":"z","atomic":true},{"zoneID":{"zoneName":"Y","#
+                + #""ownerRecordName":"_defaultOwner","zoneType":"REGULAR_CUSTOM_ZONE"},"deleted":true}],"metaSyncToken":"t","moreComing":false}"#)
     }
 
     @Test func `each zone of a feed may have its numbers as strings`() {

@@ -52,7 +52,8 @@ struct FieldValueFragmentTests {
         ),
         all(
             .reference(link),
-            #"{"value":{"recordName":"x","action":"DELETE_SELF","zoneID":{"zoneName":"Z","ownerRecordName":"_o"}},"type":"REFERENCE"}"#),
+            #"{"value":{"recordName":"x","action":"DELETE_SELF","zoneID":{"zoneName":"Z","ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"}},"#
+                + #""type":"REFERENCE"}"#),
         all(.reference(Reference(recordName: "y", action: .validate)), #"{"value":{"recordName":"y","action":"VALIDATE"},"type":"REFERENCE"}"#),
         all(.asset(file), #"{"value":{"fileChecksum":"AQ==","size":7,"receipt":"r/s"},"type":"ASSETID"}"#),
         all(.stringList(["a", ""]), #"{"value":["a",""],"type":"STRING_LIST"}"#),
@@ -120,6 +121,7 @@ struct FieldValueFragmentTests {
         ),
         (#"{"value":[],"type":"BYTES_LIST"}"#, .bytesList([])), (#"{"value":[],"type":"UNKNOWN_LIST"}"#, .emptyList),
         (#"{"value":["a"],"type":"UNKNOWN_LIST"}"#, .stringList(["a"])),
+        (#"{"value":"AQ==","type":"STRING","isEncrypted":true}"#, .sealed(SealedValue(type: .string, keyID: nil, bytes: [1]))),
         (#"{"value":"AQ==","type":"INT64","isEncrypted":true,"nacre":{"keyID":"k"}}"#, .sealed(SealedValue(type: .int64, keyID: "k", bytes: [1]))),
         // Numbers in strings, where they are tagged as numbers.
         (#"{"value":"-5","type":"INT64"}"#, .int64(-5)), (#"{"value":"1e3","type":"DOUBLE"}"#, .double(1000)),
@@ -132,6 +134,8 @@ struct FieldValueFragmentTests {
         // Untagged.
         (#"{"value":"AQI="}"#, .string("AQI=")), (#"{"value":5}"#, .int64(5)), (#"{"value":5.0}"#, .double(5)), (#"{"value":5e0}"#, .double(5)),
         (#"{"value":{"longitude":2,"latitude":1}}"#, .location(Location(latitude: 1, longitude: 2))),
+        (#"{"value":{"recordName":"x"}}"#, .reference(Reference(recordName: "x", action: .none))),
+        (#"{"value":{"recordName":"x","action":null}}"#, .reference(Reference(recordName: "x", action: .none))),
         (#"{"value":{"action":"VALIDATE","recordName":"x"}}"#, .reference(Reference(recordName: "x", action: .validate))),
         (#"{"value":{"size":1,"fileChecksum":"c"}}"#, .asset(Asset(fileChecksum: "c", size: 1))),
         (#"{"value":{"receipt":"r","size":1,"fileChecksum":"c"}}"#, .asset(Asset(fileChecksum: "c", size: 1, receipt: "r"))),
@@ -153,14 +157,14 @@ struct FieldValueFragmentTests {
         ("1.5", .timestamp),
         (#""2020-01-01T00:00:00Z""#, .timestamp), ("8640000000000001", .timestamp), ("1", .bytes), (#""A""#, .bytes), (#""_w==""#, .bytes),
         (#""x""#, .location), (#"{"latitude":1}"#, .location), (#"{"latitude":null,"longitude":1}"#, .location), (#""x""#, .reference),
-        (#"{"recordName":"x"}"#, .reference), (#"{"recordName":"x","action":null}"#, .reference), (#"{"action":"NONE"}"#, .reference),
+        (#"{"action":"NONE"}"#, .reference), (#"{"recordName":null}"#, .reference),
         (#"{"size":1}"#, .asset), (#"{"fileChecksum":"c"}"#, .asset), (#"{"fileChecksum":"c","size":-1}"#, .asset), (#""x""#, .stringList),
         (#""x""#, .unknownList), (#"{}"#, .int64List),
     ]
 
     private static let elements: [(String, FieldType)] = [
         (#"["a",1]"#, .string), ("[1,\"a\"]", .int64), ("[1,2.5]", .int64), ("[1,null]", .int64), (#"[{"latitude":1,"longitude":2},1]"#, .location),
-        (#"[{"recordName":"x"}]"#, .reference),
+        (#"[{"recordName":"x"},{"action":"NONE"}]"#, .reference),
     ]
 
     static let faults: [(String, String)] =
@@ -172,8 +176,8 @@ struct FieldValueFragmentTests {
             (#"{"value":[[1]]}"#, "Invalid value, its type is neither given nor plain."),
             (#"{"value":[null]}"#, "Invalid value, its type is neither given nor plain."),
             (#"{"value":[{"value":1}]}"#, "Invalid value, its type is neither given nor plain."),
-            (#"{"value":"AQI=","type":"STRING","isEncrypted":true}"#, "encrypted fields need a key: this server keeps sealed values only"),
-            (#"{"value":"AQI=","type":"STRING","isEncrypted":true,"nacre":{}}"#, "encrypted fields need a key: this server keeps sealed values only"),
+            (#"{"value":"plain","type":"STRING","isEncrypted":true}"#, "encrypted fields need a key: this server keeps sealed values only"),
+            (#"{"value":"AQI=","isEncrypted":true,"nacre":{}}"#, "encrypted fields need a key: this server keeps sealed values only"),
             (#"{"value":"AQI=","isEncrypted":true,"nacre":{"keyID":"k"}}"#, "encrypted fields need a type"),
             (#"{"value":"plain","type":"STRING","isEncrypted":true,"nacre":{"keyID":"k"}}"#, "Invalid value, expected type BYTES."),
         ]

@@ -30,7 +30,10 @@ struct RequestFragmentTests {
             """)
         let expected = RecordsModifyRequest(
             operations: [
-                RecordOperation(.create, RecordChange(recordName: nil, recordType: "T", set: ["a": .string("x"), "b": .int64(1)], cleared: ["c"])),
+                RecordOperation(
+                    .create,
+                    RecordChange(
+                        recordName: nil, recordType: "T", set: ["a": .string("x"), "b": .int64(1)], cleared: ["c"], untyped: ["a", "b"])),
                 RecordOperation(
                     .update, RecordChange(recordName: "r", recordChangeTag: "1e", parent: .set(Reference(recordName: "p", action: .none))),
                     desiredKeys: []),
@@ -52,8 +55,15 @@ struct RequestFragmentTests {
         let request = try modify(
             #"{"operations":[],"operations":[{"operationType":"create","operationType":"delete","record":{},"record":{"recordName":"a","fields":{"x":{"value":1}},"fields":{"a":{"value":1},"b":null,"c":{"value":1},"a":null,"b":{"value":2},"c":{"value":3}}}}]}"#
         )
-        let change = RecordChange(recordName: "a", set: ["b": .int64(2), "c": .int64(3)], cleared: ["a"])
+        let change = RecordChange(recordName: "a", set: ["b": .int64(2), "c": .int64(3)], cleared: ["a"], untyped: ["b", "c"])
         #expect(request.operations == [.success(RecordOperation(.delete, change))])
+    }
+
+    @Test func `a value that does not say its type is remembered, the last of a name alone`() throws {
+        let request = try modify(
+            #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":1},"b":{"value":1,"type":"INT64"},"c":{"value":1},"c":{"type":"DOUBLE","value":1},"d":{"value":1,"type":"INT64"},"d":{"value":[]},"e":{"value":1,"type":null}}}}]}"#
+        )
+        #expect(try request.operations.first?.get().change.untyped == ["a", "d", "e"])
     }
 
     @Test func `a fault keeps its place among the operations`() throws {

@@ -64,7 +64,7 @@ extension RecordResult {
     var web: RecordResult {
         switch self {
         case .record(let record): .record(record.web)
-        case .deleted: self
+        case .deleted(let tombstone): .deleted(Tombstone(recordName: tombstone.recordName, recordType: nil))
         case .failure(let name, let error): .failure(recordName: name, error.web)
         }
     }

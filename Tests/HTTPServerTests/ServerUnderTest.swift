@@ -5,10 +5,11 @@ import Telemetry
 
 /// A server on a free port, for the time of a body; afterwards it is shut down and nothing is left.
 func withServer(
-    _ configuration: HTTPServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), routes router: Router,
+    _ configuration: HTTPServerConfiguration = configured { _ in }, telemetry: Telemetry = Telemetry(), logger: Logger = .silent,
+    routes router: Router,
     _ body: (ServerUnderTest) async throws -> Void
 ) async throws {
-    let server = HTTPServer(configuration, router: router, telemetry: telemetry)
+    let server = HTTPServer(configuration, router: router, telemetry: telemetry, logger: logger)
     let (_, port) = try await server.start()
     do {
         try await body(ServerUnderTest(server: server, port: port))
@@ -25,6 +26,9 @@ func configured(_ change: (inout HTTPServerConfiguration) -> Void) -> HTTPServer
     configuration.headerDeadline = .seconds(600)
     configuration.bodyDeadline = .seconds(600)
     configuration.idleTimeout = .seconds(600)
+    // And whose budgets only the tests of budgets meet.
+    let parts = ByteBudget.Parts(stranger: 1 << 28, guest: 1 << 28, user: 1 << 28)
+    configuration.budgets = ByteBudgets(bodies: parts, answers: parts)
     change(&configuration)
     return configuration
 }

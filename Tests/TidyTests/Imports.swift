@@ -74,6 +74,7 @@ enum Confinement {
         "COpenSSL": ["Sources/Crypto/", "Tests/CryptoTests/"],
         "CSodium": ["Sources/Crypto/", "Tests/CryptoTests/"],
         "CSQLite": ["Sources/CloudStore/SQLite/", "Tests/CloudStoreTests/"],
+        "CNacreCurl": ["Sources/NacreHTTPClient/"],
         "CMicroHTTPD": ["Sources/HTTPServer/", "Tests/HTTPServerTests/"],
         "CZlib": ["Sources/HTTPServer/", "Tests/HTTPServerTests/"],
     ]
@@ -81,8 +82,10 @@ enum Confinement {
     static func findings(_ file: SwiftText) -> [Finding] {
         file.imports.compactMap { found in
             var places = places[found.module]
-            // The engines are chosen where the server is put together, and nowhere else in it.
-            if file.target == "CloudServer", found.module == "CloudStore" { places = ["Sources/CloudServer/Server.swift"] }
+            // The engines are chosen where the server is put together, and nowhere else in it; a backup is of one engine's files.
+            if file.target == "CloudServer", found.module == "CloudStore" {
+                places = ["Sources/CloudServer/Server.swift", "Sources/CloudServer/Backup/"]
+            }
             guard let places, !places.contains(where: file.path.hasPrefix) else { return nil }
             return Finding(path: file.path, line: found.line, message: "\(found.module) may be imported in \(places.joined(separator: ", ")) only")
         }

@@ -34,6 +34,7 @@ struct AtlasDemo {
         let nearest = try await findNearest()
         try await findByWord()
         try await cascade(through: nearest)
+        try await showUserRecords()
         try await meetTheSignedOut()
     }
 

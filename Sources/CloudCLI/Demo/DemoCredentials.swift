@@ -9,6 +9,9 @@ struct DemoCredentials: Codable {
 
     private static let name = "demo.json"
 
+    /// The other user of the story, with the same password.
+    var friendsEmail: String { "ben-\(email)" }
+
     /// nil where there is none, or none that reads.
     static func load(folder: String) throws -> DemoCredentials? {
         let bytes: [UInt8]
@@ -25,14 +28,17 @@ struct DemoCredentials: Codable {
         try PrivateFile.write([UInt8](try JSONEncoder().encode(self)), to: "\(folder)/\(Self.name)")
     }
 
-    /// An account of its own under a name that nobody else has, and an API token.
+    /// Two accounts under names that nobody else has, and an API token.
     static func make(by admin: AdminClient, container: String, environment: String) async throws -> DemoCredentials {
         let email = "demo-\(digits(1))@nacre.invalid"
         let password = digits(4)
-        _ = try await admin.create(AdminMessages.NewUser(email: email, password: password))
         let token = try await admin.create(
             AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre demo"))
-        return DemoCredentials(email: email, password: password, apiToken: token.token)
+        let credentials = DemoCredentials(email: email, password: password, apiToken: token.token)
+        for address in [credentials.email, credentials.friendsEmail] {
+            _ = try await admin.create(AdminMessages.NewUser(email: address, password: password))
+        }
+        return credentials
     }
 
     /// 64 bits a word, from the system's generator, as hexadecimal digits.

@@ -25,5 +25,7 @@ struct DemoReport: Encodable, Sendable {
     var languagesByWord = 0
     /// Records that went because another did.
     var deletionsCascaded = 0
+    /// User records that another user read and could not change.
+    var userRecordsRead = 0
     var seconds = 0.0
 }

@@ -2,7 +2,7 @@ import CloudKit
 import CloudServer
 import Foundation
 
-/// Everything that the demo needs of the server before it can use the framework: a container, a user, and tokens for two devices.
+/// Everything that the demo needs of the server before it can use the framework: a container, two users, and tokens for the devices of both.
 struct DemoSession: Sendable {
     static let container = "iCloud.dev.nacre.demo"
     static let environment = CloudKitServer.Environment.development
@@ -12,6 +12,7 @@ struct DemoSession: Sendable {
     private let url: URL
     private let apiToken: String
     let user: String
+    /// Of A and B, and of the friend's device.
     private let tokens: [String]
 
     /// - Parameter folder: where the user of the last run is written down; nil: nowhere, and every run has a user of its own.
@@ -37,13 +38,13 @@ struct DemoSession: Sendable {
         let client = PublicClient(url: publicURL)
         var tokens: [String] = []
         var user = ""
-        for device in ["A", "B"] {
+        for (device, email) in [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.friendsEmail)] {
             let request = SignIn(
-                email: credentials.email, password: credentials.password, apiToken: credentials.apiToken, container: container,
+                email: email, password: credentials.password, apiToken: credentials.apiToken, container: container,
                 environment: environment.rawValue, kind: .account, device: "demo \(device)")
             let signedIn = try await client.signIn(request)
             tokens.append(signedIn.token)
-            user = signedIn.userRecordName
+            if email == credentials.email { user = signedIn.userRecordName }
         }
         return DemoSession(publicURL: publicURL, url: url, apiToken: credentials.apiToken, user: user, tokens: tokens)
     }
@@ -58,12 +59,15 @@ struct DemoSession: Sendable {
         return Device(name: name, container: CKContainer(identifier: Self.container, server: server), zoneID: Self.zoneID)
     }
 
+    /// The device of another user.
+    func friend() -> CKContainer { device("Ben", tokens[2]).container }
+
     /// A device that nobody is signed in on.
     func signedOut() -> CKContainer {
         CKContainer(identifier: Self.container, server: CloudKitServer(url: url, environment: Self.environment, apiToken: apiToken))
     }
 
-    /// Signs both devices out, so that runs leave no tokens behind.
+    /// Signs all devices out, so that runs leave no tokens behind.
     func end() async throws {
         let client = PublicClient(url: publicURL)
         for token in tokens { try await client.signOut(accountToken: token) }

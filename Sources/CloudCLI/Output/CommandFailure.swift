@@ -4,6 +4,8 @@ import CloudServer
 enum ExitCode: Int32 {
     case success = 0
     case failure = 1
+    /// What was looked at is not sound.
+    case damaged = 2
     case usage = 64
     case unreachable = 69
     case authentication = 77
@@ -29,6 +31,10 @@ struct CommandFailure: Error {
             default: nil
             }
         self.init(error.code == .notPrivate ? .authentication : .failure, "\(error.path): \(error.text)", remedy: remedy)
+    }
+
+    init(_ fault: BackupFault) {
+        self.init(fault.kind == .damaged ? .damaged : .failure, fault.text, remedy: fault.remedy)
     }
 
     init(_ fault: StartFault) {

@@ -30,6 +30,10 @@ struct AdminClient {
         try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
     }
 
+    func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
+        try read(AdminMessages.ContainerChange.self, try await web.send("POST", "/admin/1/containers/change", bearer: token, body: container))
+    }
+
     func create(_ asked: AdminMessages.NewToken) async throws -> AdminMessages.Token {
         try read(AdminMessages.Token.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
     }
@@ -53,8 +57,32 @@ struct AdminClient {
         try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
     }
 
+    func reset(_ asked: AdminMessages.NewReset) async throws -> AdminMessages.Reset {
+        try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
+    }
+
+    /// For a part of a check: the engine looks at a whole table at once, before its rows.
+    private static let checkPatience: Duration = .seconds(3600)
+
+    func check(_ asked: AdminMessages.NewCheck) async throws -> AdminMessages.CheckPart {
+        let answer = try await web.send("POST", "/admin/1/check", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.CheckPart.self, answer)
+    }
+
+    func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
+    }
+
+    func backupStatus() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("GET", "/admin/1/backup", bearer: token))
+    }
+
+    func cancelBackup() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
     }
 
     private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {

@@ -1,10 +1,14 @@
 import Foundation
-import FoundationNetworking
+import NacreHTTPClient
 
 /// Sends JSON and receives it. One request at a time is all that a command needs.
 struct WebClient {
-    /// Seconds for an answer: a password in a full queue takes two or three.
-    private static let timeoutSeconds: Double = 30
+    /// For an answer: a password in a full queue takes two or three seconds.
+    private static let patience: Duration = .seconds(30)
+
+    /// Follows no redirection: whoever redirects is not the server that was asked. Trusts what `CLOUDKIT_CA_FILE` names, as the framework does.
+    private static let client = HTTPClient(
+        .init(authorityFile: ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }))
 
     struct Answer {
         var status: Int
@@ -15,51 +19,54 @@ struct WebClient {
     let url: String
 
     /// - Throws: `CommandFailure` 69 where nobody answers.
-    func send(_ method: String, _ path: String, bearer: String? = nil, body: (any Encodable)? = nil) async throws -> Answer {
-        guard let address = URL(string: url + path) else { throw CommandFailure(.usage, "\(url) is no URL") }
-        var request = URLRequest(url: address, timeoutInterval: Self.timeoutSeconds)
-        request.httpMethod = method
-        if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
+    func send(
+        _ method: String, _ path: String, bearer: String? = nil, body: (any Encodable)? = nil, patience: Duration = Self.patience
+    ) async throws -> Answer {
+        var request = HTTPClient.Request(method, url + path, idleTimeout: patience, totalTimeout: patience)
+        if let bearer { request.headers.append(.init("Authorization", "Bearer \(bearer)")) }
         if let body {
-            request.httpBody = try JSONEncoder().encode(body)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            request.body = .bytes([UInt8](try JSONEncoder().encode(body)))
+            request.headers.append(.init("Content-Type", "application/json"))
         }
-        let (data, response) = try await exchange(request)
-        guard let status = (response as? HTTPURLResponse)?.statusCode else { throw CommandFailure(.unreachable, "\(url) does not speak HTTP") }
-        return Answer(status: status, body: data)
+        do {
+            let answer = try await Self.client.send(request)
+            return Answer(status: answer.status, body: Data(answer.body))
+        } catch {
+            throw failure(error.cause)
+        }
     }
 
-    private func exchange(_ request: URLRequest) async throws -> (Data, URLResponse) {
-        do {
-            return try await session.data(for: request)
-        } catch {
-            throw CommandFailure(
-                .unreachable, "no server answers at \(url): \((error as NSError).localizedDescription)",
+    private func failure(_ cause: HTTPClient.Failure.Cause) -> CommandFailure {
+        switch cause {
+        case .badRequest(.url): CommandFailure(.usage, "\(url) is no URL")
+        case .badAnswer: CommandFailure(.unreachable, "\(url) does not speak HTTP")
+        case .tls(let fault):
+            CommandFailure(
+                .unreachable, "\(url) is not trusted: \(Self.words(fault))",
+                remedy: "Name the server as its certificate does; CLOUDKIT_CA_FILE may name a PEM file with its authority.")
+        default:
+            CommandFailure(
+                .unreachable, "no server answers at \(url): \(Self.words(cause))",
                 remedy: "Start it with nacre serve, or say where it is: --data DIR, or --server URL.")
         }
     }
 
-    private var session: URLSession {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.httpShouldSetCookies = false
-        return URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+    private static func words(_ fault: HTTPClient.Failure.TLSFault) -> String {
+        switch fault {
+        case .unknownAuthority: "its certificate is of an unknown authority"
+        case .wrongName: "its certificate is for another host"
+        case .expired: "its certificate has expired, or is not valid yet"
+        case .authorityFile: "the file of CLOUDKIT_CA_FILE cannot be read"
+        case .handshake: "no secure connection came about"
+        }
     }
 
-    /// Loopback is never reached through the proxy of the environment: it would be told tokens, and has a loopback of its own. To be called
-    /// once, before there are threads.
-    static func keepProxiesFromLoopback() {
-        let environment = ProcessInfo.processInfo.environment
-        let known = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-        setenv("no_proxy", (known.isEmpty ? "" : known + ",") + "localhost,127.0.0.1,::1", 1)
-    }
-}
-
-/// Whoever redirects is not the server that was asked.
-private final class NoRedirects: NSObject, URLSessionTaskDelegate, Sendable {
-    func urlSession(
-        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-        completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completionHandler(nil)
+    private static func words(_ cause: HTTPClient.Failure.Cause) -> String {
+        switch cause {
+        case .cannotResolve: "its name is not known"
+        case .cannotConnect: "nobody listens there"
+        case .timedOut: "it took too long"
+        default: "the connection was lost"
+        }
     }
 }

@@ -32,18 +32,32 @@ extension Cloud {
         return try await lookUp(AccountEntry.self, claim.account, in: .account(claim.account))
     }
 
-    /// The account's name in a container, made when it is first asked for: random, so that two containers cannot compare their users.
+    /// The account's name in a container, made when it is first asked for: random, so that two containers cannot compare their users. With the
+    /// name come the user's records.
     package func userRecordName(
         of account: String, container: String, environment: DatabaseKey.Environment
     ) async throws -> String {
         let key = "\(container) \(environment.rawValue)"
-        if let known = try await lookUp(UserEntry.self, key, in: .account(account)) { return known.userRecordName }
+        if let known = try await lookUp(UserEntry.self, key, in: .account(account)) {
+            try await admitAgain(known.userRecordName, to: container, environment)
+            return known.userRecordName
+        }
         let candidate = "_" + hex(2)
-        return try await registry(.account(account)) { database, now, transaction in
+        let name = try await registry(.account(account)) { database, now, transaction -> Ending<String> in
             if let old = try transaction.entry(UserEntry.self, key, in: database, at: now) { return .rollback(old.userRecordName) }
             try transaction.put([try UserEntry(userRecordName: candidate).row(key, in: database)])
             return .commit(candidate)
         }
+        try await admit(name, to: container, environment)
+        return name
+    }
+
+    /// Lets in a user whose name was given before. Where the server cannot write, whoever comes only to read is not turned away: a record
+    /// that a crash or an older version left out is made by a later visit.
+    package func admitAgain(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
+        do {
+            try await admit(user, to: container, environment)
+        } catch let error as ServerError where error.code == .tryAgainLater {}
     }
 
     // MARK: Sessions

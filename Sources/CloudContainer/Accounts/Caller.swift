@@ -11,11 +11,17 @@ package struct Caller: Hashable, Sendable {
     package enum Client: Hashable, Sendable {
         case framework
         case web
+
+        /// On this server: the framework's pages of a feed end with a commit, so that an app sees a batch whole. CloudKit: `resultsLimit` is a
+        /// maximum for web clients.
+        package var keepsCommitsWhole: Bool { self == .framework }
     }
 
     package var identity: Identity
     package var client: Client
     package var deviceID: String?
+    /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
+    package private(set) var isServer = false
 
     package init(_ identity: Identity, client: Client = .web, deviceID: String? = nil) {
         self.identity = identity
@@ -28,6 +34,13 @@ package struct Caller: Hashable, Sendable {
         case .world: nil
         case .user(let name): name
         }
+    }
+
+    /// The server, in a user's name.
+    static func server(inNameOf user: String) -> Caller {
+        var caller = Caller(.user(user), client: .framework)
+        caller.isServer = true
+        return caller
     }
 
     package var itemsPerRequest: Int {

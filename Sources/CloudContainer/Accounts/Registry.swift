@@ -5,9 +5,13 @@ import CloudWire
 /// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, one for the schema of each
 /// container and environment, so that what must be unique is unique within one of them.
 extension Cloud {
-    /// Makes a container. Making one that is there is no error; `isNew` says which it was.
-    package func createContainer(_ name: String) async throws -> (container: ContainerEntry, isNew: Bool) {
+    /// Makes a container. Making one that is there is no error and changes nothing of it; `isNew` says which it was.
+    package func createContainer(_ name: String, justInTime: JustInTime = .native) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
+        // First, so that a container is never there with another choice than the one it was made with.
+        if justInTime != .native, try await container(name) == nil {
+            try await changeSchema(of: name, .development) { $0.justInTime = justInTime }
+        }
         let entry = ContainerEntry(name: name, created: clock().secondsSince2001)
         return try await registry(.server) { database, now, transaction in
             if let old = try transaction.entry(ContainerEntry.self, name, in: database, at: now) { return .rollback((old, false)) }
@@ -41,6 +45,10 @@ extension Cloud {
 
     /// The keys that seal tokens, newest last, by their IDs; `make` gives the bytes of the first when there is none.
     package func sealingKeys(make: @escaping @Sendable () throws -> [UInt8]) async throws -> [(id: String, key: [UInt8])] {
+        let database = try await databaseID(RegistryPart.server.key)
+        let known = try await stored { try await self.store.read { try $0.entries(in: database, .sealingKey, after: nil, limit: 256) } }
+        // A server whose disk cannot be written now can read all the same.
+        guard known.isEmpty else { return known.map { ($0.key.key, $0.value) } }
         let fresh = try make()
         return try await registry(.server) { database, _, transaction in
             let rows = try transaction.entries(in: database, .sealingKey, after: nil, limit: 256)
@@ -93,7 +101,7 @@ extension Cloud {
             return
         }
         var plan = WritePlan()
-        plan.databases = [DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)]
+        plan.databases = [DatabaseRow(id: database, key: key, run: Run.none, lastSeq: 0)]
         try transaction.apply(plan)
     }
 

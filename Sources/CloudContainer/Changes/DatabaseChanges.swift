@@ -11,17 +11,17 @@ extension Cloud {
         let database = try await databaseID(key)
         let token = try databaseToken(request.syncToken)
         let limit = try Self.pageLimit(request.resultsLimit)
-        let page = try await stored {
+        let page = try await stored(of: key) {
             try await self.store.read { transaction in
-                let row = try transaction.databases([database]).first ?? DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)
+                let row = try transaction.databases([database]).first ?? DatabaseRow(id: database, key: key, run: Run.none, lastSeq: 0)
                 let from = token ?? .start(of: row)
-                guard from.isValid(for: row) else { throw ServerError.tokenExpired }
+                guard try from.isValid(for: row, transaction) else { throw ServerError.tokenExpired }
                 return try ZoneFeedPage(after: from, of: row, limit: limit, transaction)
             }
         }
         return ChangesDatabaseResponse(
             zones: page.zones.map { zone in
-                .init(zoneID: ZoneID(zoneName: zone.name, ownerRecordName: key.owner), deletion: zone.state.deletion)
+                .init(zoneID: key.zoneID(zone.name), deletion: zone.state.deletion)
             },
             syncToken: try tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
     }
@@ -47,7 +47,7 @@ struct ZoneFeedPage: Sendable {
         self.token = .caughtUp(with: database)
         moreComing = found.count > limit
         if moreComing, let last = rows.last {
-            self.token = token.moved(to: ZoneFeedPosition(last.feedSeq, name: last.name))
+            self.token = token.moved(to: ZoneFeedPosition(last.feedSeq, name: last.name), in: database)
         }
         let gone = Dictionary(rows.filter { $0.state != .live }.map { ($0.name, $0.feedSeq) }, uniquingKeysWith: max)
         let again = gone.isEmpty ? [] : Set(try transaction.zones(in: database.id, named: Array(gone.keys)).map(\.name))
@@ -59,22 +59,24 @@ struct ZoneFeedPage: Sendable {
 
 extension ChangeToken.OfDatabase {
     static func start(of database: DatabaseRow) -> Self {
-        Self(database: database.id, incarnation: database.incarnation, position: .start, baseline: database.lastSeq)
+        Self(database: database.id, position: .start, baseline: database.lastSeq, seen: database.number)
     }
 
     static func caughtUp(with database: DatabaseRow) -> Self {
-        Self(database: database.id, incarnation: database.incarnation, position: ZoneFeedPosition(database.lastSeq), baseline: 0)
+        Self(database: database.id, position: ZoneFeedPosition(database.lastSeq), baseline: 0, seen: database.number)
     }
 
-    /// Whether the token still leads to every change since: zones that went after it are not forgotten, or went before its client began.
-    func isValid(for row: DatabaseRow) -> Bool {
-        database == row.id && incarnation == row.incarnation && position.seq <= row.lastSeq
-            && (baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil))
+    /// Whether the token still leads to every change since: it is not from a future that was lost, and zones that went after it are not forgotten,
+    /// or went before its client began.
+    func isValid(for row: DatabaseRow, _ transaction: any ReadTransaction) throws -> Bool {
+        guard database == row.id, position.seq <= seen.seq, try transaction.knows(seen, of: row) else { return false }
+        return baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil)
     }
 
-    func moved(to position: ZoneFeedPosition) -> Self {
+    func moved(to position: ZoneFeedPosition, in database: DatabaseRow) -> Self {
         var next = self
         next.position = position
+        next.seen = database.number
         if position.seq > baseline { next.baseline = 0 }
         return next
     }

@@ -11,8 +11,7 @@ extension Cloud {
         case nil: throw ServerError.internalError
         case .page(let page):
             return RecordsChangesResponse(
-                records: page.records.map { $0.shown(in: page.zoneID) }, syncToken: page.syncToken, moreComing: page.moreComing,
-                reverse: request.item.reverse)
+                records: page.records, syncToken: page.syncToken, moreComing: page.moreComing, reverse: request.item.reverse)
         }
     }
 
@@ -42,13 +41,5 @@ extension Cloud {
             if case .zone(let zone) = result { found[zone.zoneID] = result }
         }
         return changed.map { found[$0.zoneID] ?? .deleted($0.zoneID) }
-    }
-}
-
-extension RecordResult {
-    fileprivate func shown(in zoneID: ZoneID) -> RecordResult {
-        guard case .record(var record) = self else { return self }
-        record.zoneID = zoneID
-        return .record(record)
     }
 }

@@ -1,45 +1,59 @@
 import CloudWire
 
-/// One page of a zone's feed, with the token after it.
+/// One page of a zone's feed, with the token after it. A damaged record is an error in its place, and holds nothing up.
 struct FeedPage: Sendable {
     private(set) var records: [StoredRecord] = []
     private(set) var token: ChangeToken.OfZone
     private(set) var moreComing = false
     private(set) var isMidCommit = false
     private(set) var clientChangeToken: [UInt8]?
+    private let start: ChangeToken.OfZone
 
-    init(after token: ChangeToken.OfZone, of zone: ZoneRow, limit: Int, _ transaction: any ReadTransaction) throws {
+    /// - Parameter keepsCommitsWhole: the rest of the last commit comes along, beyond the limit, as far as it may.
+    init(
+        after token: ChangeToken.OfZone, of zone: ZoneRow, limit: Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
+    ) throws {
+        start = token
         self.token = .caughtUp(with: zone, view: token.view)
         clientChangeToken = zone.clientChangeToken
         var reading = FeedReading(token: token, transaction: transaction)
         let stop = try reading.read(through: nil, upTo: limit)
-        // A page ends with a commit: what else belongs to its last one comes along, as far as it may.
         if stop != .end, let last = reading.last {
             let number = last.feed.place.number
-            let most = reading.entries.count + Limits.changesPerUnsplitCommit - 1
+            let most = reading.entries.count + (keepsCommitsWhole ? Limits.changesPerUnsplitCommit - 1 : 0)
             let rest = stop == .count ? try reading.read(through: number, upTo: most) : stop
             isMidCommit = try rest != .end && reading.hasMore(through: number)
             let end = reading.last ?? last
             let position = FeedPosition(number, name: isMidCommit ? end.record.name : nil)
             moreComing = isMidCommit || position.number < zone.number
-            if moreComing { self.token = token.moved(to: position) }
+            if moreComing { self.token = token.moved(to: position, in: zone) }
         }
-        records = try reading.entries.map { try StoredRecord($0.record, in: zone.address) }
+        records = reading.entries.map { StoredRecord($0.record, in: zone.address) }
     }
 
     /// The page as it is answered.
     /// - Parameters:
-    ///   - types: only records of these types, or all when nil.
-    func results(types: [String]?, keys: [String]?) -> [RecordResult] {
+    ///   - types: only records of these types, or all when nil. What is gone is told whatever its type was.
+    func results(in zoneID: ZoneID, types: [String]?, keys: [String]?) -> [RecordResult] {
         records.compactMap { stored in
-            if let types, !types.contains(stored.row.type) { return nil }
+            // Its type is not sure: everybody hears of it.
+            if stored.isDamaged { return .failure(recordName: stored.row.name, .recordDamaged) }
             guard stored.isLive else {
                 return .deleted(Tombstone(recordName: stored.row.name, recordType: stored.row.type))
             }
+            if let types, !types.contains(stored.row.type) { return departure(of: stored, from: types) }
             var record = stored.record
             record.fields = record.fields.only(keys)
-            return .record(record)
+            return .record(record.shown(in: zoneID))
         }
+    }
+
+    /// A client that wants a type hears that its record went, when the name has been made again as another type since the client began. It hears so
+    /// with each change of the new record: the place that it has reached does not tell whether it has heard.
+    private func departure(of stored: StoredRecord, from types: [String]) -> RecordResult? {
+        let isNews = stored.content.entered > start.baseline
+        guard isNews, let type = stored.content.formerTypes.first(where: types.contains) else { return nil }
+        return .deleted(Tombstone(recordName: stored.row.name, recordType: type))
     }
 }
 

@@ -44,9 +44,10 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
     }
 }
 
-/// Whether a zone that a request names can be one of the caller's database, whatever its name.
-package func ownerVerdict(_ zoneID: ZoneID, in database: DatabaseKey) -> ServerError? {
-    guard let owner = zoneID.ownerRecordName, owner != database.owner else { return nil }
+/// Whether a zone that a request names can be one of the caller's database, whatever its name. In the public database, which is nobody's, the
+/// owner is the caller.
+package func ownerVerdict(_ zoneID: ZoneID, in database: DatabaseKey, by caller: Caller) -> ServerError? {
+    guard let owner = zoneID.ownerRecordName, owner != database.owner, owner != caller.userRecordName else { return nil }
     switch database.scope {
     case .private: return .anotherUsersZone(zoneID)
     case .public, .shared, .registry: return .zoneNotFound(zoneID)

@@ -28,6 +28,16 @@ package struct DatabaseKey: Hashable, Sendable {
         self.owner = owner
     }
 
+    /// A zone of this database as answers name it: with its owner, and the public database's zone without one.
+    func zoneID(_ name: String) -> ZoneID {
+        ZoneID(zoneName: name, ownerRecordName: scope == .public ? nil : owner)
+    }
+
+    /// A zone that a request named, as answers name it.
+    func shown(_ zoneID: ZoneID) -> ZoneID {
+        ZoneID(zoneName: zoneID.zoneName, ownerRecordName: zoneID.ownerRecordName ?? self.zoneID(zoneID.zoneName).ownerRecordName)
+    }
+
     /// CloudKit: custom zones have a feed of changes; the default zone and the public database have none.
     func hasFeed(inZoneNamed name: String) -> Bool {
         scope != .public && name != ZoneID.defaultZoneName

@@ -10,19 +10,31 @@ struct QueryCursor: Hashable, Sendable {
         case ofFilter(Int)
     }
 
+    /// Where what is queried stood when a page was answered.
+    struct Seen: Hashable, Sendable {
+        /// Of the zone that is queried; of all zones, the default one, which is not in the database's feed.
+        var zone: ChangeNumber
+        /// Of the database where all of its zones are queried, else zero.
+        var database: ChangeNumber
+    }
+
     /// Of the query, of where it was asked and by whom.
     var digest: UInt64
     var order: Order
     var position: QueryPosition
+    /// What earlier pages told is as old as this: where it was lost, the place means nothing.
+    var seen: Seen
 
-    private static let version: UInt8 = 1
+    /// 2: cursors say what their client has seen.
+    private static let version: UInt8 = 2
     /// Beside the kinds of `ChangeToken`, so that one is never taken for the other.
     private static let kind: UInt8 = 3
 
-    init(digest: UInt64, order: Order, position: QueryPosition) {
+    init(digest: UInt64, order: Order, position: QueryPosition, seen: Seen) {
         self.digest = digest
         self.order = order
         self.position = position
+        self.seen = seen
     }
 
     var bytes: [UInt8] {
@@ -44,6 +56,8 @@ struct QueryCursor: Hashable, Sendable {
             writer.string(name)
             writer.signed(zone)
         }
+        writer.write(seen.zone)
+        writer.write(seen.database)
         return writer.bytes
     }
 
@@ -68,8 +82,31 @@ struct QueryCursor: Hashable, Sendable {
         case 2: spot = .record(name: try reader.string(), zone: try reader.signed())
         default: throw MalformedBytes()
         }
+        let seen = Seen(zone: try reader.changeNumber(), database: try reader.changeNumber())
         return QueryCursor(
-            digest: digest, order: filter == 0 ? .asked : .ofFilter(Int(filter) - 1), position: QueryPosition(keys: keys, spot: spot))
+            digest: digest, order: filter == 0 ? .asked : .ofFilter(Int(filter) - 1), position: QueryPosition(keys: keys, spot: spot), seen: seen)
+    }
+}
+
+/// What a query reads, as it stands now.
+struct QueriedState {
+    /// See `QueryCursor.Seen`; nil where there is no row yet.
+    private let zone: ZoneRow?
+    private let database: DatabaseRow?
+
+    /// - Parameter zones: those that the request asks.
+    init(_ request: RecordsQueryRequest, in zones: [ZoneRow], of database: DatabaseID, _ transaction: any ReadTransaction) throws {
+        zone = request.asksAllZones ? zones.first { $0.name == ZoneID.defaultZoneName } : zones.first
+        self.database = request.asksAllZones ? try transaction.databases([database]).first : nil
+    }
+
+    var seen: QueryCursor.Seen { QueryCursor.Seen(zone: zone?.number ?? .zero, database: database?.number ?? .zero) }
+
+    /// Whether nothing of what was seen was lost since.
+    func follows(_ seen: QueryCursor.Seen, _ transaction: any ReadTransaction) throws -> Bool {
+        let followsZone = try zone.map { try transaction.knows(seen.zone, of: $0) } ?? (seen.zone == .zero)
+        let followsDatabase = try database.map { try transaction.knows(seen.database, of: $0) } ?? (seen.database == .zero)
+        return followsZone && followsDatabase
     }
 }
 

@@ -3,6 +3,8 @@ import CloudWire
 /// A page of a query's answer, out of one zone or many.
 struct QueryPage: Sendable {
     private(set) var records: [Record] = []
+    /// Those that it met and that are not what was written, with their zones: whether they pass is not known.
+    private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// Where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
     private(set) var rowsRead = 0
@@ -15,10 +17,10 @@ struct QueryPage: Sendable {
     /// Rows that each of many zones may look at, so that each of them gets on. On this server.
     private static let rowsPerZone = 16
 
-    /// - Parameter owner: of the zones, as records show it.
+    /// - Parameter zoneID: a zone by its name, as records show it.
     init(
-        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, limit: Int, keys: [String]?, owner: String?,
-        rows: Int, _ reader: QueryReader
+        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, seen: QueryCursor.Seen, limit: Int, keys: [String]?,
+        zoneID: (String) -> ZoneID, rows: Int, _ reader: QueryReader
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -34,10 +36,14 @@ struct QueryPage: Sendable {
         }
         let found = answers ?? []
         if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(found, of: zones, limit: limit, keys: keys, owner: owner)
+        let end = try take(found, of: zones, limit: limit, keys: keys, zoneID: zoneID)
+        damaged = zones.flatMap { zone in
+            let met = (reader.damaged[zone.address] ?? [:]).values
+            return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zoneID(zone.name)) }
+        }
         rowsRead = reader.rowsRead
         recordsRead = reader.recordsRead
-        self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0) }
+        self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0, seen: seen) }
     }
 
     private static func order(_ chosen: QueryCursor.Order, of query: CheckedQuery) throws(ServerError) -> QueryOrder {
@@ -68,13 +74,13 @@ struct QueryPage: Sendable {
     /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
     private mutating func take(
-        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?, owner: String?
+        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?, zoneID: (String) -> ZoneID
     ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
         var whole = zip(answers, zones).flatMap { answer, zone in
-            let zoneID = ZoneID(zoneName: zone.name, ownerRecordName: owner)
+            let zoneID = zoneID(zone.name)
             return answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneID: zoneID) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
@@ -82,9 +88,7 @@ struct QueryPage: Sendable {
         var bytes = 0
         for (hit, zoneID) in whole.prefix(limit) where bytes < Limits.pageBytes {
             bytes += hit.row.body.count
-            var record = StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted)).record
-            record.zoneID = zoneID
-            records.append(record)
+            records.append(StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted)).record.shown(in: zoneID))
         }
         return records.count < whole.count ? whole[records.count - 1].hit.position : end
     }

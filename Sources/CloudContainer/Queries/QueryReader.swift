@@ -7,6 +7,8 @@ final class QueryReader {
     let transaction: any ReadTransaction
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
+    /// Records that were met and are not what was written, by zone and name.
+    private(set) var damaged: [ZoneAddress: [String: StoredRecord]] = [:]
     /// `rowsRead` may not pass it; whoever has read nothing yet may all the same.
     private var limit = 0
 
@@ -16,6 +18,10 @@ final class QueryReader {
 
     /// Rows that may still be read.
     var left: Int { max(0, limit - rowsRead) }
+
+    func met(_ record: StoredRecord, in zone: ZoneAddress) {
+        damaged[zone, default: [:]][record.row.name] = record
+    }
 
     /// Allows so many rows from now on.
     func allow(_ rows: Int) {

@@ -68,6 +68,10 @@ extension ServerError {
     static let markerOfAnotherQuery = refusal(
         "Invalid continuation format", "continuationMarker", "Send a marker with the query, the zone and the user that it was given to.")
 
+    static let markerOfLostState = refusal(
+        "Invalid continuation format", "continuationMarker",
+        "An older copy of the data was put back since the marker was given: ask the query again from its beginning.")
+
     private static func refusal(_ reason: String, _ field: String, _ remedy: String) -> ServerError {
         ServerError(.badRequest, reason, internalCode: 2015, field: field, remedy: remedy)
     }

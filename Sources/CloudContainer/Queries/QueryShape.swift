@@ -23,7 +23,7 @@ struct QueryShape {
 
     init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
         if query.recordType.isEmpty { throw .missing("recordType") }
-        if query.recordType == "Users" { throw .cannotQuerySystemTypes }
+        if query.recordType == UserRecord.type { throw .cannotQuerySystemTypes }
         if query.filters.count > Limits.filtersPerQuery {
             throw .tooManyItems(query.filters.count, limit: Limits.filtersPerQuery, field: "filterBy")
         }

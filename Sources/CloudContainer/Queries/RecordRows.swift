@@ -72,13 +72,12 @@ extension [IndexEntry] {
     }
 }
 
-/// The words by which a value is found.
+/// The words by which a value is found: all that it has. See `docs/decisions/every-word-is-found.md`.
 enum SearchWords {
-    /// On this server: words of a text beyond `Limits.wordsPerField` are not found by.
-    static func of(_ value: FieldValue) -> ArraySlice<String> {
+    static func of(_ value: FieldValue) -> [String] {
         switch value {
-        case .string(let text): Words.of(text).prefix(Limits.wordsPerField)
-        case .stringList(let texts): texts.flatMap(Words.of).prefix(Limits.wordsPerField)
+        case .string(let text): Words.of(text)
+        case .stringList(let texts): texts.flatMap(Words.of)
         default: []
         }
     }

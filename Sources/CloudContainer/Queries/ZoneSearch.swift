@@ -120,7 +120,8 @@ struct ZoneSearch {
             let scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, limit: 0)
             var rows = KeyRows(scan, reader, ahead: ReadAhead.most)
             while case .row(_, let row) = try rows.next() {
-                if !driver.isOneRowEach, !seen.insert(row.name).inserted { continue }
+                // Even where a record has one row: one that is damaged may have left another.
+                guard seen.insert(row.name).inserted else { continue }
                 if let hit = try hit(row) { best.add(hit) }
             }
         }
@@ -144,10 +145,13 @@ struct ZoneSearch {
         }
     }
 
-    /// A record that passes, behind the position, and with these first keys.
+    /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
-        let fields = try RecordBody.fields(of: row, in: zone, only: query.fields)
+        guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
+            reader.met(StoredRecord(row, in: zone), in: zone)
+            return nil
+        }
         func value(of name: String) throws -> FieldValue? {
             guard let field = SystemField(schemaName: name) else { return fields[name] }
             return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
@@ -185,7 +189,10 @@ struct ZoneSearch {
                     hits += group.take()
                     if hits.count >= wanted { break }
                 }
-                guard let hit = try hit(row, keys: prefix), start.map({ order.compare($0, hit.position) < 0 }) ?? true else { continue }
+                // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
+                guard let hit = try hit(row, keys: order.terms.isEmpty ? prefix : prefix + [key]),
+                    start.map({ order.compare($0, hit.position) < 0 }) ?? true
+                else { continue }
                 if isLast { hits.append(hit) } else { group.add(hit) }
             case .pause(let edge):
                 if let edge {

@@ -7,6 +7,8 @@ struct CascadeReach: Sendable {
     /// Who refers with `.deleteSelf` to each record that was asked for: records outside the batch as they are kept, and those of the batch
     /// as they were before it.
     var holders: [String: Set<String>] = [:]
+    /// Of `holders`, outside the batch: those of somebody else than the record that they refer to, where that makes a difference.
+    var othersHolders: [String: Set<String>] = [:]
     /// Of the records that may go, those that a record beyond the reach names as its parent or refers to with `.validate`.
     var heldOutside: Set<String> = []
     /// Records that may go too, but are too many for one transaction: whoever they hang on leaves them to a task.
@@ -33,6 +35,7 @@ struct CascadeWalk {
     private let insideHolders: [String: [String]]
     /// Records whose holders were asked for.
     private var walked: Set<String> = []
+    private let isPublic: Bool
     private var reach = CascadeReach()
 
     private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int, perCall: Int) {
@@ -40,6 +43,7 @@ struct CascadeWalk {
         self.room = room
         self.perCall = perCall
         insideNames = batch.items.map(\.name)
+        isPublic = batch.isPublic
         inside = batch.livingItems
         var holders: [String: [String]] = [:]
         for name in inside.keys.sorted() {
@@ -70,7 +74,7 @@ struct CascadeWalk {
                 break
             }
             levels += 1
-            try load(found, transaction)
+            try load(found, of: level, transaction)
             level = withInsideHolders(found)
             found = try ask(level, counting: [], limit: max(min(Self.whole, perCall / level.count), 1), transaction)
         }
@@ -106,12 +110,16 @@ struct CascadeWalk {
             try transaction.dependents(in: zone, of: Array(names), outside: known, limit: limit).map { ($0.target, $0) },
             uniquingKeysWith: { first, _ in first })
         if limit < Self.whole { try askWhole(level, &answers, cutAt: limit, outside: known, transaction) }
-        reach.heldOutside = Set(names.filter { answers[$0]?.isHeld == true }).intersection(reach.heldOutside.union(level))
-        for name in names { reach.holders[name, default: []].formUnion(answers[name]?.owned ?? []) }
+        reach.heldOutside = Set(names.filter { answers[$0]?.isHeld(inPublic: isPublic) == true }).intersection(reach.heldOutside.union(level))
+        for name in names {
+            guard let answer = answers[name] else { continue }
+            reach.holders[name, default: []].formUnion(answer.holders)
+            if !answer.othersOwned.isEmpty { reach.othersHolders[name, default: []].formUnion(answer.othersOwned) }
+        }
         for name in level { reach.holders[name, default: []].formUnion(insideHolders[name] ?? []) }
         walked.formUnion(level)
         var seen = reach.pending
-        return level.flatMap { answers[$0]?.owned ?? [] }.filter { reach.followers[$0] == nil && seen.insert($0).inserted }
+        return level.flatMap { answers[$0]?.holders ?? [] }.filter { reach.followers[$0] == nil && seen.insert($0).inserted }
     }
 
     /// Asks again for answers that were cut short, as long as the cascade may still fit. What stays cut short is left to a task.
@@ -120,11 +128,11 @@ struct CascadeWalk {
     private mutating func askWhole(
         _ level: [String], _ answers: inout [String: Dependents], cutAt limit: Int, outside known: [String], _ transaction: any ReadTransaction
     ) throws {
-        let cut = level.filter { answers[$0]?.owned.count == limit }.sorted()
+        let cut = level.filter { answers[$0].map { $0.owned.count == limit || $0.othersOwned.count == limit } ?? false }.sorted()
         let portion = Limits.itemsPerNativeRequest
         for start in stride(from: 0, to: cut.count, by: portion) {
             let names = Array(cut[start..<min(start + portion, cut.count)])
-            guard answers.values.reduce(0, { $0 + $1.owned.count }) <= room else {
+            guard answers.values.reduce(0, { $0 + $1.holders.count }) <= room else {
                 for name in names {
                     answers[name] = nil
                     reach.followers[name] = nil
@@ -141,7 +149,9 @@ struct CascadeWalk {
     /// Who of the records that may go is held by more than what waits for a task, and who by that alone.
     private mutating func askHeld(_ transaction: any ReadTransaction) throws {
         func held(_ names: Set<String>, outside known: [String]) throws -> Set<String> {
-            Set(try transaction.dependents(in: zone, of: names.sorted(), outside: known, limit: 0).filter(\.isHeld).map(\.target))
+            Set(
+                try transaction.dependents(in: zone, of: names.sorted(), outside: known, limit: 0).filter { $0.isHeld(inPublic: isPublic) }.map(
+                    \.target))
         }
         let known = insideNames + reach.followers.keys
         let all = try held(walked.subtracting(reach.pending), outside: known)
@@ -149,17 +159,27 @@ struct CascadeWalk {
         reach.heldByPending = all.subtracting(reach.heldOutside)
     }
 
-    private mutating func load(_ names: [String], _ transaction: any ReadTransaction) throws {
+    /// A link alone takes no record along: it may be left from a body that was damaged and written over. What is damaged now goes by its links.
+    private mutating func load(_ names: [String], of level: [String], _ transaction: any ReadTransaction) throws {
+        var spared: Set<String> = []
         for row in try transaction.records(in: zone, named: names) where !row.isTombstone {
-            let follower = try StoredRecord(row, in: zone)
+            let follower = StoredRecord(row, in: zone)
             reach.followers[row.name] = follower
             // From here on the store is asked for others only.
-            for owner in follower.content.fields.owners { reach.holders[owner, default: []].insert(row.name) }
+            let owners = follower.content.fields.owners
+            for owner in owners { reach.holders[owner, default: []].insert(row.name) }
+            if !follower.isDamaged, owners.isDisjoint(with: level) { spared.insert(row.name) }
         }
+        guard !spared.isEmpty else { return }
+        for target in level { reach.holders[target]?.subtract(spared) }
     }
 }
 
 extension Dependents {
-    /// Somebody would be left with a link to nothing.
-    var isHeld: Bool { isParent || isValidated }
+    /// Somebody would be left with a link to nothing. In a public database children hold by links, as those who validate do: whose they are
+    /// makes a difference there.
+    func isHeld(inPublic isPublic: Bool) -> Bool { isValidated || isParent && !isPublic }
+
+    /// All who go with it.
+    var holders: [String] { othersOwned.isEmpty ? owned : owned + othersOwned }
 }

@@ -7,30 +7,33 @@ extension Cloud {
     ) async throws -> RecordsResponse {
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
-        if let fault = ownerVerdict(request.zoneID, in: key) { throw fault }
+        if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         let zoneID = request.zoneID
         let names = Array(Set(request.records.map(\.recordName)))
-        let found = try await stored {
+        let found = try await stored(of: key, zone: zoneID) {
             try await self.store.read { transaction -> [String: StoredRecord] in
                 guard let zone = try transaction.zones(in: database, named: [zoneID.zoneName]).first else {
                     guard zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
                     return [:]
                 }
                 var found: [String: StoredRecord] = [:]
-                for row in try transaction.records(in: zone.address, named: names) where !row.isTombstone {
-                    found[row.name] = try StoredRecord(row, in: zone.address)
+                for row in try transaction.records(in: zone.address, named: names) {
+                    found[row.name] = StoredRecord(row, in: zone.address)
                 }
                 return found
             }
         }
-        let shownZone = ZoneID(zoneName: zoneID.zoneName, ownerRecordName: key.scope == .public ? nil : key.owner)
+        tell(found.values.filter(\.isDamaged), of: key, zoneID)
+        let shownZone = key.zoneID(zoneID.zoneName)
         return RecordsResponse(
             records: request.records.map { item in
-                guard var record = found[item.recordName]?.record else { return .failure(recordName: item.recordName, .recordNotFound) }
+                let stored = found[item.recordName]
+                if stored?.isDamaged == true { return .failure(recordName: item.recordName, .recordDamaged) }
+                guard let stored, stored.isLive else { return .failure(recordName: item.recordName, .recordNotFound) }
+                var record = stored.record
                 record.fields = record.fields.only(item.desiredKeys ?? request.desiredKeys)
-                record.zoneID = shownZone
-                return .record(record)
+                return .record(record.shown(in: shownZone))
             })
     }
 }

@@ -19,6 +19,10 @@ struct ModifyBatch {
     /// As it was before the batch.
     private let schema: Schema
     private let extendsSchema: Bool
+    /// Where records of many users stand together, and a stranger's reference costs nobody anything.
+    let isPublic: Bool
+    /// The user record name of who asks.
+    let caller: String
     /// How far its deletions may reach: whoever decides must have found out.
     private(set) var reach = CascadeReach()
     /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
@@ -42,25 +46,32 @@ struct ModifyBatch {
             }
             verdicts.append(verdict)
         }
-        self.init(items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema)
+        self.init(
+            items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
+            caller: setting.caller.userRecordName ?? "")
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.
-    init(deleting records: [StoredRecord]) {
+    init(deleting records: [StoredRecord], inPublic isPublic: Bool) {
         let items = records.map { record in
             let name = record.row.name
             return Item(name: name, operation: RecordOperation(.forceDelete, RecordChange(recordName: name)))
         }
         let stored = Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.init(items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false)
+        self.init(items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "")
     }
 
-    private init(_ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool) {
+    private init(
+        _ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool, isPublic: Bool,
+        caller: String
+    ) {
         self.items = items
         self.verdicts = verdicts
         self.stored = stored
         self.schema = schema
         self.extendsSchema = extendsSchema
+        self.isPublic = isPublic
+        self.caller = caller
         places = Dictionary(items.indices.lazy.map { (items[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
         linking = verdicts.indices.filter { verdicts[$0].links }
     }
@@ -84,6 +95,19 @@ struct ModifyBatch {
     /// Records of the batch that are there before it.
     var livingItems: [String: StoredRecord] {
         stored.filter { places[$0.key] != nil && $0.value.isLive }
+    }
+
+    /// Records that it met, and that are not what was written.
+    var damaged: [StoredRecord] {
+        stored.values.filter(\.isDamaged) + reach.followers.values.filter(\.isDamaged)
+    }
+
+    /// It saves or deletes a record whose index rows and links it does not know.
+    var writesOverDamage: Bool {
+        guard !damaged.isEmpty else { return false }
+        return damaged.contains { record in
+            going.contains(record.row.name) || places[record.row.name].map { verdicts[$0].changesItsRecord } == true
+        }
     }
 
     /// Records that its saves refer to with `.deleteSelf`, and did not before: a target may have so many.
@@ -112,13 +136,32 @@ struct ModifyBatch {
         return true
     }
 
-    /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag.
+    /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag. In a public database, those of the caller.
     var touchedParents: [StoredRecord] {
         let names = linking.compactMap { place -> String? in
             guard case .save(let save) = verdicts[place], let parent = save.parent else { return nil }
             return places[parent].map { verdicts[$0].changesItsRecord } == true ? nil : parent
         }
-        return Set(names).sorted().compactMap { stored[$0] }.filter(\.isLive)
+        return Set(names).sorted().compactMap { stored[$0] }.filter { $0.isLive && (!isPublic || $0.creator == caller) }
+    }
+
+    /// Whether a reference by a record of this user to a record is one that its target feels: in a public database only its creator's own do.
+    func binds(_ user: String, to target: String) -> Bool {
+        guard isPublic else { return true }
+        if let place = places[target], case .save = verdicts[place] { return user == caller }
+        return (reach.followers[target] ?? stored[target])?.creator == user
+    }
+
+    /// The links that go and come with a save.
+    func links(of save: RecordVerdict.Save) -> (gone: [ReferenceLink], come: [ReferenceLink]) {
+        let live = save.over.flatMap { $0.isLive ? $0 : nil }
+        let before = (live?.content.fields.bindingReferences ?? []).links(parent: live?.row.parent, inPublic: isPublic)
+        let after = save.references.links(parent: save.parent, inPublic: isPublic)
+        if before.isEmpty && after.isEmpty { return ([], []) }
+        let gone = before.subtracting(after)
+        let come = after.subtracting(before)
+        guard isPublic else { return (Array(gone), Array(come)) }
+        return (gone.flatMap(\.inPublic), come.compactMap { binds(caller, to: $0.target) ? $0 : $0.ofOthers })
     }
 
     /// CloudKit: a parent must exist or be saved in the same batch, in any order; so must the target of a reference that does more than point.
@@ -142,13 +185,17 @@ struct ModifyBatch {
 
     private func parentFault(of item: Item, _ save: RecordVerdict.Save) -> ServerError? {
         guard case .set(let reference) = item.operation.change.parent, save.parent == reference.recordName else { return nil }
+        if isPublic, let live = save.over, live.isLive, live.row.parent == reference.recordName { return nil }
         return isLiveAfter(reference.recordName) ? nil : .parentNotFound(reference.recordName)
     }
 
     /// What a save sets must be there. What it keeps was there when it was set: it need only not go with this batch.
+    ///
+    /// In a public database a target may have gone from under a reference; who sends back what was answered keeps it.
     private func referenceFault(of item: Item, _ save: RecordVerdict.Save) -> ServerError? {
+        let kept = isPublic ? save.over?.content.fields.bindingReferences.links ?? [] : []
         for reference in save.references {
-            let isSet = item.operation.change.set[reference.field] != nil
+            let isSet = item.operation.change.set[reference.field] != nil && !kept.contains(reference.link)
             if going.contains(reference.link.target) || (isSet && !isLiveAfter(reference.link.target)) {
                 return .targetNotFound(reference.field)
             }
@@ -157,6 +204,7 @@ struct ModifyBatch {
     }
 
     /// CloudKit: so many records at most may go with one. Those that hang on it already come first, then the others in their order.
+    /// In a public database the records of a target's creator are counted apart from all others, which cannot use up that room.
     /// - Returns: whether a save fell.
     private mutating func settleOwners() -> Bool {
         guard !linking.isEmpty else { return false }
@@ -165,10 +213,18 @@ struct ModifyBatch {
         guard !counted.isEmpty else { return false }
         var counts: [String: Int] = [:]
         for target in counted {
-            counts[target] = (reach.holders[target] ?? []).count { places[$0] == nil && !going.contains($0) }
+            let others = reach.othersHolders[target] ?? []
+            let isOwn = binds(caller, to: target)
+            counts[target] = (reach.holders[target] ?? []).count {
+                places[$0] == nil && !going.contains($0) && (!isPublic || others.contains($0) != isOwn)
+            }
         }
         for place in items.indices {
-            for target in ownersAfter(at: place).subtracting(added[place]) where counted.contains(target) { counts[target, default: 0] += 1 }
+            let user = creatorAfter(at: place)
+            for target in ownersAfter(at: place).subtracting(added[place])
+            where counted.contains(target) && binds(user, to: target) == binds(caller, to: target) {
+                counts[target, default: 0] += 1
+            }
         }
         var fell = false
         for place in items.indices {
@@ -183,6 +239,11 @@ struct ModifyBatch {
         return fell
     }
 
+    private func creatorAfter(at place: Int) -> String {
+        guard case .refuse = verdicts[place], let record = stored[items[place].name] else { return caller }
+        return record.creator
+    }
+
     private func ownersAfter(at place: Int) -> Set<String> {
         let name = items[place].name
         return switch verdicts[place] {
@@ -193,7 +254,7 @@ struct ModifyBatch {
     }
 
     private func isLiveAfter(_ name: String) -> Bool {
-        let isStored = (stored[name]?.isLive ?? false) && !going.contains(name)
+        let isStored = (stored[name]?.isThere ?? false) && !going.contains(name)
         guard let place = places[name] else { return isStored }
         switch verdicts[place] {
         case .save: return true

@@ -6,32 +6,27 @@ extension Cloud {
     /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, who depends on what goes and
     /// what is referred to, and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
     ///
-    /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest.
+    /// - Parameters:
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
+    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
     /// - Throws: `ServerError` for the request as a whole; what is wrong with one record is its own result.
     package func modifyRecords(
-        _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]
+        _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil
     ) async throws -> RecordsResponse {
         let key = try databaseVerdict(target, for: .write, by: caller).get()
-        if let fault = ownerVerdict(request.zoneID, in: key) { throw fault }
+        if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         let modification = try RecordModification(
-            request, database: database, key: key, caller: caller, digest: digest, now: clock(), newZone: Int64(bitPattern: random() >> 1),
+            request, database: database, key: key, caller: caller, digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, name: uuid)
         let outcome = try await withSchema(of: key.container, key.environment) { schema in
-            try await stored { try await self.store.write { try modification.run($0, with: schema) } }
+            try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
         }
+        tell(outcome.damaged, of: key, request.zoneID)
         if outcome.movedFeed { committed(database) }
         return outcome.response
     }
 
-    /// Turns what the store throws into what a client hears.
-    func stored<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch let error as StoreError {
-            throw ServerError(error)
-        }
-    }
 }
 
 /// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
@@ -40,6 +35,8 @@ struct RecordModification: Sendable {
         var response: RecordsResponse
         /// Something was written that followers of the database will read.
         var movedFeed: Bool
+        /// Records that the request met, and that are not what was written.
+        var damaged: [StoredRecord] = []
     }
 
     private let request: RecordsModifyRequest
@@ -56,10 +53,11 @@ struct RecordModification: Sendable {
     /// Most records that go with those that the batch deletes.
     private let cascadeRoom: Int
 
+    private var zoneID: ZoneID { key.zoneID(request.zoneID.zoneName) }
     private var hasFeed: Bool { key.hasFeed(inZoneNamed: request.zoneID.zoneName) }
 
     init(
-        _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], now: Timestamp,
+        _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], age: Double?, now: Timestamp,
         newZone: Int64, cascadeRoom: Int, name: () -> String
     ) throws(ServerError) {
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -67,7 +65,7 @@ struct RecordModification: Sendable {
         self.database = database
         self.key = key
         self.caller = caller
-        log = OperationLog(request.extension, by: caller, digest: digest)
+        log = OperationLog(request.extension, by: caller, digest: digest, age: age)
         self.now = now
         self.newZone = newZone
         var items: [ModifyBatch.Item] = []
@@ -79,7 +77,7 @@ struct RecordModification: Sendable {
             switch item {
             case .success(let readable):
                 operation = readable
-                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key)
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
                 faults[place] = fault.error
@@ -96,19 +94,23 @@ struct RecordModification: Sendable {
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
-            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id, entries: [schema.versionKey])
+            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
+            entries: [schema.versionKey] + (log?.entries(in: database) ?? []))
         if let operation = advance.operation {
-            return .rollback(Outcome(response: try replay(operation, in: advance.zone, transaction), movedFeed: false))
+            return .rollback(try replay(operation, in: advance.zone, transaction))
         }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let ground = try ground(of: advance)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
-            in: RecordSetting(scope: key.scope, environment: key.environment, caller: caller, schema: schema.schema))
+            in: RecordSetting(
+                scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
+                schema: schema.schema))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
-            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false))
+            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
         return try write(batch, on: ground, by: schema.schema, transaction)
@@ -129,8 +131,8 @@ struct RecordModification: Sendable {
         guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
-            incarnation: advance.database?.incarnation ?? 1, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
-        let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0) : nil
+            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+        let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
 
@@ -158,7 +160,7 @@ struct RecordModification: Sendable {
         _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], _ transaction: any ReadTransaction
     ) throws {
         for row in try transaction.records(in: zone.address, named: Array(Set(names))) {
-            stored[row.name] = try StoredRecord(row, in: zone.address)
+            stored[row.name] = StoredRecord(row, in: zone.address)
         }
     }
 
@@ -170,26 +172,29 @@ struct RecordModification: Sendable {
         var rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
-            schema: schema)
+            isPublic: batch.isPublic, schema: schema)
         var plan = WritePlan()
         var saved: [StoredRecord] = []
         plan.records.reserveCapacity(items.count)
         saved.reserveCapacity(items.count)
         for place in batch.items.indices {
             guard case .save(let save) = batch.verdicts[place] else { continue }
-            let change = rows.put(save, named: batch.items[place].name)
+            let change = rows.put(save, named: batch.items[place].name, links: batch.links(of: save))
             plan.records.append(change.put)
             saved.append(change.record)
         }
         for record in batch.goingRecords { plan.records.append(rows.put(deleting: record)) }
-        guard !plan.records.isEmpty else { return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false)) }
+        guard !plan.records.isEmpty else {
+            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
+        }
         for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
+        if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
-        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed))
+        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed, damaged: batch.damaged))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
@@ -200,9 +205,6 @@ struct RecordModification: Sendable {
         if hasFeed { plan.zonesChanged.append(zone.address) }
     }
 
-    /// How often a zone's commits ask for the operation log to be cut to its cap.
-    private static let commitsPerTrim: Int64 = 1024
-
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
         guard let log else { return }
         let failures = batch.verdicts.indices.compactMap { place -> OperationResult.Failure? in
@@ -211,9 +213,8 @@ struct RecordModification: Sendable {
         }
         let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
         plan.operations.append(log.row(result, in: database, at: now))
-        if number.seq % Self.commitsPerTrim == 0 {
-            plan.tasks.append(TaskRow(key: TaskKey(database, .trimOperations, ""), payload: [], due: now))
-        }
+        // A number drawn at random, for another purpose.
+        if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
     }
 
     // MARK: Answering
@@ -227,7 +228,7 @@ struct RecordModification: Sendable {
             let name = items[place].name
             switch batch.verdicts[place] {
             case .refuse(let error):
-                response.records.append(.failure(recordName: name, error))
+                response.records.append(.failure(recordName: name, error.shown(in: zoneID)))
             case .delete, .nothing:
                 response.records.append(.deleted(Tombstone(recordName: name, recordType: batch.stored[name]?.row.type)))
             case .save:
@@ -241,13 +242,13 @@ struct RecordModification: Sendable {
     private func shown(_ record: Record, for operation: RecordOperation) -> Record {
         var shown = record
         shown.fields = record.fields.only(operation.desiredKeys ?? request.desiredKeys)
-        return shown
+        return shown.shown(in: zoneID)
     }
 
     /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
     ///
     /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
-    private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> RecordsResponse {
+    private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> Outcome {
         let result = try OperationResult(operation, of: log)
         guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
         var names = items.map(\.name)
@@ -255,18 +256,21 @@ struct RecordModification: Sendable {
         var stored: [String: StoredRecord] = [:]
         try add(names, from: zone, to: &stored, transaction)
         let failures = result.errors
-        return RecordsResponse(
+        let response = RecordsResponse(
             records: names.enumerated().map { place, name in
                 let live = stored[name].flatMap { $0.isLive ? $0.record : nil }
                 if var error = failures[place] {
                     if error.code == .conflict { error.serverRecord = live.map(Box.init) }
-                    return .failure(recordName: name, error)
+                    return .failure(recordName: name, error.shown(in: zoneID))
                 }
                 if items[place].operation.type.isDelete {
                     return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
                 }
-                guard let live else { return .failure(recordName: name, .lostSinceSaved) }
+                guard let live else {
+                    return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
+                }
                 return .record(shown(live, for: items[place].operation))
             })
+        return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
     }
 }

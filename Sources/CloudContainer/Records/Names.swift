@@ -3,9 +3,10 @@ package import CloudWire
 /// The rules for names. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`, `CKRecord`'s overview.
 package enum Names {
     /// CloudKit: ASCII, at most 255 characters, not empty, no underscore first (those are CloudKit's own).
-    static func recordNameFault(_ name: String, field: String) -> ServerError? {
+    /// - Parameter mayBeUser: a user's record may stand there, whose name begins with one. Whether it does is the record's verdict.
+    static func recordNameFault(_ name: String, field: String, mayBeUser: Bool = false) -> ServerError? {
         guard !name.isEmpty, name.utf8.count <= Limits.nameCharacters, name.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }),
-            name.utf8.first != UInt8(ascii: "_")
+            mayBeUser || !UserRecord.isName(name)
         else {
             return .badValue(
                 field, "invalid name",

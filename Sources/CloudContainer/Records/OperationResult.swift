@@ -21,11 +21,13 @@ struct OperationResult: Hashable, Sendable {
     var madeNames: [MadeName]
     var failures: [Failure]
 
+    /// In the place of a result that was found damaged: whoever repeats the operation is told that its answer is lost.
+    static let lostBytes: [UInt8] = [0]
+
     var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.byte(Self.version)
-        writer.signed(number.incarnation)
-        writer.signed(number.seq)
+        writer.write(number)
         writer.number(UInt64(madeNames.count))
         for made in madeNames {
             writer.number(UInt64(made.place))
@@ -54,7 +56,7 @@ struct OperationResult: Hashable, Sendable {
         do {
             var reader = ByteReader(bytes)
             guard try reader.byte() == Self.version else { throw MalformedBytes() }
-            number = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
+            number = try reader.changeNumber()
             madeNames = []
             for _ in 0..<(try reader.count()) {
                 let place = try Self.place(&reader)

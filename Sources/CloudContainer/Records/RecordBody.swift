@@ -7,14 +7,23 @@ struct RecordContent: Hashable, Sendable {
     /// The change number with which the record came into being, and so entered its owner's feed.
     var entered: ChangeNumber
     var fields: RecordFields
+    /// Types that records of this name had before, which were deleted. Who follows one of them learns from here that its record is gone.
+    var formerTypes: [String] = []
+
+    /// Of a record whose body cannot be read.
+    static let unknown = RecordContent(
+        created: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""),
+        modified: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""), entered: .zero, fields: RecordFields())
 }
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version 1: version byte, stamps, `entered`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// Version byte, stamps, `entered`, in version 2 `formerTypes`, fields in the order of their names, and a CRC-32C over the body, the row's
 /// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
+    /// Of a body without former types, which hardly any record has; and of one with them.
     static let version: UInt8 = 1
+    static let versionWithFormerTypes: UInt8 = 2
     private static let checksumBytes = 4
 
     static func encode(
@@ -22,11 +31,11 @@ enum RecordBody {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
-        writer.byte(version)
+        writer.byte(content.formerTypes.isEmpty ? version : versionWithFormerTypes)
         write(content.created, to: &writer)
         write(content.modified, to: &writer)
-        writer.signed(content.entered.incarnation)
-        writer.signed(content.entered.seq)
+        writer.write(content.entered)
+        if !content.formerTypes.isEmpty { write(content.formerTypes, to: &writer) { $1.string($0) } }
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
         for place in fields.indices {
@@ -53,6 +62,7 @@ enum RecordBody {
             try skipStamp(&reader)
             _ = try reader.number()
             _ = try reader.number()
+            _ = try formerTypes(&reader, of: row)
             return try fields(&reader, only: wanted)
         }
     }
@@ -63,9 +73,27 @@ enum RecordBody {
         try read(row) { reader throws(MalformedBytes) in
             let created = try stamp(&reader)
             let modified = try stamp(&reader)
-            let entered = ChangeNumber(incarnation: try reader.signed(), seq: try reader.signed())
-            return RecordContent(created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted))
+            let entered = try reader.changeNumber()
+            let formerTypes = try formerTypes(&reader, of: row)
+            return RecordContent(
+                created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes)
         }
+    }
+
+    /// In the place of the version: the body is gone for good, and whoever looks is told so. The columns beside it are sure.
+    private static let lostMark: UInt8 = 0
+    private static let lostText = "A record's body is lost, and waits to be saved again"
+
+    /// The body of a record that the check found damaged: nothing of it is left but its name.
+    static func lost(in zone: ZoneAddress, name: String, type: String, number: ChangeNumber) -> [UInt8] {
+        var bytes = [lostMark]
+        let sum = checksum(of: bytes[...], in: zone, name: name, type: type, number: number, isTombstone: false, parent: nil)
+        withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    static func isLost(_ damage: StoreError) -> Bool {
+        damage.text == lostText
     }
 
     private static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
@@ -81,7 +109,8 @@ enum RecordBody {
     private static func read<Value>(
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
-        guard row.body.first == version else {
+        if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
+        guard row.body.first == version || row.body.first == versionWithFormerTypes else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
@@ -90,6 +119,11 @@ enum RecordBody {
         } catch {
             throw StoreError(.corrupt, "A record's body is malformed", ["recordName": row.name])
         }
+    }
+
+    private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
+        guard row.body.first == versionWithFormerTypes else { return [] }
+        return try list(&reader) { (r) throws(MalformedBytes) in try r.string() }
     }
 
     private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
@@ -118,8 +152,7 @@ enum RecordBody {
         columns.fixed(UInt64(bitPattern: zone.zone))
         columns.string(name)
         columns.string(type)
-        columns.signed(number.incarnation)
-        columns.signed(number.seq)
+        columns.write(number)
         columns.byte(isTombstone ? 1 : 0)
         columns.byte(parent == nil ? 0 : 1)
         if let parent { columns.string(parent) }
@@ -171,7 +204,7 @@ extension RecordBody {
         case .emptyList: break
         case .sealed(let value):
             writer.string(value.type.rawValue)
-            writer.string(value.keyID)
+            writer.string(value.keyID ?? "")
             writer.block(value.bytes)
         }
     }
@@ -287,11 +320,8 @@ extension RecordBody {
     private static func write(_ reference: Reference, to writer: inout ByteWriter) {
         writer.string(reference.recordName)
         writer.byte(reference.action == .none ? 0 : reference.action == .deleteSelf ? 1 : 2)
-        writer.byte(reference.zoneID == nil ? 0 : 1)
-        guard let zoneID = reference.zoneID else { return }
-        writer.string(zoneID.zoneName)
-        writer.byte(zoneID.ownerRecordName == nil ? 0 : 1)
-        if let owner = zoneID.ownerRecordName { writer.string(owner) }
+        // No zone: it is the record's own, however the writer spelled it.
+        writer.byte(0)
     }
 
     private static func reference(_ reader: inout ByteReader) throws(MalformedBytes) -> Reference {
@@ -303,10 +333,12 @@ extension RecordBody {
         case 2: action = .validate
         default: throw MalformedBytes()
         }
-        guard try reader.byte() == 1 else { return Reference(recordName: name, action: action) }
-        let zoneName = try reader.string()
-        let owner = try reader.byte() == 1 ? try reader.string() : nil
-        return Reference(recordName: name, action: action, zoneID: ZoneID(zoneName: zoneName, ownerRecordName: owner))
+        // Earlier versions kept the writer's spelling of the zone, with or without its owner.
+        if try reader.byte() == 1 {
+            try reader.skipBlock()
+            if try reader.byte() == 1 { try reader.skipBlock() }
+        }
+        return Reference(recordName: name, action: action)
     }
 
     private static func write(_ asset: Asset, to writer: inout ByteWriter) {

@@ -3,19 +3,33 @@ import CloudWire
 /// A record as a transaction found it: its row, and what is in the row.
 struct StoredRecord: Hashable, Sendable {
     var row: RecordRow
+    /// Empty where the record is damaged.
     var content: RecordContent
+    /// What is wrong where the row is not what was written. Of such a record only the name is sure.
+    private(set) var damage: StoreError?
 
     init(row: RecordRow, content: RecordContent) {
         self.row = row
         self.content = content
     }
 
-    /// - Throws: `StoreError` when the row is not what was written.
-    init(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
-        self.init(row: row, content: try RecordBody.decode(row, in: zone))
+    init(_ row: RecordRow, in zone: ZoneAddress) {
+        self.row = row
+        do {
+            content = try RecordBody.decode(row, in: zone)
+        } catch {
+            content = RecordContent.unknown
+            damage = error
+        }
     }
 
-    var isLive: Bool { !row.isTombstone }
+    /// It is there, and is what was written.
+    var isLive: Bool { isThere && !isDamaged }
+    var isDamaged: Bool { damage != nil }
+    /// The check found it damaged: its columns are sure, and nothing else.
+    var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
+    /// It is there, damaged or not: others may refer to it.
+    var isThere: Bool { !row.isTombstone }
 
     /// As clients see it, all fields.
     var record: Record {
@@ -63,6 +77,8 @@ struct RecordSetting: Hashable, Sendable {
     var scope: DatabaseKey.Scope
     var environment: DatabaseKey.Environment
     var caller: Caller
+    /// The client is shown moments and encrypted values whole.
+    var seesDetails = true
     var schema = Schema()
 }
 
@@ -72,26 +88,32 @@ extension RecordVerdict {
     /// - Parameters:
     ///   - existing: the record of that name, live, a tombstone, or nil.
     init(_ operation: RecordOperation, over existing: StoredRecord?, in setting: RecordSetting) {
+        if let existing, existing.isDamaged, let fault = Self.faultOfDamage(operation, setting) {
+            self = .refuse(fault)
+            return
+        }
         let live = existing.flatMap { $0.isLive ? $0 : nil }
-        if let fault = Self.faultOfVersion(operation, live) ?? Self.faultOfRole(live, setting) {
+        var operation = operation
+        if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
+        if let fault = Self.faultOfVersion(operation, live) ?? Self.faultOfRole(live, setting) ?? Self.faultOfUser(operation, live, setting) {
             self = .refuse(fault)
             return
         }
         if operation.type.isDelete {
-            self = live == nil ? .nothing : .delete
+            self = live == nil && existing?.isDamaged != true ? .nothing : .delete
             return
         }
         guard let type = operation.change.recordType ?? live?.row.type else {
             self = .refuse(.missing("recordType"))
             return
         }
-        if let fault = Self.faultOfType(type, live) ?? Self.faultOfFields(operation.change, setting) {
+        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
             self = .refuse(fault)
             return
         }
         let fitted: RecordFields
         let extendsSchema: Bool
-        switch setting.schema.verdict(on: operation.change.set, of: type, in: setting.environment) {
+        switch setting.schema.verdict(on: operation.change, of: type, in: setting.environment, by: setting.caller.client) {
         case .fits(let fields): (fitted, extendsSchema) = (fields, false)
         case .adds(let fields): (fitted, extendsSchema) = (fields, true)
         case .refuse(let fault):
@@ -103,6 +125,17 @@ extension RecordVerdict {
         save.extendsSchema =
             extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
         self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
+    }
+
+    /// What goes over a damaged record: a forced operation that needs nothing of what was there. Whose a record of the public database was is lost
+    /// with its body, so nobody may claim it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    private static func faultOfDamage(_ operation: RecordOperation, _ setting: RecordSetting) -> ServerError? {
+        if setting.scope == .public { return .recordDamagedInPublic }
+        switch operation.type {
+        case .forceReplace, .forceDelete: return nil
+        case .forceUpdate: return operation.change.carriesAllKeys ? nil : .recordDamagedBeneathMerge
+        case .create, .update, .replace, .delete: return .recordDamaged
+        }
     }
 
     /// Whether the record is there, or is not, in the version that the operation asks for.
@@ -129,9 +162,22 @@ extension RecordVerdict {
         return live.content.created.userRecordName == setting.caller.userRecordName ? nil : .writeNotPermitted
     }
 
-    private static func faultOfType(_ type: String, _ live: StoredRecord?) -> ServerError? {
+    /// CloudKit: users' records are fetched and changed, never made or deleted by apps.
+    private static func faultOfUser(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard let live else {
+            guard let name = operation.change.recordName, !setting.caller.isServer else { return nil }
+            return operation.change.recordType == UserRecord.type ? .createNotPermitted : Names.recordNameFault(name, field: "recordName")
+        }
+        guard live.row.type == UserRecord.type else { return nil }
+        if operation.type.isDelete { return .userRecordStays }
+        let roles = live.content.fields[UserRecord.rolesField]
+        if let given = operation.change.set[UserRecord.rolesField], given != roles, !(roles == nil && given.isEmptyList) { return .rolesAreGiven }
+        return roles != nil && operation.change.cleared.contains(UserRecord.rolesField) ? .rolesAreGiven : nil
+    }
+
+    private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         if let live { return type == live.row.type ? nil : .typeChanged }
-        if type == "Users" { return .createNotPermitted }
+        if type == UserRecord.type { return setting.caller.isServer ? nil : .createNotPermitted }
         if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
         return Names.recordTypeFault(type)
     }
@@ -140,7 +186,9 @@ extension RecordVerdict {
         let fields = change.set.entries
         for place in fields.indices {
             if let fault = Names.fieldNameFault(fields[place].name) { return fault }
-            if setting.scope == .public, case .sealed = fields[place].value { return .noEncryptionInPublic(fields[place].name) }
+            guard case .sealed(let value) = fields[place].value else { continue }
+            if setting.scope == .public { return .noEncryptionInPublic(fields[place].name) }
+            if value.keyID == nil { return .sealedWithoutKey(fields[place].name) }
         }
         return change.cleared.lazy.compactMap(Names.fieldNameFault).first
     }
@@ -158,6 +206,7 @@ extension RecordVerdict {
         case .create, .replace, .forceReplace, .delete, .forceDelete:
             fields = set
         }
+        if live?.row.type == UserRecord.type { fields[UserRecord.rolesField] = live?.content.fields[UserRecord.rolesField] }
         let parent: String?
         switch change.parent {
         case .keep: parent = live?.row.parent

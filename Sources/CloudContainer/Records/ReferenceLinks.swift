@@ -28,9 +28,15 @@ extension RecordFields {
 }
 
 extension [BindingReference] {
-    /// What engines keep of them: each target and kind once, however many fields say it.
+    /// Each target and kind once, however many fields say it.
     var links: Set<ReferenceLink> {
         Set(lazy.map(\.link))
+    }
+
+    /// What engines keep of them, and of a parent where its own column does not say enough.
+    func links(parent: String?, inPublic isPublic: Bool) -> Set<ReferenceLink> {
+        guard isPublic, let parent else { return links }
+        return links.union([ReferenceLink(target: parent, kind: .validate)])
     }
 
     /// The records with which the one that has them goes.
@@ -50,7 +56,26 @@ extension ReferenceLink {
     }
 }
 
+extension ReferenceLink {
+    /// The links as which a reference may be kept in a public database: whose its target was, is not looked up again.
+    var inPublic: [ReferenceLink] {
+        kind == .deleteSelf ? [self, ReferenceLink(target: target, kind: .othersDeleteSelf)] : [self]
+    }
+
+    /// As it is kept for a record of somebody else than its target's; nil where it holds nothing then.
+    ///
+    /// See `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    var ofOthers: ReferenceLink? {
+        switch kind {
+        case .deleteSelf, .othersDeleteSelf: ReferenceLink(target: target, kind: .othersDeleteSelf)
+        case .validate: nil
+        }
+    }
+}
+
 extension StoredRecord {
+    var creator: String { content.created.userRecordName }
+
     /// The records that are not deleted while this one stays: its parent, and what it refers to with `.validate`.
     var held: [String] {
         let validated = content.fields.bindingReferences.lazy.filter { $0.link.kind == .validate }.map(\.link.target)

@@ -34,14 +34,14 @@ enum RequestShape {
         return nil
     }
 
-    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
+    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller) -> ServerError? {
         if let name = operation.change.recordName {
-            if let fault = Names.recordNameFault(name, field: "recordName") { return fault }
+            if let fault = Names.recordNameFault(name, field: "recordName", mayBeUser: zoneID.isDefault) { return fault }
         } else if operation.type.isDelete || operation.type == .update || operation.type == .replace {
             return .missing("recordName")
         }
         if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
-        return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database)
+        return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database, by: caller)
     }
 
     /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
@@ -53,16 +53,22 @@ enum RequestShape {
     }
 
     /// CloudKit: a reference stays inside its zone, and a parent's action is none.
-    private static func fault(ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey) -> ServerError? {
+    private static func fault(
+        ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller
+    ) -> ServerError? {
         func fault(ofZone target: ZoneID?, field: String) -> ServerError? {
-            guard let target, target.zoneName != zoneID.zoneName || ownerVerdict(target, in: database) != nil else { return nil }
+            guard let target, target.zoneName != zoneID.zoneName || ownerVerdict(target, in: database, by: caller) != nil else { return nil }
             return .badValue(field, "references across zones are not allowed", remedy: "Refer to records of the same zone.")
         }
         if case .set(let parent) = change.parent {
             if parent.action != .none {
                 return .badValue("parent", "parent reference must have action NONE", remedy: "Make the parent reference with action NONE.")
             }
-            if let fault = Names.recordNameFault(parent.recordName, field: "parent") ?? fault(ofZone: parent.zoneID, field: "parent") { return fault }
+            if let fault = Names.recordNameFault(parent.recordName, field: "parent", mayBeUser: zoneID.isDefault)
+                ?? fault(ofZone: parent.zoneID, field: "parent")
+            {
+                return fault
+            }
         }
         let fields = change.set.entries
         for place in fields.indices {
@@ -75,7 +81,9 @@ enum RequestShape {
             }
             for reference in references {
                 if let fault = fault(ofZone: reference.zoneID, field: fields[place].name) { return fault }
-                if reference.action != .none, let fault = Names.recordNameFault(reference.recordName, field: fields[place].name) {
+                if reference.action != .none,
+                    let fault = Names.recordNameFault(reference.recordName, field: fields[place].name, mayBeUser: zoneID.isDefault)
+                {
                     return fault
                 }
             }

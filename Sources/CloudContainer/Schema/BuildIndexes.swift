@@ -22,7 +22,7 @@ extension Cloud {
             schema: KnownSchema(schema: known.1, database: place), indexes: build.indexes)
         var isDone = walk.indexRows.isEmpty
         var steps = 0
-        while !isDone, steps < Limits.indexBuildTurn, !Task.isCancelled {
+        while !isDone, steps < Limits.taskTurn, !Task.isCancelled {
             let from = build
             guard let next = try await store.write({ try walk.step(from: from, $0) }) else { break }
             (build, isDone) = next
@@ -33,13 +33,7 @@ extension Cloud {
 
     /// Other tasks have their turn, and this one goes on where it stopped.
     private func pause(_ build: IndexBuild, _ task: TaskRow) async throws {
-        let row = build.task(in: task.key.database, due: clock())
-        try await store.write { transaction in
-            var plan = WritePlan()
-            plan.tasks = [row]
-            try transaction.apply(plan)
-            return .commit(())
-        }
+        try await putBack(build.task(in: task.key.database, due: clock()))
     }
 
     /// Queries may use the indexes. Those that came while these were built have a build of their own.
@@ -106,7 +100,8 @@ struct IndexWalk: Sendable {
         guard let zone = try transaction.zones(in: database, named: [name]).first?.address else { return true }
         let rows = try transaction.records(in: zone, after: last, limit: Limits.indexBuildChunk)
         for row in rows {
-            guard let entries = try indexRows[row.type]?.entries(of: StoredRecord(row, in: zone)) else { continue }
+            // A damaged record gets its rows when it is saved again.
+            guard let entries = indexRows[row.type]?.entries(of: StoredRecord(row, in: zone)) else { continue }
             if !entries.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, entries: entries)) }
         }
         last = rows.last?.name

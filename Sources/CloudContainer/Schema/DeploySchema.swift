@@ -40,9 +40,10 @@ extension Schema {
     mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
         var gains: [SchemaGain] = []
         for (type, wanted) in source.types.sorted(by: { $0.key < $1.key }) {
-            let isNew = types[type] == nil
+            let known = definition(of: type)
+            let isNew = known == nil
             if isNew { gains.append(SchemaGain(kind: .recordType, recordType: type, declaration: "")) }
-            var definition = types[type] ?? RecordTypeDefinition(name: type)
+            var definition = known ?? RecordTypeDefinition(name: type)
             for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
                 let known = definition.fields[name]
                 if let known, known.shape != field.shape { throw .cannotRetype(name, of: type, known: known.shape, wanted: field.shape) }

@@ -15,6 +15,15 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
         return all.filter { contains($0.0) }.map(\.1)
     }
 
+    /// nil where one of the names is none.
+    package init?(names: [String]) {
+        self = []
+        for name in names {
+            guard let option = [IndexOptions.queryable, .searchable, .sortable].first(where: { $0.names == [name] }) else { return nil }
+            insert(option)
+        }
+    }
+
     /// What a field has that came with a save. CloudKit: seen in schemas exported from containers of Core Data; see
     /// `docs/decisions/fields-that-come-with-a-save.md`.
     static func defaults(for shape: FieldShape) -> IndexOptions {

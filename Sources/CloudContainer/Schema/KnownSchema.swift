@@ -79,7 +79,7 @@ extension Cloud {
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after)
-            guard after.types != before.types else { return .rollback((database, before, value)) }
+            guard after.types != before.types || after.justInTime != before.justInTime else { return .rollback((database, before, value)) }
             return .commit((database, try transaction.put(after, over: before, in: database, at: now), value))
         }
         schemas.learn(schema, of: database)

@@ -5,6 +5,8 @@ package struct Schema: Hashable, Sendable {
     /// How often it changed; 0 before its first type.
     package var version: Int64
     package var types: [String: RecordTypeDefinition]
+    /// Whose saves bring types and fields in development.
+    package var justInTime = JustInTime.native
     /// The number of the next index.
     var nextIndex: Int64 = 1
     /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
@@ -16,6 +18,22 @@ package struct Schema: Hashable, Sendable {
         self.version = version
         self.types = types
     }
+
+    /// A type that there is; users' records have one from the beginning.
+    func definition(of type: String) -> RecordTypeDefinition? {
+        guard type == UserRecord.type else { return types[type] }
+        return types[type] ?? UserRecord.definition
+    }
+}
+
+/// Whose saves may bring types and fields that a development schema lacks.
+///
+/// CloudKit: the framework's do, those of its web API do not; see `docs/decisions/web-clients-make-no-types.md`.
+package enum JustInTime: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Those of the framework, which knows the type of every value.
+    case native
+    /// Everybody's, where a value says its type.
+    case all
 }
 
 package struct RecordTypeDefinition: Hashable, Sendable, Codable {

@@ -18,7 +18,7 @@ struct SchemaAdditions: Hashable, Sendable {
 extension Schema {
     /// What the schema lacks of a record's type and fields, as far as it has room; nil when it lacks nothing.
     func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
-        let known = types[type]
+        let known = definition(of: type)
         let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
         var shapes: [String: FieldShape] = [:]
         for field in fields.entries where shapes.count < room && known?.fields[field.name] == nil {
@@ -36,13 +36,16 @@ extension Schema {
     /// the records without it.
     mutating func add(_ additions: SchemaAdditions) {
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
-            let isNew = types[type] == nil
+            let known = definition(of: type)
+            let isNew = known == nil
             if isNew, types.count >= Limits.recordTypesPerSchema { continue }
-            var definition = types[type] ?? RecordTypeDefinition(name: type)
+            var definition = known ?? RecordTypeDefinition(name: type)
             for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {
                 if definition.fields.count >= Limits.fieldsPerRecordType { break }
                 var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
-                field.setOptions(.defaults(for: shape), as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+                // Users are not queried.
+                let options: IndexOptions = type == UserRecord.type ? [] : .defaults(for: shape)
+                field.setOptions(options, as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
                 definition.fields[name] = field
             }
             types[type] = definition

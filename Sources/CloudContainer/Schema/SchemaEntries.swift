@@ -9,6 +9,8 @@ struct SchemaVersionEntry: RegistryEntry {
     var version: Int64
     var nextIndex: Int64
     var hasOlderRecords: Bool
+    /// nil: `native`, as in schemas from before there was a choice.
+    var justInTime: JustInTime?
 }
 
 extension RecordTypeDefinition: RegistryEntry {
@@ -28,6 +30,7 @@ extension ReadTransaction {
         var schema = Schema(version: entry.version)
         schema.nextIndex = entry.nextIndex
         schema.hasOlderRecords = entry.hasOlderRecords
+        schema.justInTime = entry.justInTime ?? .native
         schema.entry = row.value
         var last: String?
         repeat {
@@ -40,7 +43,7 @@ extension ReadTransaction {
 
     private static var typesPerRead: Int { 200 }
 
-    /// Whether anything was saved in a container's environment. With more zones than worth a look the answer is yes: what follows from it is
+    /// Whether an app saved anything in a container's environment. With more zones than worth a look the answer is yes: what follows from it is
     /// work that may be needless, never a wrong answer.
     func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
         var zonesLeft = Limits.resultsPerPage
@@ -48,7 +51,10 @@ extension ReadTransaction {
         while let database = try databases(of: container, environment, after: last, limit: 1).first {
             for zone in try zones(in: database.id, after: nil, limit: zonesLeft) {
                 zonesLeft -= 1
-                if try !records(in: zone.address, after: nil, limit: 1).isEmpty { return true }
+                guard let first = try records(in: zone.address, after: nil, limit: 1).first else { continue }
+                // Users have records before there is any type.
+                if !UserRecord.isName(first.name) { return true }
+                if try !records(in: zone.address, after: UserRecord.afterAllNames, limit: 1).isEmpty { return true }
             }
             zonesLeft -= 1
             guard zonesLeft > 0 else { return true }
@@ -64,11 +70,13 @@ extension WriteTransaction {
     func put(_ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey? = nil) throws -> Schema {
         var kept = after
         kept.version = before.version + 1
-        let entry = SchemaVersionEntry(version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords)
+        let entry = SchemaVersionEntry(
+            version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime)
         var plan = WritePlan()
         plan.entries = [try entry.row(SchemaVersionEntry.key, in: database)]
         kept.entry = plan.entries[0].value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
+        plan.entriesRemoved = before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
         if !kept.building.isSubset(of: before.building) || (task != nil && !kept.building.isEmpty) {
             plan.tasks = [IndexBuild().task(in: database, due: now)]
         } else if let task {

@@ -1,4 +1,4 @@
-import CloudWire
+package import CloudWire
 
 /// A schema in CloudKit's schema language, laid out as CloudKit exports it: everything in the order of its bytes, names of fields padded.
 package struct SchemaText {
@@ -9,8 +9,11 @@ package struct SchemaText {
     }
 
     package var text: String {
-        var types = schema.types.values.map { block($0.name, Self.lines(of: $0), Self.defaultGrants) }
-        types.append(block("Users", Self.usersLines, Self.usersGrants))
+        var definitions = schema.types
+        definitions[UserRecord.type] = schema.definition(of: UserRecord.type)
+        var types = definitions.values.map { type in
+            block(type.name, Self.lines(of: type), type.name == UserRecord.type ? Self.usersGrants : Self.defaultGrants)
+        }
         types.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         return "DEFINE SCHEMA\n" + types.map { "\n" + $0.text }.joined()
     }
@@ -18,6 +21,15 @@ package struct SchemaText {
     /// A field's type and options.
     static func declaration(of field: FieldDefinition) -> String {
         ([typeName(field.shape)] + field.options.names).joined(separator: " ")
+    }
+
+    /// A plain type by its name in the language, or by the tag that values carry.
+    package static func fieldType(named name: String) -> FieldType? {
+        FieldType.allCases.first { $0 != .unknownList && (self.name(of: $0) == name || $0.rawValue == name) }
+    }
+
+    package static func name(of type: FieldType) -> String {
+        typeName(FieldShape(type))
     }
 
     // MARK: Types
@@ -33,8 +45,7 @@ package struct SchemaText {
     /// CloudKit: the grants of a type that nobody gave others.
     private static let defaultGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT CREATE TO "_icloud""#, #"GRANT READ TO "_world""#]
 
-    /// CloudKit: the one type that every container has, made and managed by CloudKit.
-    private static let usersLines = systemLines + [("roles", "LIST<INT64>")]
+    /// CloudKit: nobody makes users' records.
     private static let usersGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT READ TO "_world""#]
 
     private static func lines(of type: RecordTypeDefinition) -> [Line] {

@@ -10,20 +10,19 @@ enum SchemaVerdict: Hashable, Sendable {
 }
 
 extension Schema {
-    /// CloudKit: in development, a type or a field that is not there comes with the first save; in production it does not. A field that is
-    /// there keeps its type.
-    func verdict(on fields: RecordFields, of type: String, in environment: DatabaseKey.Environment) -> SchemaVerdict {
-        guard let definition = types[type] else {
-            if environment == .production { return .refuse(.noTypeInProduction(type)) }
-            if types.count >= Limits.recordTypesPerSchema { return .refuse(.tooManyTypes) }
-            return verdict(on: fields, by: RecordTypeDefinition(name: type), isNew: true, in: environment)
-        }
-        return verdict(on: fields, by: definition, isNew: false, in: environment)
-    }
-
-    private func verdict(
-        on fields: RecordFields, by definition: RecordTypeDefinition, isNew: Bool, in environment: DatabaseKey.Environment
+    /// CloudKit: in development, a type or a field that is not there comes with the framework's first save; in production it does not. A field
+    /// that is there keeps its type.
+    func verdict(
+        on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
     ) -> SchemaVerdict {
+        let known = definition(of: type)
+        if known == nil {
+            if environment == .production { return .refuse(.noTypeInProduction(type)) }
+            if !extends(by: client) { return .refuse(.typeNotFound(type)) }
+            if types.count >= Limits.recordTypesPerSchema { return .refuse(.tooManyTypes) }
+        }
+        let definition = known ?? RecordTypeDefinition(name: type)
+        let fields = change.set
         var fitted = fields
         var newFields = 0
         for place in fields.entries.indices {
@@ -38,6 +37,8 @@ extension Schema {
                 fitted[name] = value
             } else {
                 if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
+                if !extends(by: client) { return .refuse(.fieldNotFound(name, in: definition.name)) }
+                if client == .web, change.untyped.contains(name) { return .refuse(.newFieldNeedsType(name)) }
                 if FieldShape(of: fields.entries[place].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
                 newFields += 1
             }
@@ -45,7 +46,12 @@ extension Schema {
         if newFields > 0, definition.fields.count + newFields > Limits.fieldsPerRecordType {
             return .refuse(.tooManyFields(in: definition.name))
         }
-        return isNew || newFields > 0 ? .adds(fitted) : .fits(fitted)
+        return known == nil || newFields > 0 ? .adds(fitted) : .fits(fitted)
+    }
+
+    /// Whether a client's saves bring what the schema of development lacks.
+    private func extends(by client: Caller.Client) -> Bool {
+        client == .framework || justInTime == .all
     }
 }
 
@@ -66,6 +72,27 @@ extension ServerError {
         ServerError(
             .badRequest, "Cannot create or modify field '\(field)' in record '\(type)' in production schema", internalCode: 2006, field: field,
             remedy: "Save the field in development, then deploy the schema: nacre schema deploy.")
+    }
+
+    /// See `docs/decisions/web-clients-make-no-types.md`.
+    static func typeNotFound(_ type: String) -> ServerError {
+        ServerError(
+            .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",
+            remedy: "Save a record of the type through the framework, or prepare its fields: nacre schema index TYPE FIELD --type TYPE. "
+                + "nacre container change NAME --just-in-time all lets web clients make types.")
+    }
+
+    static func fieldNotFound(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Field \(field) not found in \(type)", internalCode: 2006, field: field,
+            remedy: "Save the field through the framework, or prepare it: nacre schema index TYPE FIELD --type TYPE. "
+                + "nacre container change NAME --just-in-time all lets web clients make fields.")
+    }
+
+    static func newFieldNeedsType(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "a new field needs a type", internalCode: 2006, field: field,
+            remedy: "Give the value its type, as in {\"value\": 1, \"type\": \"TIMESTAMP\"}: a field keeps the type of its first value.")
     }
 
     static func wrongType(_ value: FieldValue, for field: String, in type: String, definedAs shape: FieldShape) -> ServerError {

@@ -40,6 +40,11 @@ struct ByteWriter {
         number(UInt64(value.count))
         bytes.append(contentsOf: value)
     }
+
+    mutating func write(_ number: ChangeNumber) {
+        signed(number.run)
+        signed(number.seq)
+    }
 }
 
 /// What was read is not what a writer of ours wrote.
@@ -105,6 +110,10 @@ struct ByteReader {
     mutating func block<Value>(_ read: (UnsafeBufferPointer<UInt8>) -> Value) throws(MalformedBytes) -> Value {
         let range = try take(try count())
         return bytes.withUnsafeBufferPointer { read(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    mutating func changeNumber() throws(MalformedBytes) -> ChangeNumber {
+        ChangeNumber(run: try signed(), seq: try signed())
     }
 
     /// Passes over a string or a block.

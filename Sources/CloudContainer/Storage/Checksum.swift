@@ -3,7 +3,7 @@ import CChecksum
 /// CRC-32C (Castagnoli, RFC 3720): finds every burst of up to 32 bits, and bit rot with all but 2⁻³² certainty.
 ///
 /// By the processor's instruction where it has one, else by tables, eight bytes at a time.
-enum Checksum {
+package enum Checksum {
     private static let polynomial: UInt32 = 0x82f6_3b78
 
     private static let tables: [UInt32] = {
@@ -25,7 +25,7 @@ enum Checksum {
     }()
 
     /// - Parameter seed: the checksum of what came before, or 0.
-    static func crc32c(_ bytes: some Collection<UInt8>, seed: UInt32 = 0) -> UInt32 {
+    package static func crc32c(_ bytes: some Collection<UInt8>, seed: UInt32 = 0) -> UInt32 {
         bytes.withContiguousStorageIfAvailable { update(seed, UnsafeRawBufferPointer($0)) }
             ?? Array(bytes).withUnsafeBytes { update(seed, $0) }
     }

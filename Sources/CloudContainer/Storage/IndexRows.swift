@@ -76,6 +76,8 @@ package struct ReferenceLink: Hashable, Sendable {
     package enum Kind: Int64, Hashable, Sendable, CaseIterable {
         case deleteSelf = 1
         case validate = 2
+        /// The same as `deleteSelf`, of a record that is somebody else's than its target.
+        case othersDeleteSelf = 3
     }
 
     package var target: String
@@ -96,12 +98,15 @@ package struct Dependents: Hashable, Sendable {
     package var isValidated: Bool
     /// Who refers to it with `.deleteSelf`, in the order of their names' bytes, up to the limit asked for.
     package var owned: [String]
+    /// Who refers to it with `.othersDeleteSelf`, likewise.
+    package var othersOwned: [String]
 
-    package init(target: String, isParent: Bool, isValidated: Bool, owned: [String]) {
+    package init(target: String, isParent: Bool, isValidated: Bool, owned: [String], othersOwned: [String] = []) {
         self.target = target
         self.isParent = isParent
         self.isValidated = isValidated
         self.owned = owned
+        self.othersOwned = othersOwned
     }
 }
 

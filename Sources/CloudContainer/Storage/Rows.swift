@@ -17,21 +17,21 @@ package struct ZoneAddress: Hashable, Sendable {
     }
 }
 
-/// A place in a zone's history. `incarnation` rises when history is rewritten (restore, lossy failover, move), `seq` with each commit.
+/// A place in the history of a zone or a database. `run` is the opening of the store in which the change was made, `seq` rises with each commit.
 package struct ChangeNumber: Hashable, Sendable, Comparable {
-    package var incarnation: Int64
+    package var run: Int64
     package var seq: Int64
 
-    package init(incarnation: Int64, seq: Int64) {
-        self.incarnation = incarnation
+    package init(run: Int64, seq: Int64) {
+        self.run = run
         self.seq = seq
     }
 
-    /// Before every change.
-    package static let zero = ChangeNumber(incarnation: 0, seq: 0)
+    /// Before every change: in every history there is.
+    package static let zero = ChangeNumber(run: 0, seq: 0)
 
     package static func < (left: ChangeNumber, right: ChangeNumber) -> Bool {
-        (left.incarnation, left.seq) < (right.incarnation, right.seq)
+        (left.run, left.seq) < (right.run, right.seq)
     }
 }
 
@@ -71,19 +71,22 @@ package struct FeedView: RawRepresentable, Hashable, Sendable {
 package struct DatabaseRow: Hashable, Sendable {
     package var id: DatabaseID
     package var key: DatabaseKey
-    package var incarnation: Int64
+    /// The run of its newest place in the feed of zones, or in which it was made.
+    package var run: Int64
     /// The newest place in the database's feed of zones.
     package var lastSeq: Int64
     /// Zones that went at or before this place are forgotten: a token from before it may have missed one.
     package var forgottenSeq: Int64
 
-    package init(id: DatabaseID, key: DatabaseKey, incarnation: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0) {
+    package init(id: DatabaseID, key: DatabaseKey, run: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0) {
         self.id = id
         self.key = key
-        self.incarnation = incarnation
+        self.run = run
         self.lastSeq = lastSeq
         self.forgottenSeq = forgottenSeq
     }
+
+    package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
 }
 
 package struct ZoneRow: Hashable, Sendable {
@@ -97,7 +100,8 @@ package struct ZoneRow: Hashable, Sendable {
     package var address: ZoneAddress
     package var name: String
     package var state: State
-    package var incarnation: Int64
+    /// The run of its newest change, or in which it was made.
+    package var run: Int64
     /// The newest change number of the zone.
     package var lastSeq: Int64
     /// The zone's place in its database's feed; 0: never in it. Kept by the engine, ignored in a plan.
@@ -108,20 +112,20 @@ package struct ZoneRow: Hashable, Sendable {
     package var forgotten: ChangeNumber
 
     package init(
-        address: ZoneAddress, name: String, state: State = .live, incarnation: Int64, lastSeq: Int64, feedSeq: Int64 = 0,
+        address: ZoneAddress, name: String, state: State = .live, run: Int64, lastSeq: Int64, feedSeq: Int64 = 0,
         clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero
     ) {
         self.address = address
         self.name = name
         self.state = state
-        self.incarnation = incarnation
+        self.run = run
         self.lastSeq = lastSeq
         self.feedSeq = feedSeq
         self.clientChangeToken = clientChangeToken
         self.forgotten = forgotten
     }
 
-    package var number: ChangeNumber { ChangeNumber(incarnation: incarnation, seq: lastSeq) }
+    package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
 }
 
 /// A record or its tombstone, as kept: what engines look for in columns, everything else in the body.
@@ -209,14 +213,17 @@ package struct FeedEntry: Hashable, Sendable {
 
 /// What a transaction that changes records starts from; nil is what there is not.
 package struct Advance: Hashable, Sendable {
+    /// In which the store is now: a zone or a database that this transaction makes begins in it.
+    package var run: Int64
     package var database: DatabaseRow?
-    /// With `lastSeq` raised.
+    /// With `lastSeq` raised, in the run of now.
     package var zone: ZoneRow?
     package var operation: OperationRow?
     /// Those asked for that are there, in no order.
     package var entries: [EntryRow]
 
-    package init(database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?, entries: [EntryRow] = []) {
+    package init(run: Int64, database: DatabaseRow?, zone: ZoneRow?, operation: OperationRow?, entries: [EntryRow] = []) {
+        self.run = run
         self.database = database
         self.zone = zone
         self.operation = operation
@@ -228,17 +235,32 @@ package struct Advance: Hashable, Sendable {
 package struct OperationRow: Hashable, Sendable {
     package var database: DatabaseID
     package var id: String
+    /// Whose share of the log it takes.
+    package var caller: String
     /// Of the request's body.
     package var digest: [UInt8]
     package var result: [UInt8]
     package var expires: Timestamp
 
-    package init(database: DatabaseID, id: String, digest: [UInt8], result: [UInt8], expires: Timestamp) {
+    package init(database: DatabaseID, id: String, caller: String, digest: [UInt8], result: [UInt8], expires: Timestamp) {
         self.database = database
         self.id = id
+        self.caller = caller
         self.digest = digest
         self.result = result
         self.expires = expires
+    }
+}
+
+/// What a trim of logged operations removed.
+package struct TrimmedOperations: Hashable, Sendable {
+    package var count: Int
+    /// The latest expiry among them; nil: nothing was removed.
+    package var latest: Timestamp?
+
+    package init(count: Int, latest: Timestamp?) {
+        self.count = count
+        self.latest = latest
     }
 }
 
@@ -256,6 +278,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case schemaVersion = 9
     /// A record type of a schema.
     case recordType = 10
+    /// Of a caller's logged operations in a database: up to when some are trimmed.
+    case operationHorizon = 11
 }
 
 package struct EntryKey: Hashable, Sendable {
@@ -291,6 +315,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case purgeTombstones = 4
     case forgetZone = 5
     case buildIndexes = 6
+    case sweepZone = 7
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -9,6 +9,8 @@ package import CloudWire
 /// - A `write` that returned is durable: it survives the process, the kernel and the power (honest disks assumed).
 /// - All of a transaction is seen or nothing of it, by every later and every concurrent `read`.
 /// - Transactions are serializable within a database. Change numbers of a zone become visible in their order.
+/// - Each opening of what it keeps is a run, whose number is above all earlier ones (`Run.number`): a number that was taken is never taken again,
+///   not even after an older copy was put back.
 /// - The body runs off the cooperative thread pool, synchronously, and may run more than once: it has no side effects, and draws
 ///   no time and no randomness.
 /// - A body that throws leaves nothing behind; its error is the caller's. Failures of the engine are `StoreError`s.
@@ -49,6 +51,10 @@ package protocol ReadTransaction {
     /// Zones of any state whose place in the database's feed is after `position`, in the order of (place, name).
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
 
+    /// Where runs ended that a zone or a database was changed in before its newest run: their last change numbers, in no order.
+    /// Of each zone and database the newest `Run.endsKept` are kept.
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber]
+
     /// Records of these names, live ones and tombstones, in no order.
     func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow]
 
@@ -76,10 +82,22 @@ package protocol ReadTransaction {
 
     /// Entries in the order of their keys' bytes, after `key`.
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
+
+    /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
+    /// does not fail the others.
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]
+
+    /// Those of the rows that are not kept, or not just so, in their order.
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow]
+
+    /// What is wrong with how the rows of a table are found, as the engine finds it: a text for each, for people. Looks through the table.
+    func faults(in table: KeptTable) throws -> [String]
 }
 
 package protocol WriteTransaction: ReadTransaction {
-    /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records.
+    /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records. It is of the run
+    /// of now; where the zone's newest change is of an earlier one, the end of that is kept for `ends`. So it is with the database's feed, when a
+    /// plan places zones in it.
     /// It also finds the logged operation of that ID and the entries of these keys (of any database), because every change asks for them
     /// here and a round trip less counts.
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
@@ -97,8 +115,11 @@ package protocol WriteTransaction: ReadTransaction {
     /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many.
     func removeExpired(before now: Timestamp, limit: Int) throws -> Int
 
-    /// Keeps the newest `count` logged operations of a database, by expiry. Returns how many it removed.
-    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int
+    /// Removes up to `limit` logged operations of one caller in a database, those that expire first: of all but the `count` that expire last,
+    /// those that expire at or before `last`.
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations
 }
 
 extension WriteTransaction {
@@ -110,14 +131,14 @@ extension WriteTransaction {
 /// Everything that a transaction puts, in sets.
 ///
 /// An engine applies it in this order: databases, zones, forgotten zones, records with their feed rows, links and index rows,
-/// index rows of others, records removed, operations, entries, tasks,
+/// index rows of others, derived rows, records removed, operations, entries, tasks,
 /// and last the database's feed, so that locks are always taken in one order.
 package struct WritePlan: Sendable {
     /// Inserted, or replaced whole.
     package var databases: [DatabaseRow] = []
     /// Inserted, or replaced whole. Feed places are the engine's: see `zonesChanged`.
     package var zones: [ZoneRow] = []
-    /// Zones whose row goes: nothing will ask for them again.
+    /// Zones whose row goes, and the ends of their runs: nothing will ask for them again.
     package var zonesForgotten: [ZoneAddress] = []
     /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name.
     package var records: [RecordPut] = []
@@ -129,8 +150,12 @@ package struct WritePlan: Sendable {
     /// Inserted; a task with the key of one that is there replaces it.
     package var tasks: [TaskRow] = []
     package var tasksFinished: [TaskKey] = []
-    /// Zones that changed: their database's `lastSeq` is raised by one, and becomes the place of all of them in the database's feed.
+    /// Zones that changed: their database's `lastSeq` is raised by one, in the run of now, and becomes the place of all of them in its feed.
     package var zonesChanged: [ZoneAddress] = []
+    /// Rows that go and come whatever their records' own puts say; one that is not there to go is no error.
+    package var derivedRemoved: [DerivedRow] = []
+    /// Put, or replaced whole.
+    package var derived: [DerivedRow] = []
 
     package init() {}
 
@@ -138,6 +163,7 @@ package struct WritePlan: Sendable {
         databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && indexed.isEmpty
             && recordsRemoved.isEmpty && operations.isEmpty && entries.isEmpty && entriesRemoved.isEmpty
             && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
+            && derivedRemoved.isEmpty && derived.isEmpty
     }
 }
 
@@ -146,6 +172,8 @@ package struct StoreError: Error, Hashable, Sendable {
     package enum Code: String, Hashable, Sendable {
         /// No room: writes fail, reads go on, and writes resume by themselves.
         case full
+        /// The files cannot be written now: writes fail, reads go on, and writes resume by themselves.
+        case readOnly
         /// The disk or the network failed; the transaction did not happen.
         case unavailable
         /// What was read is not what was written.
@@ -155,6 +183,8 @@ package struct StoreError: Error, Hashable, Sendable {
         case inUse
         /// Made by a newer version.
         case newerVersion
+        /// The log beside the data was written for other data.
+        case foreignLog
     }
 
     package var code: Code

@@ -74,16 +74,17 @@ struct FinishCascade: Sendable {
             return .commit(Outcome(task: nil, movedFeed: false))
         }
         var rest = self
-        var batch = ModifyBatch(deleting: try rest.takeHolders(transaction))
+        var batch = ModifyBatch(deleting: try rest.takeHolders(transaction), inPublic: key.scope == .public)
         batch.settle(within: try CascadeWalk.reach(of: batch, in: zone, room: Limits.cascadeChunk, transaction))
         rest.targets += batch.unfinished
         let hasFeed = key.hasFeed(inZoneNamed: zoneName)
         if !batch.going.isEmpty {
             var rows = RecordPlan(
                 zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: userRecordName), hasFeed: hasFeed,
-                schema: schema.schema)
+                isPublic: batch.isPublic, schema: schema.schema)
             plan.records = batch.goingRecords.map { rows.put(deleting: $0) }
             plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
+            if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
         }
         let next = rest.targets.isEmpty ? nil : rest.task(named: ChangeTag.text(row.number), due: until)
@@ -98,7 +99,7 @@ struct FinishCascade: Sendable {
         let living = Set(try transaction.records(in: zone, named: asked).filter { !$0.isTombstone }.map(\.name))
         let answers = try transaction.dependents(
             in: zone, of: asked.filter { !living.contains($0) }, outside: [], limit: Limits.owningReferences + 1)
-        let owned = Dictionary(answers.map { ($0.target, $0.owned) }, uniquingKeysWith: { first, _ in first })
+        let owned = Dictionary(answers.map { ($0.target, $0.holders) }, uniquingKeysWith: { first, _ in first })
         var holders: Set<String> = []
         for target in asked {
             let more = owned[target] ?? []
@@ -107,7 +108,8 @@ struct FinishCascade: Sendable {
             targets.removeLast()
         }
         guard !holders.isEmpty else { return [] }
-        return try transaction.records(in: zone, named: holders.sorted()).filter { !$0.isTombstone }.map { try StoredRecord($0, in: zone) }
+        return try transaction.records(in: zone, named: holders.sorted()).filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }
+            .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
     }
 }
 
@@ -116,7 +118,9 @@ extension Cloud {
         let database = task.key.database
         guard let key = try await store.read({ try $0.databases([database]).first?.key }) else { throw task.malformed }
         var next: TaskRow? = task
-        while let task = next, !Task.isCancelled {
+        var chunks = 0
+        while let task = next, chunks < Limits.taskTurn, !Task.isCancelled {
+            chunks += 1
             let cascade = try FinishCascade(task)
             let now = clock()
             let outcome = try await withSchema(of: key.container, key.environment) { schema in
@@ -125,5 +129,8 @@ extension Cloud {
             if outcome.movedFeed { committed(database) }
             next = outcome.task
         }
+        guard var rest = next else { return }
+        rest.due = clock()
+        try await putBack(rest)
     }
 }

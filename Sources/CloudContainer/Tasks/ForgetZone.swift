@@ -21,10 +21,17 @@ extension Cloud {
     /// Removes the row of a zone that was deleted long ago. Tokens of the database from before its deletion expire: they would not hear of it.
     func forgetZone(_ task: TaskRow) async throws {
         guard let (zone, place) = ForgetZone.payload(of: task) else { throw task.malformed }
-        // Its records went right after it: this finds what a failing worker left.
-        while try await store.write({ .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }) > 0 {}
+        try await takeTurn(at: task) {
+            // Its records went right after it: this finds what a failing worker left.
+            let left = try await store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
+            if left == 0 { try await forget(zone, goneAt: place, finishing: task.key) }
+            return left > 0
+        }
+    }
+
+    private func forget(_ zone: ZoneAddress, goneAt place: Int64, finishing task: TaskKey) async throws {
         try await store.write { transaction in
-            var plan = WritePlan(finishing: task.key)
+            var plan = WritePlan(finishing: task)
             // No zone has an empty name: this takes no change number.
             if var database = try transaction.advance(zoneNamed: "", in: zone.database, operation: nil).database {
                 database.forgottenSeq = max(database.forgottenSeq, place)

@@ -9,13 +9,17 @@ struct PurgeTombstones: Sendable {
 
     /// - Parameter time: of a deletion; the task is due when all of its day may go.
     static func task(for zone: ZoneRow, deletedAt time: Timestamp) -> TaskRow {
-        let day = (time.secondsSince2001 / daySeconds).rounded(.down)
+        task(for: zone, onDay: Int64((time.secondsSince2001 / daySeconds).rounded(.down)))
+    }
+
+    /// - Parameter day: days since 2001, as the key of the task names it.
+    static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
         var writer = ByteWriter()
         writer.signed(zone.address.zone)
         writer.string(zone.name)
         return TaskRow(
-            key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(Int64(day))"), payload: writer.bytes,
-            due: Timestamp(secondsSince2001: (day + 1) * daySeconds) + Limits.tombstoneSeconds)
+            key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"), payload: writer.bytes,
+            due: Timestamp(secondsSince2001: (Double(day) + 1) * daySeconds) + Limits.tombstoneSeconds)
     }
 
     init?(_ task: TaskRow) {
@@ -27,7 +31,8 @@ struct PurgeTombstones: Sendable {
 
     /// Removes one chunk, oldest changes first, and raises what the zone says is forgotten: older tokens expire.
     ///
-    /// A tombstone that is too young, because a clock jumped, stops it; its own day's task goes on.
+    /// A tombstone that is too young, because a clock jumped, stops it; its own day's task goes on. One that is damaged may be a live record: it
+    /// stays, for the check.
     /// - Returns: whether there may be more.
     func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
         var plan = WritePlan(finishing: key)
@@ -38,7 +43,9 @@ struct PurgeTombstones: Sendable {
         let found = try transaction.tombstones(in: zone, limit: Limits.purgeChunk)
         var removed = 0
         for tombstone in found {
-            let gone = try StoredRecord(tombstone, in: zone).content.modified.timestamp
+            let stored = StoredRecord(tombstone, in: zone)
+            if stored.isDamaged { continue }
+            let gone = stored.content.modified.timestamp
             guard gone + Limits.tombstoneSeconds <= now else {
                 plan.tasks = [Self.task(for: row, deletedAt: gone)]
                 break
@@ -50,7 +57,7 @@ struct PurgeTombstones: Sendable {
             removed += 1
         }
         if removed > 0 { plan.zones = [row] }
-        let isDone = removed < Limits.purgeChunk
+        let isDone = removed == 0 || found.count < Limits.purgeChunk || !plan.tasks.isEmpty
         if !isDone { plan.tasksFinished = [] }
         try transaction.apply(plan)
         return .commit(!isDone)
@@ -61,6 +68,6 @@ extension Cloud {
     func purgeTombstones(_ task: TaskRow) async throws {
         guard let purge = PurgeTombstones(task) else { throw task.malformed }
         let now = clock()
-        while try await store.write({ try purge.removeChunk(at: now, finishing: task.key, $0) }) {}
+        try await takeTurn(at: task) { try await store.write { try purge.removeChunk(at: now, finishing: task.key, $0) } }
     }
 }

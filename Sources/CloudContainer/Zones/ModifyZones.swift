@@ -11,8 +11,8 @@ enum ZoneVerdict: Hashable, Sendable {
     case refuse(ServerError)
 
     /// CloudKit: custom zones live in private databases; the default zone is always there. Creating a zone that exists succeeds.
-    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey) {
-        if let fault = ownerVerdict(operation.zoneID, in: database) {
+    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller) {
+        if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
             self = .refuse(fault)
             return
         }
@@ -30,9 +30,11 @@ enum ZoneVerdict: Hashable, Sendable {
 
 extension Cloud {
     /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
-    /// - Parameter digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
+    /// - Parameters:
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
+    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
     package func modifyZones(
-        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil
+        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
     ) async throws -> ZonesResponse {
         let key = try databaseVerdict(target, for: .zones, by: caller).get()
         if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
@@ -41,18 +43,18 @@ extension Cloud {
         if let fault = RequestShape.fault(of: request.extension) { throw fault }
         let database = try await databaseID(key)
         let change = ZoneModification(
-            operations: request.operations, database: database, key: key, now: clock(),
+            operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
-            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0) })
-        let (outcomes, movedFeed) = try await stored { try await self.store.write(change.run) }
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) })
+        let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
             zones: try outcomes.map { outcome in
                 switch outcome {
                 case .live(let row): .zone(try shown(row, in: key))
                 case .defaultZone: .zone(defaultZone(in: key))
-                case .deleted(let name): .deleted(ZoneID(zoneName: name, ownerRecordName: key.owner))
-                case .refused(let zoneID, let error): .failure(zoneID, error)
+                case .deleted(let name): .deleted(key.zoneID(name))
+                case .refused(let zoneID, let error): .failure(key.shown(zoneID), error)
                 }
             })
     }
@@ -70,6 +72,7 @@ struct ZoneModification: Sendable {
     var operations: [ZoneOperation]
     var database: DatabaseID
     var key: DatabaseKey
+    var caller: Caller
     var now: Timestamp
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
@@ -77,17 +80,18 @@ struct ZoneModification: Sendable {
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         // No zone has an empty name: this takes no change number.
-        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id)
+        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id, entries: log?.entries(in: database) ?? [])
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
         let found = Dictionary(
             try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         if let operation = advance.operation { return .rollback((try replay(operation, over: found), false)) }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
         for (place, operation) in operations.enumerated() {
-            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key) {
+            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller) {
             case .refuse(let error):
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
@@ -95,18 +99,23 @@ struct ZoneModification: Sendable {
             case .keepDefault:
                 outcomes.append(.defaultZone)
             case .create:
-                let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row)
+                let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
                 plan.zones.append(zone)
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
             case .delete(let zone):
-                add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, to: &plan)
+                plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
                 outcomes.append(.deleted(zone.name))
             }
         }
         guard !plan.isEmpty else { return .rollback((outcomes, false)) }
-        if let log { plan.operations.append(log.row(result(outcomes), in: database, at: now)) }
-        if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, incarnation: 1, lastSeq: 0)) }
+        if let log {
+            plan.operations.append(log.row(result(outcomes), in: database, at: now))
+            if newKeys.contains(where: { $0 % TrimOperations.commitsPerTask == 0 }) {
+                plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now))
+            }
+        }
+        if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0)) }
         try transaction.apply(plan)
         return .commit((outcomes, true))
     }
@@ -132,18 +141,22 @@ struct ZoneModification: Sendable {
     }
 
     /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
-    private func zone(named name: String, key: Int64, after row: DatabaseRow?) -> ZoneRow {
+    private func zone(named name: String, key: Int64, after row: DatabaseRow?, in run: Int64) -> ZoneRow {
         ZoneRow(
-            address: ZoneAddress(database: database, zone: key), name: name, incarnation: row?.incarnation ?? 1, lastSeq: row?.lastSeq ?? 0)
+            address: ZoneAddress(database: database, zone: key), name: name, run: run, lastSeq: row?.lastSeq ?? 0)
     }
+}
 
-    /// - Parameter place: the place in the database's feed that the deletion takes.
-    private func add(deletionOf zone: ZoneRow, at place: Int64, to plan: inout WritePlan) {
+extension WritePlan {
+    /// - Parameters:
+    ///   - place: the place in the database's feed that the deletion takes.
+    ///   - isToldOf: the zone is in its database's feed.
+    mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true) {
         var gone = zone
         gone.state = .deleted
-        plan.zones.append(gone)
-        plan.zonesChanged.append(zone.address)
-        plan.tasks.append(ReclaimZone.task(for: zone.address, due: now))
-        plan.tasks.append(ForgetZone.task(for: zone.address, goneAt: place, due: now + Limits.tombstoneSeconds))
+        zones.append(gone)
+        if isToldOf { zonesChanged.append(zone.address) }
+        tasks.append(ReclaimZone.task(for: zone.address, due: now))
+        tasks.append(ForgetZone.task(for: zone.address, goneAt: isToldOf ? place : 0, due: now + Limits.tombstoneSeconds))
     }
 }

@@ -16,6 +16,7 @@ public enum CKAccountStatus: Int, Sendable {
 
 extension CKContainer {
     /// Asks the server. `couldNotDetermine` comes with the error; nothing else does.
+    @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         IdentityOperation(self) { result in
             let (status, error) = CKAccountStatus.reading(result)
@@ -31,6 +32,7 @@ extension CKContainer {
     }
 
     /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
+    @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         IdentityOperation(self) { result in
             switch result {

@@ -9,6 +9,8 @@ import Locks
 /// 3. the file `$XDG_CONFIG_HOME/nacre/config.json` (else `~/.config/nacre/config.json`): an object with `server`, `container`, `environment`,
 ///    `apiToken`, `accountToken`, and `containers`, an object from identifiers to such objects, which win for their container.
 ///
+/// `CLOUDKIT_CA_FILE` names a PEM file of authorities that are trusted beside the system's, for every server.
+///
 /// Tokens and the environment never go to another server than the one that their own source names. Environment and file are read once, at
 /// the first request. What is missing is told by the error of the request that needs it; nothing traps.
 public struct CloudKitServer: Hashable, Sendable {

@@ -14,14 +14,20 @@ final class ServerLine: Sendable {
     let source: Source
     let transport: any Transport
     let timekeeper: Timekeeper
+    /// Takes the lines of the framework's log: standard error, but for tests.
+    let log: @Sendable (String) -> Void
     /// Runs operations that were added.
     let queue: OperationQueue
 
-    init(identifier: String?, source: Source, transport: any Transport = URLSessionTransport.shared, timekeeper: Timekeeper = .system) {
+    init(
+        identifier: String?, source: Source, transport: any Transport = NetworkTransport.shared, timekeeper: Timekeeper = .system,
+        log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+    ) {
         self.identifier = identifier
         self.source = source
         self.transport = transport
         self.timekeeper = timekeeper
+        self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"
     }
@@ -32,7 +38,7 @@ final class ServerLine: Sendable {
     var containerIdentifier: String? {
         guard identifier == nil else { return identifier }
         if let configured = ConfiguredServers.shared.state.withLock(\.defaultContainer) { return configured }
-        return try? AmbientSettings.process.layers(for: nil).lazy.compactMap(\.container).first
+        return AmbientSettings.process.container
     }
 
     /// Throws `badContainer`, with what to set, when a setting is missing.

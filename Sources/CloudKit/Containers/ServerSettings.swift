@@ -117,6 +117,11 @@ struct AmbientSettings: Sendable {
         }
     }
 
+    /// The default container's identifier; a file that does not read says nothing of it, and takes nothing back.
+    var container: String? {
+        environment.container ?? (try? file?.get())?.container
+    }
+
     /// Highest first.
     func layers(for identifier: String?) throws(CKError) -> [SettingsLayer] {
         [environment] + (try file?.get().layers(for: identifier) ?? [])

@@ -3,6 +3,7 @@ extension CKDatabase {
     private typealias ZoneResults = CKFetchRecordZoneChangesOperation.Results
 
     /// One batch of changed and deleted zones; call again with the token while `moreComing`.
+    @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
         completionHandler:
@@ -31,6 +32,7 @@ extension CKDatabase {
     }
 
     /// One batch of a zone's changed and deleted records; call again with the token while `moreComing`.
+    @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int? = nil,

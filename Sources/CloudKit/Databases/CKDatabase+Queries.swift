@@ -5,6 +5,7 @@ extension CKDatabase {
     // MARK: Pages
 
     /// A page of the records that match, in the query's order; see `CKQueryOperation`.
+    @preconcurrency
     public func fetch(
         withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -19,6 +20,7 @@ extension CKDatabase {
     }
 
     /// The page after the one that ended at the cursor.
+    @preconcurrency
     public func fetch(
         withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
         resultsLimit: Int = CKQueryOperation.maximumResults,
@@ -51,6 +53,7 @@ extension CKDatabase {
     // MARK: The first page alone
 
     /// Apple: deprecated in iOS 15, because it tells the first page alone.
+    @preconcurrency
     public func perform(
         _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?, completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
     ) {

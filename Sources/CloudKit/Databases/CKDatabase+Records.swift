@@ -5,6 +5,7 @@ extension CKDatabase {
     // MARK: One record
 
     /// Fetches a record; `unknownItem` if there is none.
+    @preconcurrency
     public func fetch(withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         fetching([recordID], nil) { result in
             let item = Self.only(recordID, of: result)
@@ -20,6 +21,7 @@ extension CKDatabase {
     /// Saves a record if the server has none of its name, or the version that it was fetched as; else `serverRecordChanged`.
     ///
     /// Hands back the server's version as a new instance; see `CKModifyRecordsOperation` on what becomes of the one passed in.
+    @preconcurrency
     public func save(_ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
         modifying([record], [], .ifServerRecordUnchanged, true) { result in
             let item = Self.only(record.recordID, of: result.map(\.saves))
@@ -37,6 +39,7 @@ extension CKDatabase {
     }
 
     /// Deletes a record, whatever version the server has; deleting what is not there succeeds.
+    @preconcurrency
     public func delete(withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         modifying([], [recordID], .ifServerRecordUnchanged, true) { result in
             let item = Self.only(recordID, of: result.map(\.deletions))
@@ -55,6 +58,7 @@ extension CKDatabase {
     // MARK: Several records
 
     /// - Parameter desiredKeys: nil: all fields; empty: system fields alone.
+    @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
         completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
@@ -72,6 +76,7 @@ extension CKDatabase {
     /// Saves and deletes; see `CKModifyRecordsOperation`.
     ///
     /// On this server an atomic zone that failed gives a result for each of its items, and no error of the whole.
+    @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
         savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,

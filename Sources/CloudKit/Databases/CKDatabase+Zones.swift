@@ -2,6 +2,7 @@ extension CKDatabase {
     // MARK: All zones
 
     /// The default zone included.
+    @preconcurrency
     public func fetchAllRecordZones(completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
         listing { result in
             switch result {
@@ -12,6 +13,7 @@ extension CKDatabase {
     }
 
     /// The default zone included.
+    @discardableResult
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await SingleCall.result { listing($0) }.get().zones
     }
@@ -19,6 +21,7 @@ extension CKDatabase {
     // MARK: One zone
 
     /// `zoneNotFound` if there is none.
+    @preconcurrency
     public func fetch(withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         fetching([zoneID]) { result in
             let item = Self.only(zoneID, of: result.map(\.byID))
@@ -32,6 +35,7 @@ extension CKDatabase {
     }
 
     /// Makes a zone; one that exists stays as it is.
+    @preconcurrency
     public func save(_ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
         modifying([zone], []) { result in
             let item = Self.only(zone.zoneID, of: result.map(\.saves))
@@ -46,6 +50,7 @@ extension CKDatabase {
     }
 
     /// Deletes a zone with everything in it.
+    @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID, completionHandler: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void
     ) {
@@ -64,6 +69,7 @@ extension CKDatabase {
 
     // MARK: Several zones
 
+    @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
         completionHandler: @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
@@ -75,6 +81,7 @@ extension CKDatabase {
         try await SingleCall.result { fetching(ids, $0) }.get().byID
     }
 
+    @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
         completionHandler:

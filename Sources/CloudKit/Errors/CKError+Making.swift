@@ -147,10 +147,17 @@ extension CKError {
     /// What a failed attempt is called when it will not be made again.
     init(_ failure: TransportFailure) {
         switch failure {
-        case .notSent(let cause): self.init(.networkUnavailable, text: "The server could not be reached", underlying: cause)
-        case .answerLost(let cause): self.init(.networkFailure, text: "The connection to the server failed", underlying: cause)
+        case .notSent(let cause):
+            self.init(.networkUnavailable, text: "The server could not be reached", details: Self.remedy(for: cause), underlying: cause)
+        case .answerLost(let cause):
+            self.init(.networkFailure, text: "The connection to the server failed", details: Self.remedy(for: cause), underlying: cause)
         case .cancelled: self = .cancelled
         }
+    }
+
+    private static func remedy(for cause: NSError) -> [DetailKey: String] {
+        guard let remedy = cause.userInfo[NSLocalizedRecoverySuggestionErrorKey] as? String else { return [:] }
+        return [.remedy: remedy]
     }
 
     static func lostResponse(retryAfter: Double? = nil) -> CKError {

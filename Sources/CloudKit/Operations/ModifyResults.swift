@@ -6,6 +6,9 @@ struct ModifyResults<ItemID: Hashable & Sendable, Item: Sendable>: Sendable {
     private(set) var deleted: [ItemID] = []
     private(set) var failures: [ItemID: any Error] = [:]
 
+    var saveErrors: [any Error] { saves.values.compactMap(\.error) }
+    var deleteErrors: [any Error] { deletions.values.compactMap(\.error) }
+
     mutating func add(_ id: ItemID, saved result: Result<Item, any Error>) {
         saves[id] = result
         switch result {

@@ -81,11 +81,12 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         while true {
             let page = try await conversation.query(request)
             for record in page.records { tell(record, in: conversation.scope) }
+            for failure in page.failures { tell(failure, in: conversation.scope) }
             // A server that does not move would keep the app here for ever.
             guard page.continuationMarker == nil || page.continuationMarker != request.continuationMarker else { throw .unexpectedAnswer }
             request.continuationMarker = page.continuationMarker
             if page.continuationMarker == nil { return }
-            if !page.records.isEmpty { break }
+            if !page.records.isEmpty || !page.failures.isEmpty { break }
         }
         request.resultsLimit = nil
         request.desiredKeys = nil
@@ -95,11 +96,25 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Telling
 
+    /// The zone as the app named it: the server may spell its owner in another way.
+    private func zone(_ shown: ZoneID?, in scope: CKDatabase.Scope) -> CKRecordZone.ID {
+        let zone = shown.map { CKRecordZone.ID(wire: $0, in: scope) } ?? .default
+        if let zoneID, zoneID.zoneName == zone.zoneName { return zoneID }
+        return zone
+    }
+
+    /// A record that the server met and could not answer. The old block hears of records alone.
+    private func tell(_ failure: RecordsQueryResponse.Failure, in scope: CKDatabase.Scope) {
+        let recordID = CKRecord.ID(recordName: failure.recordName, zoneID: zone(failure.zoneID, in: scope))
+        let error = CKError(failure.error)
+        report { [self] in
+            results.matches.append((recordID, .failure(error)))
+            recordMatchedBlock?(recordID, .failure(error))
+        }
+    }
+
     private func tell(_ record: Record, in scope: CKDatabase.Scope) {
-        var zone = record.zoneID.map { CKRecordZone.ID(wire: $0, in: scope) } ?? .default
-        // As the app named it: the server may spell its owner in another way.
-        if let zoneID, zoneID.zoneName == zone.zoneName { zone = zoneID }
-        let recordID = CKRecord.ID(recordName: record.recordName, zoneID: zone)
+        let recordID = CKRecord.ID(recordName: record.recordName, zoneID: zone(record.zoneID, in: scope))
         let record = CKRecord(wire: record, recordID: recordID)
         report { [self] in
             results.matches.append((recordID, .success(record)))

@@ -3,8 +3,8 @@ import Foundation
 
 /// Fetches records by name, in any number of zones of one database.
 ///
-/// An ID that is given twice is fetched once. A missing record is `unknownItem`. On this server any number of IDs may be given; each 200
-/// of a zone are a request. Apple: iOS 8.
+/// An ID that is given twice is fetched once. A missing record is `unknownItem`. More than 400 IDs are `limitExceeded`: split them and try
+/// again. On this server each 200 of a zone are a request. Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -25,11 +25,12 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     typealias Results = [CKRecord.ID: Result<CKRecord, any Error>]
 
+    private var fetchesCurrentUser = false
     private var results: Results = [:]
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 
@@ -38,8 +39,17 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         self.recordIDs = recordIDs
     }
 
+    /// An operation that fetches the record of the user who is signed in, and ignores `recordIDs`; `notAuthenticated` without an account.
+    open class func fetchCurrentUserRecordOperation() -> Self {
+        let operation = Self()
+        operation.fetchesCurrentUser = true
+        return operation
+    }
+
     /// Records of one request. Source: CloudKit Web Services, 200 records a response, which holds for every credential.
     private static let maximumRecordsPerRequest = 200
+    /// IDs of one operation. Source: CloudKit, as `ModifyPlan.maximumItems`.
+    private static let maximumItems = 400
 
     private struct Batch {
         var zoneID: CKRecordZone.ID
@@ -62,8 +72,11 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     override func run() async throws(CKError) {
+        let count = recordIDs?.count ?? 0
+        guard count <= Self.maximumItems else { throw .tooManyItems(count: count, maximum: Self.maximumItems) }
+        if count == 0 { try conversation.checkAccess() }
         var seen: Set<CKRecord.ID> = []
-        let asked = (recordIDs ?? []).filter { seen.insert($0).inserted }
+        let asked = fetchesCurrentUser ? [try await currentUser()] : (recordIDs ?? []).filter { seen.insert($0).inserted }
         for recordID in asked {
             if let fault = recordID.fault { tell(recordID, .failure(CKError(fault))) }
         }
@@ -87,6 +100,12 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
+    private func currentUser() async throws(CKError) -> CKRecord.ID {
+        let conversation = conversation
+        guard try conversation.line.settings().accountToken != nil else { throw .needsAccount }
+        return CKRecord.ID(recordName: try await conversation.caller().userRecordName)
+    }
+
     private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
@@ -101,6 +120,10 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     override func deliver(_ error: CKError?) {
+        let isHeard = perRecordResultBlock != nil || perRecordCompletionBlock != nil || whenDone != nil
+        if error == nil, !isHeard, fetchRecordsResultBlock != nil || fetchRecordsCompletionBlock == nil {
+            noteUnheard(results.values.compactMap(\.error), "CKFetchRecordsOperation: records to fetch")
+        }
         if let fetchRecordsResultBlock {
             fetchRecordsResultBlock(Result(error))
         } else {

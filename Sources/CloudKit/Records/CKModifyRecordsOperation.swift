@@ -62,6 +62,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         let policy = SavePolicy(rawValue: savePolicy.rawValue) ?? .ifServerRecordUnchanged
         let plan = try ModifyPlan(saving: recordsToSave ?? [], deleting: recordIDsToDelete ?? [], policy: policy, isAtomic: isAtomic)
+        if plan.isEmpty { try conversation.checkAccess() }
         for refusal in plan.refusals {
             switch refusal {
             case .save(let record, let error): tell(record, .failure(error))
@@ -122,6 +123,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     override func deliver(_ error: CKError?) {
+        if error == nil, whenDone == nil, modifyRecordsResultBlock != nil || modifyRecordsCompletionBlock == nil { noteUnheard() }
         if let modifyRecordsResultBlock {
             modifyRecordsResultBlock(Result(error))
         } else {
@@ -129,5 +131,13 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             modifyRecordsCompletionBlock?(results.saved, results.deleted, failure)
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+
+    /// The result block says that the request as a whole worked.
+    private func noteUnheard() {
+        if perRecordSaveBlock == nil && perRecordCompletionBlock == nil {
+            noteUnheard(results.saveErrors, "CKModifyRecordsOperation: records to save")
+        }
+        if perRecordDeleteBlock == nil { noteUnheard(results.deleteErrors, "CKModifyRecordsOperation: records to delete") }
     }
 }

@@ -42,7 +42,7 @@ private func settable(_ value: any CKRecordValueProtocol) -> any __CKRecordObjCV
 }
 
 /// Stands for a value that no record takes, so that setting it is told as a fault and does not read as clearing the field.
-private struct UnsupportedValue: __CKRecordObjCValue {}
+struct UnsupportedValue: __CKRecordObjCValue {}
 
 extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}

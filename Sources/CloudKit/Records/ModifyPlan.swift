@@ -38,6 +38,9 @@ struct ModifyPlan {
     private(set) var batches: [Batch] = []
     private(set) var refusals: [Refusal] = []
 
+    /// Nothing was asked for.
+    var isEmpty: Bool { batches.isEmpty && refusals.isEmpty }
+
     /// - Throws: what is wrong with the operation as a whole.
     init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool) throws(CKError) {
         let count = records.count + recordIDs.count

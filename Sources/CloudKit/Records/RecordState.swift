@@ -107,7 +107,7 @@ extension RecordState {
         return RecordChange(
             recordName: recordID.recordName, recordType: recordType,
             recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil, set: RecordFields(sent.filter { $0.value.isReadable }),
-            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange)
+            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange, carriesAllKeys: policy == .allKeys)
     }
 
     /// After a save: becomes the server's version, apart from what was changed since the save was sent, which stays changed.

@@ -45,9 +45,14 @@ struct Conversation: Sendable {
         try read(await send("users/caller", .get, [], .read))
     }
 
+    /// Throws what any request would fail with before it is sent: a setting that is missing, or no account.
+    func checkAccess() throws(CKError) {
+        _ = try line.address().request(.get, "", [], scope)
+    }
+
     // MARK: One request
 
-    /// Seconds that an attempt gets even at the end of its time; 0 would mean "no limit" to URLSession.
+    /// Seconds that an attempt gets even at the end of its time.
     private static let shortestTimeout = 0.1
 
     /// Asks with our details, and a change under an operation ID, which its repetitions keep.
@@ -77,8 +82,8 @@ struct Conversation: Sendable {
         var retries = RetryState(kind: kind, patience: patience)
         let start = line.timekeeper.now()
         while true {
-            let remaining = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), 0) } ?? .infinity
-            request.timeout = max(min(patience.requestTimeout, remaining), Self.shortestTimeout)
+            request.timeout = patience.requestTimeout
+            request.totalTimeout = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), Self.shortestTimeout) }
             let (ending, error): (RetryState.Ending?, CKError)
             switch await attempt(request, over: address) {
             case .success(let bytes): return bytes
@@ -90,6 +95,9 @@ struct Conversation: Sendable {
             case .fail: throw error
             case .failAsLost(let retryAfter): throw .lostResponse(retryAfter: retryAfter)
             case .retry(let pause): try await wait(pause)
+            }
+            if kind == .change {
+                request.headers[OperationAge.header] = OperationAge(seconds: line.timekeeper.now() - start).text
             }
         }
     }

@@ -2,7 +2,7 @@ package import Foundation
 
 /// Carries one request to the server and brings its answer. Knows nothing of what they say.
 ///
-/// `URLSessionTransport` goes over the network; tests put a server in its place.
+/// `NetworkTransport` goes over the network; tests put a server in its place.
 package protocol Transport: Sendable {
     /// Any answer is a success, whatever its status. Cancelling the task ends the call soon, with `.cancelled`.
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
@@ -20,13 +20,16 @@ package struct TransportRequest: Hashable, Sendable {
     package var body: [UInt8]
     /// Seconds without any data after which the attempt is given up.
     package var timeout: Double
+    /// Seconds after which it is given up in any case; nil: no limit.
+    package var totalTimeout: Double?
 
-    package init(method: Method, url: URL, headers: [String: String], body: [UInt8], timeout: Double) {
+    package init(method: Method, url: URL, headers: [String: String], body: [UInt8], timeout: Double, totalTimeout: Double? = nil) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
         self.timeout = timeout
+        self.totalTimeout = totalTimeout
     }
 }
 

@@ -82,6 +82,10 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     }
 
     override func deliver(_ error: CKError?) {
+        let isHeard = perRecordZoneResultBlock != nil || whenDone != nil
+        if error == nil, !isHeard, fetchRecordZonesResultBlock != nil || fetchRecordZonesCompletionBlock == nil {
+            noteUnheard(results.byID.values.compactMap(\.error), "CKFetchRecordZonesOperation: zones to fetch")
+        }
         if let fetchRecordZonesResultBlock {
             fetchRecordZonesResultBlock(Result(error))
         } else {

@@ -40,6 +40,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         let zones = recordZonesToSave ?? []
         let zoneIDs = recordZoneIDsToDelete ?? []
         let count = zones.count + zoneIDs.count
+        if count == 0 { try conversation.checkAccess() }
         guard count <= ModifyPlan.maximumZones else { throw .tooManyItems(count: count, maximum: ModifyPlan.maximumZones) }
         guard Set(zones.map(\.zoneID) + zoneIDs).count == count else {
             throw .malformed("An operation can save or delete a zone only once")
@@ -104,6 +105,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     }
 
     override func deliver(_ error: CKError?) {
+        if error == nil, whenDone == nil, modifyRecordZonesResultBlock != nil || modifyRecordZonesCompletionBlock == nil { noteUnheard() }
         if let modifyRecordZonesResultBlock {
             modifyRecordZonesResultBlock(Result(error))
         } else {
@@ -111,5 +113,11 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             modifyRecordZonesCompletionBlock?(results.saved, results.deleted, failure)
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+
+    /// The result block says that the request as a whole worked.
+    private func noteUnheard() {
+        if perRecordZoneSaveBlock == nil { noteUnheard(results.saveErrors, "CKModifyRecordZonesOperation: zones to save") }
+        if perRecordZoneDeleteBlock == nil { noteUnheard(results.deleteErrors, "CKModifyRecordZonesOperation: zones to delete") }
     }
 }

@@ -8,8 +8,13 @@ struct API: Sendable {
     /// The largest body of a request. decisions: 8 MB; sizes that CloudKit limits are measured on values.
     static let bodyBytesMax = 8 * 1024 * 1024
 
-    /// Pages of records that are made at the same time. On this server: four times as many as keep a loop and its readers busy.
-    private static let pagesAtATime = 32
+    /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
+    private static let pagesAtATime = 8
+    /// A larger body is decoded off the loop, which serves others meanwhile; one like a batch of 200 notes takes it less than the change of threads
+    /// costs others.
+    private static let decodedOnLoopBytesMax = 512 * 1024
+    /// Large bodies that are decoded at the same time. On this server: the values take several times the bytes.
+    private static let decodedAtATime = 2
 
     let cloud: Cloud
     let authenticator: Authenticator
@@ -18,6 +23,7 @@ struct API: Sendable {
     /// That one page of a query may look at.
     let queryScanRows: Int
     let pages = Gate(places: pagesAtATime)
+    let largeBodies = Gate(places: decodedAtATime)
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
@@ -34,6 +40,8 @@ struct API: Sendable {
         post(database + "/changes/database", to: &router, changesDatabase)
         post(database + "/changes/zone", to: &router, changesZone)
         get(database + "/users/caller", to: &router, usersCaller)
+        get(database + "/users/current", to: &router, usersCaller)
+        UnbuiltEndpoints.addRoutes(to: &router)
     }
 
     /// One request whose sender is known.
@@ -44,6 +52,14 @@ struct API: Sendable {
 
         func body() async throws -> [UInt8] {
             try await request.body.collect(upTo: API.bodyBytesMax)
+        }
+
+        /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
+        var holder: ByteHolder {
+            switch caller.identity {
+            case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
+            case .user(let name): ByteHolder(.user, name)
+            }
         }
     }
 
@@ -64,7 +80,8 @@ struct API: Sendable {
             let call = Call(request: request, target: target, caller: identity.caller)
             var response: HTTPResponse
             do {
-                response = try await endpoint(call)
+                try request.account.belong(to: call.holder)
+                response = try await StoreFaultLog.$requestID.withValue(request.id) { try await endpoint(call) }
             } catch let error as CancellationError {
                 // The client went away: nobody reads an answer, and nothing failed.
                 throw error
@@ -102,17 +119,39 @@ struct DetailedError: Error {
 
 extension API {
     /// Decode, ask, encode. Errors from here on know whether the client wants our details.
-    /// - Parameter gate: where answers may be large, so that few are made at a time.
+    /// - Parameter isPage: whether the answer may be large, so that few are made at a time.
     func answer<Request: RequestMessage, Answer: AnswerMessage>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, through gate: Gate? = nil,
+        _ call: Call, _ body: [UInt8], as type: Request.Type, isPage: Bool = false,
         form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) }, ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
-        let request = try Request(json: body)
+        let request = try await decoded(type, body)
         let form = form(request)
         return try await detailed(form.details) {
-            guard let gate else { return .json(try await ask(request).json(form)) }
-            return try await gate.pass { .json(try await ask(request).json(form)) }
+            guard isPage else { return .json(try await ask(request).json(form)) }
+            return try await page(of: call) { try await ask(request).json(form) }
         }
+    }
+
+    /// Makes an answer that may be large: few at a time, and none for who does not read those before.
+    func page(of call: Call, _ make: () async throws -> [UInt8]) async throws -> HTTPResponse {
+        try await pages.pass {
+            try call.request.account.requireAnswerRoom()
+            let bytes = try await make()
+            call.request.account.countAnswer(bytes.count)
+            return .json(bytes)
+        }
+    }
+
+    private func decoded<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+        guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
+        return try await largeBodies.pass {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.decodedElsewhere(type, body) }
+        }
+    }
+
+    @concurrent
+    private static func decodedElsewhere<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+        try Request(json: body)
     }
 
     /// Runs what answers a request; its errors know whether the client wants our details.

@@ -8,12 +8,12 @@ extension API {
         let request = try ChangesZoneRequest(json: try await call.body())
         let details = request.extension.wantsDetails
         return try await detailed(details) {
-            try await pages.pass {
+            try await page(of: call) {
                 let answer = try await cloud.zoneChanges(request, in: call.target, by: call.caller)
                 var writer = JSONWriter()
                 // Every zone says for itself how it wants its numbers; results stand in the order of the request.
                 answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
-                return .json(writer.finish())
+                return writer.finish()
             }
         }
     }

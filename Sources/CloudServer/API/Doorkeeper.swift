@@ -7,13 +7,13 @@ import Telemetry
 struct Doorkeeper: Sendable {
     /// Host names that are answered, lower case, without ports.
     let hosts: Set<String>
+    let errors: ErrorAnswer
     let logger: Logger
 
     private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After"
 
     /// Puts itself in front of all routes.
     func guardRoutes(of router: inout Router) {
-        let errors = ErrorAnswer(logger: logger)
         router.use { request, next in
             let start = ContinuousClock.now
             var response = isAnswered(request) ? await next(request) : errors.response(to: ServerError.unknownHost, request)
@@ -62,7 +62,8 @@ struct Doorkeeper: Sendable {
 
     /// Never the target: its query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
-        let level: LogLevel = response.status.rawValue >= 500 ? .error : .info
+        // 503 is no fault: whoever is full tells that once, with what to do.
+        let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard level >= logger.level else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
         let segments = (try? request.segments) ?? []
@@ -73,7 +74,7 @@ struct Doorkeeper: Sendable {
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
                 .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
                 .container: .string(isDatabase ? segments[2] : ""), .environment: .string(isDatabase ? segments[3] : ""),
-                .address: .string(request.remoteAddress),
+                .address: .string(request.clientAddress),
             ])
     }
 }

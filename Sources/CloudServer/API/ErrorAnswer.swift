@@ -6,6 +6,7 @@ import Telemetry
 /// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
 struct ErrorAnswer: Sendable {
     let logger: Logger
+    var signInPage = SignInPage(publicURL: nil)
 
     func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
         if let detailed = error as? DetailedError {
@@ -17,7 +18,8 @@ struct ErrorAnswer: Sendable {
 
     /// The error dictionary with its status, and `Retry-After` where there is one.
     private func response(_ cause: any Error, _ request: HTTPRequest, details: Bool) -> HTTPResponse {
-        let error = Self.serverError(cause, request)
+        var error = Self.serverError(cause, request)
+        if error.code == .authenticationRequired { error.redirectURL = signInPage.url(for: request) }
         log(cause, as: error, request)
         let http = cause as? HTTPError
         let answer = ErrorResponse(uuid: request.id, error: error)
@@ -69,7 +71,7 @@ extension ServerError {
                 .badRequest, "request body is too large", native: .limitExceeded, remedy: "Split the request; a body may take 8 MB.")
         case .serviceUnavailable:
             self.init(.tryAgainLater, "The server is busy", retryAfter: error.headers["Retry-After"].flatMap { Int($0) } ?? 1)
-        case let status where (400..<500).contains(status.rawValue):
+        case let status where (400..<500).contains(status.rawValue) || status == .notImplemented || status == .versionNotSupported:
             self.init(.badRequest, error.reason, native: .serverRejectedRequest)
         default:
             self = .internalError

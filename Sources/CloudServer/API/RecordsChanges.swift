@@ -5,7 +5,7 @@ import HTTPServer
 extension API {
     /// `POST records/changes`, which CloudKit has replaced by `changes/zone`.
     func recordsChanges(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsChangesRequest.self, through: pages) { request in
+        try await answer(call, try await call.body(), as: RecordsChangesRequest.self, isPage: true) { request in
             AnswerForm(
                 details: request.extension.wantsDetails, numbersAsStrings: request.item.numbersAsStrings, zoneID: request.item.zoneID)
         } ask: { request in

@@ -5,7 +5,7 @@ import HTTPServer
 extension API {
     /// `POST records/lookup`
     func recordsLookup(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsLookupRequest.self, through: pages) { request in
+        try await answer(call, try await call.body(), as: RecordsLookupRequest.self, isPage: true) { request in
             AnswerForm(
                 details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
         } ask: { request in

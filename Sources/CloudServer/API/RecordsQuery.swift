@@ -5,7 +5,7 @@ import HTTPServer
 extension API {
     /// `POST records/query`
     func recordsQuery(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsQueryRequest.self, through: pages) { request in
+        try await answer(call, try await call.body(), as: RecordsQueryRequest.self, isPage: true) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
         } ask: { request in
             let isOfOneZone = request.zoneID != nil || !request.zoneWide

@@ -26,12 +26,34 @@ extension AdminAPI {
     /// `POST /admin/1/schema/indexes`
     @Sendable func setIndexes(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewIndexes.self, of: request)
-        var options: IndexOptions = []
-        if asked.queryable { options.insert(.queryable) }
-        if asked.searchable { options.insert(.searchable) }
-        if asked.sortable { options.insert(.sortable) }
-        let field = try await cloud.setIndexes(options, of: asked.recordType, field: asked.field, in: asked.container)
-        return try answer(AdminMessages.Indexes(recordType: asked.recordType, field: field, options: options.names))
+        let options = try asked.options.map { names throws(ServerError) in
+            guard let options = IndexOptions(names: names) else {
+                throw ServerError(
+                    .badRequest, "unknown index option", field: "options", remedy: "Take QUERYABLE, SEARCHABLE and SORTABLE.")
+            }
+            return options
+        }
+        let fieldType = try asked.fieldType.map { name throws(ServerError) in
+            guard let type = SchemaText.fieldType(named: name) else {
+                throw ServerError(
+                    .badRequest, "unknown field type", field: "fieldType",
+                    remedy: "Take STRING, INT64, DOUBLE, TIMESTAMP, BYTES, LOCATION, REFERENCE or ASSET, or a list of one such as LIST<STRING>.")
+            }
+            return type
+        }
+        let change = try await cloud.setIndexes(options, of: asked.recordType, field: asked.field, as: fieldType, in: asked.container)
+        return try answer(
+            AdminMessages.Indexes(
+                recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),
+                before: change.isNewField ? nil : change.before.names, options: change.after.names))
+    }
+
+    /// `POST /admin/1/schema/reset`
+    @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewReset.self, of: request)
+        let reset = try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun)
+        return try answer(
+            AdminMessages.Reset(isDryRun: asked.isDryRun, types: reset.types, fields: reset.fields, databases: reset.databases))
     }
 }
 

@@ -1,9 +1,9 @@
-package import CloudContainer
+import CloudContainer
 import CloudWire
-package import Crypto
+import Crypto
 import FoundationEssentials
 package import HTTPServer
-package import Telemetry
+import Telemetry
 
 /// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
 ///
@@ -15,6 +15,7 @@ package struct AdminAPI: Sendable {
     private static let tokenNameCharacters = 200
 
     let cloud: Cloud
+    let backups: BackupRunner
     private let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
@@ -22,8 +23,9 @@ package struct AdminAPI: Sendable {
 
     /// - Parameter token: the one in the admin file.
     /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
-    package init(cloud: Cloud, passwords: PasswordHasher, token: String, publicURL: String, logger: Logger = .silent) {
+    init(cloud: Cloud, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String, logger: Logger = .silent) {
         self.cloud = cloud
+        self.backups = backups
         self.passwords = passwords
         self.token = token
         self.publicURL = publicURL
@@ -42,12 +44,16 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
         router.post("/admin/1/containers", bodyBytesMax: Self.bodyBytesMax, createContainer)
+        router.post("/admin/1/containers/change", bodyBytesMax: Self.bodyBytesMax, changeContainer)
         router.post("/admin/1/tokens", bodyBytesMax: Self.bodyBytesMax, createToken)
         router.post("/admin/1/users", bodyBytesMax: Self.bodyBytesMax, createUser)
         router.get("/admin/1/schema", schema)
         router.post("/admin/1/schema/deploy", bodyBytesMax: Self.bodyBytesMax, deploySchema)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
+        router.post("/admin/1/schema/reset", bodyBytesMax: Self.bodyBytesMax, resetSchema)
+        router.post("/admin/1/check", bodyBytesMax: Self.bodyBytesMax, check)
         router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
+        addBackupRoutes(to: &router, bodyBytesMax: Self.bodyBytesMax)
     }
 
     // MARK: Who may ask
@@ -56,13 +62,22 @@ package struct AdminAPI: Sendable {
 
     /// A path that leads nowhere is refused like any other: who has no token learns nothing of what there is.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
-        guard request.route.map(Self.openRoutes.contains) == true || holdsToken(request) else { throw AdminProblem.unauthorized }
+        let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
+        guard isOpen || holdsToken(request) else { throw AdminProblem.unauthorized }
         var response = await next(request)
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Request-Id"] = request.id
         // Answers hold tokens beside what was sent.
         response.mayCompress = false
         return response
+    }
+
+    /// Metrics are told to this machine without the token, which is another one after each start. A page in a browser here does not get them: its
+    /// host is a name that leads to loopback, and not loopback itself.
+    private func isLocalScrape(_ request: HTTPRequest) -> Bool {
+        guard request.route == Metrics.path, IPAddress.isLoopback(request.remoteAddress), let host = request.header("Host") else { return false }
+        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        return name.lowercased() == "localhost" || IPAddress.isLoopback(String(name))
     }
 
     private func holdsToken(_ request: HTTPRequest) -> Bool {
@@ -86,8 +101,18 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainer.self, of: request)
-        let made = try await cloud.createContainer(asked.name)
-        return try answer(AdminMessages.Container(name: made.container.name, isNew: made.isNew), made.isNew ? .created : .ok)
+        let choice = try asked.justInTime.map(Self.justInTime) ?? .native
+        let made = try await cloud.createContainer(asked.name, justInTime: choice)
+        let schema = try await cloud.schema(of: asked.name, .development)
+        return try answer(
+            AdminMessages.Container(name: made.container.name, isNew: made.isNew, justInTime: schema.justInTime.rawValue), made.isNew ? .created : .ok
+        )
+    }
+
+    @Sendable private func changeContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
+        let before = try await cloud.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
+        return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
     }
 
     @Sendable private func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -117,6 +142,13 @@ package struct AdminAPI: Sendable {
             throw ServerError(.badRequest, "unknown environment", field: "environment", remedy: "Take development or production.")
         }
         return environment
+    }
+
+    private static func justInTime(_ text: String) throws -> JustInTime {
+        guard let choice = JustInTime(rawValue: text) else {
+            throw ServerError(.badRequest, "unknown choice", field: "justInTime", remedy: "Take native or all.")
+        }
+        return choice
     }
 
     func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {

@@ -16,9 +16,12 @@ package enum AdminMessages {
     /// `POST /admin/1/containers`
     package struct NewContainer: Codable, Hashable, Sendable {
         package var name: String
+        /// Whose saves bring types and fields in development: `native`, as nil, or `all`.
+        package var justInTime: String?
 
-        package init(name: String) {
+        package init(name: String, justInTime: String? = nil) {
             self.name = name
+            self.justInTime = justInTime
         }
     }
 
@@ -26,6 +29,25 @@ package enum AdminMessages {
         package var name: String
         /// false where it was there before.
         package var isNew: Bool
+        /// What holds: of a container that was there, what it was made with or changed to.
+        package var justInTime: String
+    }
+
+    /// `POST /admin/1/containers/change`
+    package struct NewContainerChange: Codable, Hashable, Sendable {
+        package var name: String
+        package var justInTime: String
+
+        package init(name: String, justInTime: String) {
+            self.name = name
+            self.justInTime = justInTime
+        }
+    }
+
+    package struct ContainerChange: Codable, Hashable, Sendable {
+        package var name: String
+        package var before: String
+        package var justInTime: String
     }
 
     /// `POST /admin/1/tokens`
@@ -107,17 +129,17 @@ package enum AdminMessages {
         package var container: String
         package var recordType: String
         package var field: String
-        package var queryable: Bool
-        package var sortable: Bool
-        package var searchable: Bool
+        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has.
+        package var options: [String]?
+        /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
+        package var fieldType: String?
 
-        package init(container: String, recordType: String, field: String, queryable: Bool, sortable: Bool, searchable: Bool) {
+        package init(container: String, recordType: String, field: String, options: [String]?, fieldType: String?) {
             self.container = container
             self.recordType = recordType
             self.field = field
-            self.queryable = queryable
-            self.sortable = sortable
-            self.searchable = searchable
+            self.options = options
+            self.fieldType = fieldType
         }
     }
 
@@ -125,8 +147,34 @@ package enum AdminMessages {
         package var recordType: String
         /// By its name in the schema.
         package var field: String
+        /// In CloudKit's schema language.
+        package var fieldType: String
+        /// Those that it had; absent where the field came just now.
+        package var before: [String]?
         /// Those that it has now.
         package var options: [String]
+    }
+
+    /// `POST /admin/1/schema/reset`
+    package struct NewReset: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would go.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Reset: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        /// Types that production does not have.
+        package var types: [String]
+        /// Fields that production does not have, as `Type.field`.
+        package var fields: [String]
+        /// Databases whose zones and records go.
+        package var databases: Int
     }
 
     /// `POST /admin/1/query/explain`
@@ -152,6 +200,112 @@ package enum AdminMessages {
     package struct Explanation: Codable, Hashable, Sendable {
         /// The plan, for people.
         package var lines: [String]
+    }
+
+    /// `POST /admin/1/check`: the next part of a check.
+    package struct NewCheck: Codable, Hashable, Sendable {
+        package var repairs: Bool
+        /// With `repairs`: takes lost records away.
+        package var removesLost: Bool
+        /// `next` of the part before; nil: from the beginning.
+        package var after: String?
+
+        package init(repairs: Bool, removesLost: Bool, after: String?) {
+            self.repairs = repairs
+            self.removesLost = removesLost
+            self.after = after
+        }
+    }
+
+    /// Something that is wrong.
+    package struct CheckFinding: Codable, Hashable, Sendable {
+        package enum Outcome: String, Codable, Hashable, Sendable {
+            /// A repair puts it right.
+            case mendable
+            case mended
+            /// Until the app saves it again.
+            case lost
+            /// But with a backup.
+            case beyondRepair
+        }
+
+        package var table: String
+        package var database: String
+        package var zone: String
+        package var record: String
+        package var what: String
+        package var outcome: Outcome
+    }
+
+    package struct CheckPart: Codable, Hashable, Sendable {
+        package var findings: [CheckFinding]
+        /// Looked at.
+        package var rows: Int
+        /// Present while there is more.
+        package var next: String?
+    }
+
+    /// All parts, as `nacre check --json` prints them.
+    package struct CheckReport: Codable, Hashable, Sendable {
+        package var rows: Int
+        package var findings: [CheckFinding]
+
+        package init(rows: Int, findings: [CheckFinding]) {
+            self.rows = rows
+            self.findings = findings
+        }
+    }
+
+    /// `POST /admin/1/backup`
+    package struct NewBackup: Codable, Hashable, Sendable {
+        /// On the server's machine: a file, or a folder that gets one.
+        package var path: String
+        /// nil for no limit.
+        package var bytesPerSecond: Int?
+
+        package init(path: String, bytesPerSecond: Int?) {
+            self.path = path
+            self.bytesPerSecond = bytesPerSecond
+        }
+    }
+
+    /// `GET /admin/1/backup`: the backup under way, or how the last one ended.
+    package struct BackupStatus: Codable, Hashable, Sendable {
+        package enum State: String, Codable, Sendable {
+            case none
+            case running
+            case done
+            case failed
+        }
+
+        package var state: State
+        package var path: String?
+        /// `copying` or `checking`.
+        package var phase: String?
+        package var bytes: Int64?
+        package var bytesInAll: Int64?
+        /// Of one that is done.
+        package var backup: Backup?
+        /// Of one that failed.
+        package var problem: String?
+        package var remedy: String?
+    }
+
+    /// What a backup says of itself.
+    package struct Backup: Codable, Hashable, Sendable {
+        package var path: String
+        /// The version that made it.
+        package var nacre: String
+        package var schemaVersion: Int32
+        /// When its moment was: `2026-01-31T12:00:00Z`.
+        package var time: String
+        /// The data folder that it is of.
+        package var folder: String
+        package var containers: Int
+        package var databases: Int
+        /// Of the database in it.
+        package var bytes: Int64
+        package var sha256: String
     }
 
     /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.

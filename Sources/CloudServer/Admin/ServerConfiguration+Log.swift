@@ -24,6 +24,6 @@ extension ServerConfiguration {
             case .text: Logger.Format.human(colours: wantsColours && isatty(STDERR_FILENO) == 1)
             case .json: Logger.Format.json
             }
-        self.init(dataFolder: dataFolder, logger: Logger(level: level, format: format, sink: FileDescriptorSink(STDERR_FILENO)))
+        self.init(dataFolder: dataFolder, logger: Logger(level: level, format: format, sink: FileDescriptorSink(STDERR_FILENO)).foldingRepeats())
     }
 }

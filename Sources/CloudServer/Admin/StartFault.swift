@@ -17,7 +17,7 @@ package struct StartFault: Error, Sendable {
             let holder = error.pid.map { "process \($0)" } ?? "another process"
             self.init("\(holder) serves the data folder \(dataFolder) already", "stop it, or choose another folder with --data")
         case let error as PrivateFileError:
-            self.init("\(error.path) could not be written: \(error.text)", "make the folder writable for this user, or choose another with --data")
+            self.init("\(error.path) could not be written: \(error.text)", Self.remedy(error, dataFolder))
         default: self.init("the server could not start: \(error)", nil)
         }
     }
@@ -25,6 +25,13 @@ package struct StartFault: Error, Sendable {
     private init(_ text: String, _ remedy: String?) {
         self.text = text
         self.remedy = remedy
+    }
+
+    private static func remedy(_ error: PrivateFileError, _ folder: String) -> String {
+        switch error.code {
+        case .system(ENOSPC), .system(EDQUOT): "make room on the disk of \(folder)"
+        default: "make the folder writable for this user, or choose another with --data"
+        }
     }
 
     private init(_ error: ServerStartError, _ address: String) {
@@ -43,8 +50,12 @@ package struct StartFault: Error, Sendable {
     }
 
     private init(_ error: StoreError, _ folder: String) {
-        let values = error.values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let values = error.values.filter { $0.key != "remedy" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let text = values.isEmpty ? error.text : "\(error.text) (\(values))"
+        if let remedy = error.values["remedy"] {
+            self.init(text, remedy)
+            return
+        }
         switch error.code {
         case .inUse:
             let holder = error.values["pid"].map { "process \($0)" } ?? "another process"
@@ -52,10 +63,16 @@ package struct StartFault: Error, Sendable {
         case .newerVersion:
             self.init(
                 "the data in \(folder) was written by a newer version of nacre than \(ServerVersion.current): \(text)",
-                "start it with that version, or choose another folder with --data")
+                error.values["backup"].map { "start it with that version, or go back: nacre backup restore \($0) --data \(folder) --replace" }
+                    ?? "start it with that version, or choose another folder with --data")
         case .full: self.init(text, "make room on the disk of \(folder)")
         case .corrupt: self.init("the data in \(folder) is damaged: \(text)", "restore a backup of the folder; do not delete what is there before")
-        case .unavailable, .closed: self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
+        case .foreignLog:
+            self.init(
+                text,
+                "put file and log of one time there, or a whole copy of the folder; to take nacre.sqlite as it is, and lose what only the log holds, "
+                    + "move nacre.sqlite-wal and nacre.sqlite-shm out of \(folder)")
+        case .unavailable, .closed, .readOnly: self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
         }
     }
 }

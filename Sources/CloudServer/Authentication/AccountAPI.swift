@@ -3,6 +3,7 @@ import CloudWire
 import Crypto
 import FoundationEssentials
 import HTTPServer
+import Telemetry
 
 /// Sign-up, sign-in and sign-out: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
 struct AccountAPI: Sendable {
@@ -13,6 +14,10 @@ struct AccountAPI: Sendable {
     let authenticator: Authenticator
     let passwords: PasswordHasher
     let opensSignUp: Bool
+    let clock: ServerClock
+    let logger: Logger
+    let overload: OverloadLog
+    let attempts = SignInGuard()
 
     func addRoutes(to router: inout Router) {
         router.post("/account/1/sign-up", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signUp(request) }
@@ -43,7 +48,7 @@ struct AccountAPI: Sendable {
         email: String, password: String, in cloud: Cloud, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
         if let fault = PasswordRule.fault(password) { throw fault }
-        let hash = try await hashed { try await passwords.hash(password) }
+        let hash = try await hashed(.silent) { try await passwords.hash(password) }
         return try await cloud.createAccount(email: email, passwordHash: hash)
     }
 
@@ -76,7 +81,7 @@ struct AccountAPI: Sendable {
         let asked = try await body(SignIn.self, of: request)
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
-        let account = try await checked(email: asked.email, password: asked.password)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
         switch asked.kind ?? .web {
         case .web:
             let session = try await cloud.startSession(
@@ -92,22 +97,44 @@ struct AccountAPI: Sendable {
     }
 
     /// The account whose password this is. An unknown address costs the same time, and gets the same answer.
-    private func checked(email: String, password: String) async throws -> AccountEntry {
+    private func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
+        let attempt: SignInGuard.Attempt
+        do {
+            attempt = try attempts.begin(email: email, address: request.clientAddress, at: clock.now())
+        } catch {
+            tell("paused", nil, request)
+            throw error
+        }
+        var outcome = SignInGuard.Outcome.unknown
+        defer { attempts.end(attempt, outcome, at: clock.now()) }
         let account = try await cloud.account(email: email)
-        let isRight = try await Self.hashed {
+        let isRight = try await Self.hashed(overload) {
             if let account { return try await passwords.verify(password, against: account.passwordHash) }
             return try await passwords.verifyUnknown(password)
         }
-        guard let account, isRight else { throw ServerError.wrongPassword }
+        outcome = account != nil && isRight ? .right : .wrong
+        guard let account, isRight else {
+            tell("wrong password", account, request)
+            throw ServerError.wrongPassword
+        }
         return account
     }
 
-    private static func hashed<Value>(_ body: () async throws -> Value) async throws -> Value {
+    /// Never the e-mail address, which is a person's; an account is told by its ID.
+    private func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
+        logger.log(
+            .notice, "A sign-in was refused",
+            [.reason: .string(reason), .address: .string(request.clientAddress), .user: .string(account?.id ?? ""), .requestID: .string(request.id)])
+    }
+
+    private static func hashed<Value>(_ overload: OverloadLog, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
         } catch let error as CryptoError {
             switch error.code {
-            case .busy, .outOfMemory: throw ServerError.signInBusy
+            case .busy, .outOfMemory:
+                overload.tell(.passwords)
+                throw ServerError.signInBusy
             case .passwordTooLong: throw PasswordRule.tooLong
             default: throw error
             }

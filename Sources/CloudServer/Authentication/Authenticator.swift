@@ -83,12 +83,21 @@ final class Authenticator: Sendable {
     private func session(_ text: String, apiToken: String) async throws -> (WebAuthToken, SessionEntry) {
         let now = clock.now()
         guard let token = sealer.open(WebAuthToken.self, text, for: .webAuth, binding: apiToken),
-            let session = try await sessions.value(token.session, at: now, { try await cloud.session(token.session, of: token.account) }),
+            let session = try await sessions.value(token.session, at: now, { try await admitted(token) }),
             session.apiToken == apiToken
         else { throw ServerError.authenticationRequired }
         let lifetime = session.isKept ? Cloud.keptSessionSeconds : Cloud.sessionSeconds
         guard now.secondsSince2001 - token.issued < lifetime else { throw ServerError.authenticationRequired }
         return (token, session)
+    }
+
+    /// A session of somebody who has a user record, also where it began before there were any.
+    private func admitted(_ token: WebAuthToken) async throws -> SessionEntry? {
+        guard let session = try await cloud.session(token.session, of: token.account),
+            let environment = DatabaseKey.Environment(rawValue: session.environment)
+        else { return nil }
+        try await cloud.admitAgain(session.userRecordName, to: session.container, environment)
+        return session
     }
 
     private func renewed(_ token: WebAuthToken, _ text: String, _ apiToken: String) throws -> String {

@@ -1,5 +1,6 @@
 import CloudContainer
 package import CloudWire
+import HTTPServer
 package import Telemetry
 
 /// How a server is set up. Everything has a default that is safe on a developer's machine.
@@ -15,6 +16,12 @@ package struct ServerConfiguration: Sendable {
     package var publicURL: String?
     /// Anybody may make an account; otherwise an administrator does.
     package var opensSignUp = false
+    /// Where and when backups are made; nil for none.
+    package var backups: BackupSchedule?
+    /// Whether a start that rewrites older data makes a backup of them first, beside them.
+    package var backsUpBeforeMigration = true
+    /// Whose `X-Forwarded-For` is believed, for pauses of sign-ins, shares of memory and the log.
+    var trustedProxies = TrustedProxies()
     package var logger: Logger
     /// Threads that serve HTTP.
     package var loopCount = 1
@@ -26,6 +33,9 @@ package struct ServerConfiguration: Sendable {
         self.dataFolder = dataFolder
         self.logger = logger
     }
+
+    /// Believes the `X-Forwarded-For` of an address or a network such as `10.0.0.0/8`; false for text that is neither.
+    package mutating func trust(proxy: String) -> Bool { trustedProxies.add(proxy) }
 }
 
 /// The server's time, so that a test can hold it.

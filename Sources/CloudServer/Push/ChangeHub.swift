@@ -1,22 +1,28 @@
 import CloudContainer
 import CloudWire
+import HTTPServer
 import Locks
+import Telemetry
 
 /// Wakes those who wait for a change of a database, in this process. A hint and no more: whoever wakes reads the feed.
 final class ChangeHub: Sendable {
-    /// Who waits beyond this many does not wait at all. On this server: each is an open request.
-    static let watchesMax = 20_000
-
     private struct State {
         var watches: [DatabaseID: [ObjectIdentifier: Watch]] = [:]
-        var count = 0
+        /// Of each who waits, how many times.
+        var counts: [String: Int] = [:]
         var isClosed = false
     }
 
     private let state = Locked(State())
     private let sleep: @Sendable (Duration) async throws -> Void
+    private let waitsPerUser: Int
+    private let overload: OverloadLog
 
-    init(sleep: @escaping @Sendable (Duration) async throws -> Void) {
+    init(
+        waitsPerUser: Int = Limits.waitsPerUser, overload: OverloadLog = .silent, sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.waitsPerUser = waitsPerUser
+        self.overload = overload
         self.sleep = sleep
     }
 
@@ -36,12 +42,16 @@ final class ChangeHub: Sendable {
     }
 
     /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
+    /// - Parameter waiter: who waits; nobody waits more than `Limits.waitsPerUser` times at once.
+    /// - Parameter account: of the request, which is none of those under way while it waits.
+    /// - Throws: `THROTTLED` where that is so.
     func read<Value: Sendable>(
-        _ database: DatabaseID, waiting seconds: Double, until isEnough: (Value) -> Bool, _ read: () async throws -> Value
+        _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", account: RequestAccount? = nil, until isEnough: (Value) -> Bool,
+        _ read: () async throws -> Value
     ) async throws -> Value {
         let watch = Watch()
-        guard seconds > 0, insert(watch, database) else { return try await read() }
-        defer { remove(watch, database) }
+        guard seconds > 0, try insert(watch, database, waiter) else { return try await read() }
+        defer { remove(watch, database, waiter) }
         let sleep = sleep
         let timer = Task {
             try? await sleep(.seconds(seconds))
@@ -51,26 +61,42 @@ final class ChangeHub: Sendable {
         while true {
             let value = try await read()
             if isEnough(value) { return value }
-            guard await watch.fired() else { return try await read() }
+            let hasFired = if let account { await account.whileWaiting { await watch.fired() } } else { await watch.fired() }
+            guard hasFired else { return try await read() }
         }
     }
 
-    private func insert(_ watch: Watch, _ database: DatabaseID) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed, state.count < Self.watchesMax else { return false }
+    /// False when nobody waits any more, because the server ends.
+    private func insert(_ watch: Watch, _ database: DatabaseID, _ waiter: String) throws -> Bool {
+        let isIn = state.withLock { state -> Bool? in
+            if state.isClosed { return false }
+            guard state.counts[waiter, default: 0] < waitsPerUser else { return nil }
             state.watches[database, default: [:]][ObjectIdentifier(watch)] = watch
-            state.count += 1
+            state.counts[waiter, default: 0] += 1
             return true
         }
+        guard let isIn else {
+            overload.tell(.waits)
+            throw ServerError.tooManyWaits
+        }
+        return isIn
     }
 
-    private func remove(_ watch: Watch, _ database: DatabaseID) {
+    private func remove(_ watch: Watch, _ database: DatabaseID, _ waiter: String) {
         state.withLock { state in
             guard state.watches[database]?.removeValue(forKey: ObjectIdentifier(watch)) != nil else { return }
-            state.count -= 1
+            let left = state.counts[waiter, default: 1] - 1
+            state.counts[waiter] = left > 0 ? left : nil
             if state.watches[database]?.isEmpty == true { state.watches[database] = nil }
         }
     }
+}
+
+extension ServerError {
+    static let tooManyWaits = ServerError(
+        .throttled, "too many requests of this user wait for changes", field: "nacre.waitSeconds",
+        remedy: "Wait once for each device, and end a wait before the next; \(Limits.waitsPerUser) at once are taken.",
+        retryAfter: Int(Limits.waitSeconds))
 }
 
 /// One who waits.

@@ -48,6 +48,7 @@ final class TaskRunner: Sendable {
             }
             rests += 1
             spareMemory.returnAfterBurst()
+            logger.tellFolded()
             try? await clock.sleep(Self.rest)
         }
     }

@@ -69,7 +69,7 @@ extension MemoryState {
 
     func tombstones(in zone: ZoneAddress, limit: Int) -> [RecordRow] {
         var found: [RecordRow] = []
-        let first = TombstoneKey(zone: zone, number: ChangeNumber(incarnation: .min, seq: .min), name: NameBytes(""))
+        let first = TombstoneKey(zone: zone, number: ChangeNumber(run: .min, seq: .min), name: NameBytes(""))
         tombstones.scan(
             from: { $0 >= first },
             { key, _ in

@@ -10,8 +10,9 @@ extension MemoryState {
             let answer = Dependents(
                 target: name, isParent: hasChild(target, in: zone, outside: ignored),
                 isValidated: !referrers(to: target, .validate, in: zone, outside: ignored, limit: 1).isEmpty,
-                owned: referrers(to: target, .deleteSelf, in: zone, outside: ignored, limit: limit))
-            return answer.isParent || answer.isValidated || !answer.owned.isEmpty ? answer : nil
+                owned: referrers(to: target, .deleteSelf, in: zone, outside: ignored, limit: limit),
+                othersOwned: referrers(to: target, .othersDeleteSelf, in: zone, outside: ignored, limit: limit))
+            return answer.isParent || answer.isValidated || !answer.owned.isEmpty || !answer.othersOwned.isEmpty ? answer : nil
         }
     }
 

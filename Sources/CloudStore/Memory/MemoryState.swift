@@ -2,6 +2,8 @@ import CloudContainer
 
 /// Everything that the oracle keeps: one value. A write works on a copy and the copy takes the place of the original, or is dropped.
 struct MemoryState: Sendable {
+    /// The run of now.
+    var run: Int64
     var databases: [DatabaseID: DatabaseRow] = [:]
     var zones = SortedTable<ZoneKey, ZoneRow>()
     var liveZones = SortedTable<ZoneNameKey, ZoneAddress>()
@@ -15,6 +17,12 @@ struct MemoryState: Sendable {
     var operations = SortedTable<OperationKey, OperationRow>()
     var entries = SortedTable<NamedKey, EntryRow>()
     var tasks = SortedTable<NamedKey, TaskRow>()
+    /// Where runs ended that came before the newest one: by run, rising.
+    var runEnds: [NumberedPlace: [ChangeNumber]] = [:]
+
+    init(run: Int64) {
+        self.run = run
+    }
 }
 
 extension MemoryState {

@@ -6,9 +6,31 @@ import Locks
 /// Bodies run on the caller's thread, one write at a time under a lock: they are synchronous, short and wait for nothing, so a
 /// thread of their own would only cost a hop. Reads run beside writes on the state that the last finished write left. Nothing is durable.
 package final class MemoryStore: Store {
-    private let state = Locked<MemoryState?>(MemoryState())
+    private let state: Locked<MemoryState?>
 
-    package init() {}
+    /// - Parameter run: see `beginRun`.
+    package init(run: Int64 = Run.first) {
+        state = Locked(MemoryState(run: run))
+    }
+
+    /// From now on changes are of this run, as if the store had been opened anew.
+    package func beginRun(_ run: Int64) {
+        state.withLock { $0?.run = run }
+    }
+
+    /// What is kept now: a copy.
+    package var copy: MemoryCopy? {
+        state.withLock { $0.map(MemoryCopy.init) }
+    }
+
+    /// A store that begins with a copy, in a run of its own.
+    package convenience init(_ copy: MemoryCopy, run: Int64) {
+        self.init(run: run)
+        state.withLock { state in
+            state = copy.state
+            state?.run = run
+        }
+    }
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
@@ -39,4 +61,9 @@ package final class MemoryStore: Store {
     package func close() async {
         state.withLock { $0 = nil }
     }
+}
+
+/// What a `MemoryStore` kept at some time.
+package struct MemoryCopy: Sendable {
+    let state: MemoryState
 }

@@ -53,6 +53,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.zoneFeed(in: database, after: position, limit: limit) }
     }
 
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try ask { state in (state.runEnds[place] ?? []).filter { runs.contains($0.run) } }
+    }
+
     func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
         try ask { $0.records(in: zone, named: names) }
     }
@@ -87,6 +91,18 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.entries(in: database, kind, after: key, limit: limit) }
     }
 
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try ask { $0.rows(of: table, after: place, limit: limit) }
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try ask { $0.missing(rows) }
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try ask { _ in [] }
+    }
+
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try change { try $0.advance(zoneNamed: name, in: database, operation: id, entries: entries) }
     }
@@ -107,7 +123,9 @@ final class MemoryTransaction: WriteTransaction {
         try change { $0.removeExpired(before: now, limit: limit) }
     }
 
-    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int {
-        try change { $0.trimOperations(in: database, keeping: count) }
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
+        try change { $0.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit) }
     }
 }

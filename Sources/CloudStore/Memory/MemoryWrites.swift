@@ -5,13 +5,15 @@ import CloudWire
 extension MemoryState {
     mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance {
         var zone = zones(in: database, named: [name]).first
-        if let address = zone?.address {
+        if let row = zone {
+            if row.run != run { end(row.number, in: .zone(row.address)) }
+            zone?.run = run
             zone?.lastSeq += 1
-            try setZone(address, to: zone)
+            try setZone(row.address, to: zone)
         }
         let operation = id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] }
         let entries = keys.distinct.compactMap { self.entries[NamedKey($0)] }
-        return Advance(database: databases[database], zone: zone, operation: operation, entries: entries)
+        return Advance(run: run, database: databases[database], zone: zone, operation: operation, entries: entries)
     }
 
     mutating func apply(_ plan: WritePlan) throws {
@@ -23,6 +25,7 @@ extension MemoryState {
             try apply(put)
         }
         applyReferences(of: plan)
+        applyDerived(of: plan)
         for removal in plan.recordsRemoved {
             remove(removal)
         }
@@ -53,7 +56,14 @@ extension MemoryState {
         }
         for address in forgotten {
             try setZone(address, to: nil)
+            runEnds[.zone(address)] = nil
         }
+    }
+
+    /// Keeps where a place's run ended, of the newest ones.
+    private mutating func end(_ number: ChangeNumber, in place: NumberedPlace) {
+        let others = (runEnds[place] ?? []).filter { $0.run != number.run }
+        runEnds[place] = (others + [number]).sorted().suffix(Run.endsKept)
     }
 
     private mutating func apply(_ put: RecordPut) throws {
@@ -95,6 +105,23 @@ extension MemoryState {
         }
     }
 
+    private mutating func applyDerived(of plan: WritePlan) {
+        for row in plan.derivedRemoved { set(row, isKept: false) }
+        for row in plan.derived { set(row, isKept: true) }
+    }
+
+    private mutating func set(_ row: DerivedRow, isKept: Bool) {
+        let name = NameBytes(row.name)
+        switch row {
+        case .feed(let zone, let feed, _):
+            self.feed[FeedKey(zone: zone, view: feed.place.view, number: feed.place.number, name: name)] = isKept ? feed : nil
+        case .link(let zone, let link, _): links[LinkKey(zone, link, name)] = isKept ? () : nil
+        case .unknownLink(let zone, let target, let kind, _):
+            links[LinkKey(zone: zone, target: NameBytes(target), kind: kind, name: name)] = isKept ? () : nil
+        case .index(let zone, let entry, _): index[IndexKey(zone, entry, name)] = isKept ? () : nil
+        }
+    }
+
     private mutating func remove(_ removal: RecordRemoval) {
         let name = NameBytes(removal.name)
         setRecord(RecordKey(zone: removal.zone, name: name), to: nil)
@@ -105,7 +132,10 @@ extension MemoryState {
 
     private mutating func place(_ changed: [ZoneAddress]) throws {
         for database in Set(changed.map(\.database)) {
-            guard let seq = databases[database]?.lastSeq else { throw StoreError.contradiction("a changed zone of no database") }
+            guard let number = databases[database]?.number else { throw StoreError.contradiction("a changed zone of no database") }
+            if number.run != run { end(number, in: .database(database)) }
+            let seq = number.seq
+            databases[database]?.run = run
             databases[database]?.lastSeq = seq + 1
             for address in changed where address.database == database {
                 guard var row = zone(address) else { throw StoreError.contradiction("a place in the feed for no zone") }
@@ -169,24 +199,27 @@ extension MemoryState {
         return expiredEntries.count + expiredOperations.count
     }
 
-    mutating func trimOperations(in database: DatabaseID, keeping count: Int) -> Int {
-        let oldest = operations.rows.filter { $0.key.database == database }.map { (expires: $0.value.expires, key: $0.key) }
-            .sorted { $0 < $1 }.dropLast(max(count, 0))
+    mutating func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) -> TrimmedOperations {
+        let oldest = operations.rows.filter { $0.key.database == database && NameBytes($0.value.caller) == NameBytes(caller) }
+            .map { (expires: $0.value.expires, key: $0.key) }.sorted { $0 < $1 }.dropLast(max(count, 0))
+            .filter { $0.expires <= last }.prefix(max(limit, 0))
         for (_, key) in oldest {
             operations[key] = nil
         }
-        return oldest.count
+        return TrimmedOperations(count: oldest.count, latest: oldest.last?.expires)
     }
 }
 
 extension LinkKey {
-    fileprivate init(_ zone: ZoneAddress, _ link: ReferenceLink, _ name: NameBytes) {
+    init(_ zone: ZoneAddress, _ link: ReferenceLink, _ name: NameBytes) {
         self.init(zone: zone, target: NameBytes(link.target), kind: link.kind.rawValue, name: name)
     }
 }
 
 extension IndexKey {
-    fileprivate init(_ zone: ZoneAddress, _ entry: IndexEntry, _ name: NameBytes) {
+    init(_ zone: ZoneAddress, _ entry: IndexEntry, _ name: NameBytes) {
         self.init(zone: zone, index: entry.index.rawValue, key: KeyBytes(entry.key), name: name)
     }
 }

@@ -33,6 +33,15 @@ struct BlockingThread: Sendable {
         pthread_detach(thread)
     }
 
+    /// Called on a thread: the processor serves others first from now on. Linux: 0 names the calling thread, not the process.
+    static func yieldToOthers() {
+        // Where it is not allowed the work is only less polite.
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, leastPriority)
+    }
+
+    /// The least that Linux has.
+    private static let leastPriority: Int32 = 19
+
     private final class Work: Sendable {
         let body: @Sendable () -> Void
 

@@ -6,18 +6,21 @@ import Glibc
 /// The kernel holds it (`flock` on `nacre.lock`), so it is gone with the process, however that ends; the file's text only says whose it is.
 final class FolderLock: Sendable {
     private let descriptor: Int32
+    /// What in the folder was open to others.
+    let findings: DataFolder.Findings
 
-    /// Makes the folder if need be, readable by its owner alone, and claims it.
+    /// Makes the folder if need be, takes all rights to it from others, and claims it.
     init(folder: String) throws {
         try Self.makeFolder(folder)
+        findings = try DataFolder.makePrivate(folder)
         let path = folder + "/nacre.lock"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.systemError("The data folder's lock could not be opened", path) }
+        let descriptor = Self.open(path, folder)
+        guard descriptor >= 0 else { throw DataFolder.systemError("The data folder's lock could not be opened", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             let holder = Self.read(descriptor)
             Glibc.close(descriptor)
-            guard code == EWOULDBLOCK else { throw Self.systemError("The data folder could not be locked", path, code) }
+            guard code == EWOULDBLOCK else { throw DataFolder.systemError("The data folder could not be locked", path, code) }
             throw StoreError(
                 .inUse, "The data folder is in use by another process: stop that one, or choose another folder",
                 ["folder": folder, "pid": holder.isEmpty ? "unknown" : holder])
@@ -28,6 +31,14 @@ final class FolderLock: Sendable {
         if ftruncate(descriptor, 0) == 0 {
             _ = pwrite(descriptor, text, text.count, 0)
         }
+    }
+
+    /// On a disk that is mounted for reading only the lock is the file as it is, or the folder.
+    private static func open(_ path: String, _ folder: String) -> Int32 {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor < 0, errno == EROFS || errno == EACCES else { return descriptor }
+        let asItIs = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        return asItIs >= 0 ? asItIs : Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     }
 
     /// Gives the folder free for others. Once.
@@ -53,33 +64,30 @@ final class FolderLock: Sendable {
                 // The name of a new folder is kept by its parent: without this a power cut could take the whole folder.
                 try syncFolder(parent)
             } else if errno != EEXIST {
-                throw systemError("The data folder could not be made", path)
+                throw DataFolder.systemError("The data folder could not be made", path)
             }
         }
     }
 
     /// Makes the names in a folder durable.
     static func syncFolder(_ folder: String) throws {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
             // Not ours to read (the folder above ours may be anybody's): nothing can be asked of it.
             if errno == EACCES { return }
-            throw systemError("A folder could not be opened", folder)
+            throw DataFolder.systemError("A folder could not be opened", folder)
         }
         let result = fsync(descriptor)
         let code = errno
         Glibc.close(descriptor)
-        guard result == 0 else { throw systemError("A folder could not be made durable", folder, code) }
+        guard result == 0 else { throw DataFolder.systemError("A folder could not be made durable", folder, code) }
     }
 
     /// Makes an empty file that its owner alone may read, unless there is one: SQLite gives the log beside it the same rights.
     static func makeFile(_ path: String) throws {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw systemError("The database file could not be opened", path) }
+        if access(path, F_OK) == 0 { return }
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DataFolder.systemError("The database file could not be opened", path) }
         Glibc.close(descriptor)
-    }
-
-    private static func systemError(_ text: String, _ path: String, _ code: Int32 = errno) -> StoreError {
-        StoreError(code == ENOSPC || code == EDQUOT ? .full : .unavailable, text, ["path": path, "errno": String(code)])
     }
 }

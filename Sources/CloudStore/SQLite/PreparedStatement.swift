@@ -23,7 +23,7 @@ final class PreparedStatement {
             }
         }
         guard result == SQLITE_OK, let handle else {
-            throw SQLiteFailure(code: result, message: String(cString: sqlite3_errmsg(database)), statement: text)
+            throw SQLiteFailure(code: result, of: database, statement: text)
         }
         self.handle = handle
         self.database = database
@@ -56,7 +56,7 @@ final class PreparedStatement {
         case SQLITE_DONE:
             return false
         default:
-            throw SQLiteFailure(code: result, message: String(cString: sqlite3_errmsg(database)), statement: text)
+            throw SQLiteFailure(code: result, of: database, statement: text)
         }
     }
 
@@ -118,7 +118,7 @@ final class PreparedStatement {
     }
 
     func bind(_ number: ChangeNumber) {
-        bind(number.incarnation)
+        bind(number.run)
         bind(number.seq)
     }
 
@@ -129,13 +129,17 @@ final class PreparedStatement {
         return sqlite3_column_int64(handle, column)
     }
 
+    func optionalInteger() -> Int64? {
+        isNull ? skip() : integer()
+    }
+
     func bool() -> Bool {
         integer() != 0
     }
 
     func number() -> ChangeNumber {
-        let incarnation = integer()
-        return ChangeNumber(incarnation: incarnation, seq: integer())
+        let run = integer()
+        return ChangeNumber(run: run, seq: integer())
     }
 
     func timestamp() -> Timestamp {
@@ -169,6 +173,9 @@ final class PreparedStatement {
 
     /// The next column holds nothing.
     var isNull: Bool { sqlite3_column_type(handle, column + 1) == SQLITE_NULL }
+
+    /// The column that was read last holds nothing.
+    var isLastNull: Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
     private func skip<Value>() -> Value? {
         column += 1

@@ -2,7 +2,8 @@ import CloudContainer
 
 /// A read on its way to a reader: run once, answered once.
 protocol PendingRead: Sendable {
-    func serve(on connection: Connection)
+    /// - Parameter page: the number of pages written to the log so far, by which the age of the read is counted.
+    func serve(on connection: Connection, atPage page: Int64)
 }
 
 struct ReadRequest<Value: Sendable>: PendingRead {
@@ -10,7 +11,8 @@ struct ReadRequest<Value: Sendable>: PendingRead {
     let body: @Sendable (any ReadTransaction) throws -> Value
 
     /// Runs the body on one snapshot. It begins with the body's first question and ends with the body, so that the log can be emptied after it.
-    func serve(on connection: Connection) {
+    func serve(on connection: Connection, atPage page: Int64) {
+        connection.watch?.begin(atPage: page)
         let outcome = Result {
             try Self.begin(on: connection)
             let snapshot = SQLiteSnapshot(connection)
@@ -20,6 +22,7 @@ struct ReadRequest<Value: Sendable>: PendingRead {
             return value
         }
         connection.abandonTransaction()
+        connection.watch?.end()
         continuation.resume(with: outcome)
     }
 

@@ -1,4 +1,5 @@
 import CloudContainer
+import Glibc
 import Locks
 
 /// The running parts of an open store: threads, their connections, the queues to them, and the claim on the folder.
@@ -10,22 +11,12 @@ final class SQLiteEngine: Sendable {
     private let lock: FolderLock
     private let disk: DiskTrust
     private let checkpointer: Checkpointer
-    private let connections: Connections
+    private let readers = LogReaders(count: SQLiteLimits.readers)
+    private let bound: LogBound
+    private let connections: OpenConnections
+    private let report: @Sendable (StoreEvent) -> Void
     private let state = Locked(State.open([]))
-
-    private struct Connections: Sendable {
-        let writer: Connection
-        let checkpointer: Connection
-        let readers: [Connection]
-
-        func close() {
-            for reader in readers {
-                reader.close()
-            }
-            checkpointer.close()
-            writer.close()
-        }
-    }
+    private let backup = Locked(BackupState.none)
 
     private enum State {
         case open([BlockingThread])
@@ -37,56 +28,81 @@ final class SQLiteEngine: Sendable {
     init(folder: String, options: SQLiteOptions) throws {
         lock = try FolderLock(folder: folder)
         disk = DiskTrust(onLoss: options.onFsyncFailure)
-        checkpointer = Checkpointer(statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint)
+        bound = LogBound(pages: options.pagesInLog)
+        checkpointer = Checkpointer(statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint, bound: bound)
+        report = options.report
+        if lock.findings != DataFolder.Findings() { report(.wereOpen(lock.findings)) }
         do {
-            let file = DatabaseFile(folder: folder, vfs: options.vfs)
-            try FolderLock.makeFile(file.path)
-            connections = try Self.connect(file)
+            try FolderRestore.checkFinished(folder)
+            connections = try OpenConnections(Self.file(folder, options), readers, drawRun: options.drawRun)
         } catch let error {
             lock.release()
-            throw StoreError(error)
+            throw Self.withBackup(StoreError(error), [folder] + options.backupFolders)
         }
         do {
-            try FolderLock.syncFolder(folder)
-            try start(options)
+            if connections.refusal == nil { try FolderLock.syncFolder(folder) }
+            try start()
         } catch let error {
             close(nil)
             throw error
         }
+        if let refusal = connections.refusal { report(.readOnly(refusal)) }
     }
 
-    private static func connect(_ file: DatabaseFile) throws -> Connections {
-        let writer = try file.connect(cacheKibibytes: SQLiteLimits.writerCacheKibibytes)
-        var others: [Connection] = []
-        do {
-            try file.prepare(writer)
-            writer.watchLog()
-            // A checkpoint waits for nobody: while it waited for readers it would hold off the writer.
-            others.append(try file.connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0))
-            for _ in 0..<SQLiteLimits.readers {
-                let reader = try file.connect(cacheKibibytes: SQLiteLimits.readerCacheKibibytes)
-                others.append(reader)
-                try reader.execute("PRAGMA query_only = ON")
-            }
-        } catch {
-            for connection in others + [writer] {
-                connection.close()
-            }
-            throw error
+    private static func file(_ folder: String, _ options: SQLiteOptions) -> DatabaseFile {
+        DatabaseFile(folder: folder, vfs: options.vfs) {
+            [report = options.report, nacre = options.backsUpBeforeMigrationAs] file, connection, version in
+            let backup = try nacre.map { try file.backUpBeforeMigration(connection, nacre: $0) }
+            report(.migrating(from: version, to: Migration.current, backup: backup))
         }
-        return Connections(writer: writer, checkpointer: others[0], readers: Array(others[1...]))
     }
 
-    private func start(_ options: SQLiteOptions) throws {
-        let writer = Writer(
-            connection: connections.writer, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk,
-            pagesInLog: options.pagesInLog)
-        try startThread { writer.run() }
-        try startThread { [checkpointer, connection = connections.checkpointer] in checkpointer.run(connection) }
-        for connection in connections.readers {
-            try startThread { [reads] in
+    /// Names the backup to which an older version can go back.
+    private static func withBackup(_ error: StoreError, _ folders: [String]) -> StoreError {
+        guard error.code == .newerVersion, let backup = FolderBackup.newest(in: folders) else { return error }
+        var error = error
+        error.values["backup"] = backup.path
+        return error
+    }
+
+    private func start() throws {
+        try startThread { [self] in write() }
+        try startThread { [checkpointer, connections] in checkpointer.run { connections.checkpointer } }
+        for index in 0..<SQLiteLimits.readers {
+            try startThread { [reads, connections] in
                 while let request = reads.next() {
-                    request.serve(on: connection)
+                    connections.read(index, request)
+                }
+            }
+        }
+    }
+
+    /// The writer's thread.
+    private func write() {
+        var first: [any PendingWrite] = []
+        guard let writer = connections.writer ?? waitUntilWritable(&first) else { return }
+        Writer(
+            connection: writer.connection, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk, openRun: writer.run,
+            bound: bound,
+            readers: readers
+        ).run(first: first)
+    }
+
+    /// Tries to write whenever somebody wants to, and refuses them until it can be done.
+    /// - Returns: the connection, and in `waiting` the writes that found it; nil once the store is closed.
+    private func waitUntilWritable(_ waiting: inout [any PendingWrite]) -> OpenConnections.Writer? {
+        while true {
+            waiting = writes.all()
+            if waiting.isEmpty { return nil }
+            do {
+                let writer = try connections.becomeWritable()
+                report(.writable)
+                return writer
+            } catch let error {
+                let refusal = StoreError(error)
+                for request in waiting {
+                    request.fail(refusal)
+                    request.answer()
                 }
             }
         }
@@ -124,7 +140,70 @@ final class SQLiteEngine: Sendable {
         }
     }
 
+    // MARK: Backups
+
+    private enum BackupState: Sendable {
+        case none
+        case running(BackupControl, Signal)
+        case closed
+    }
+
+    /// How long the log may become for a backup: what a busy server writes in a minute, or as much as the database has, so that a backup which is
+    /// faster than the writes comes to its end.
+    static let backupLogPagesMinimum: Int32 = 262_144
+
+    /// Makes a backup beside everything else, on a thread of its own; one at a time.
+    func backUp(_ order: BackupOrder, _ control: BackupControl, _ done: @escaping @Sendable (Result<BackupManifest, any Error>) -> Void) throws {
+        let over = Signal()
+        try backup.withLock { state in
+            switch state {
+            case .none: state = .running(control, over)
+            case .running: throw StoreError(.inUse, "A backup is under way", ["remedy": "wait until it is done"])
+            case .closed: throw StoreError.closed
+            }
+        }
+        let work: @Sendable () -> Void = {
+            BlockingThread.yieldToOthers()
+            let result = Result { try self.copy(order, control) }
+            self.backup.withLock { state in
+                if case .running = state { state = .none }
+            }
+            over.notify()
+            done(result)
+        }
+        do {
+            try BlockingThread(work).detach()
+        } catch {
+            backup.withLock { $0 = .none }
+            throw error
+        }
+    }
+
+    private func copy(_ order: BackupOrder, _ control: BackupControl) throws -> BackupManifest {
+        guard connections.writer != nil else {
+            throw StoreError(
+                .readOnly, "The data cannot be written now, and so not be copied beside the server",
+                ["remedy": "stop the server and make the backup then: nacre backup create"])
+        }
+        let source = try connections.file.connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes)
+        defer { source.close() }
+        let pages = Int32(clamping: Int(try source.execute("PRAGMA page_count") ?? "") ?? 0)
+        let watch = readers.beginBackup(pages: max(Self.backupLogPagesMinimum, pages))
+        return try BackupCopy(order: order, control: control, seconds: time(nil)).run(from: source, watch) { readers.backupIsOver() }
+    }
+
+    private func endBackup() {
+        let last = backup.withLock { state in
+            defer { state = .closed }
+            return state
+        }
+        guard case .running(let control, let over) = last else { return }
+        control.cancel()
+        over.wait()
+    }
+
     private func finish(_ threads: [BlockingThread]) {
+        endBackup()
         writes.close()
         reads.close()
         checkpointer.stop()
@@ -132,8 +211,8 @@ final class SQLiteEngine: Sendable {
             thread.join()
         }
         // What this cannot do now, the next opening does; what is in the log is as durable as what is in the file.
-        if disk.lost == nil { _ = try? connections.writer.checkpoint(.truncate) }
-        connections.close()
+        let isLogEmpty = disk.lost == nil && (try? connections.writer?.connection.checkpoint(.truncate).wasBlocked) == false
+        connections.close(isLogEmpty: isLogEmpty)
         lock.release()
         let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
             defer { state = .closed }

@@ -27,8 +27,11 @@ enum SQLiteLimits {
     /// with every commit are copied so often that a write costs a fifth more.
     static let pagesBeforeCheckpoint: Int32 = 4000
 
-    /// Pages at which the writer itself makes the log begin anew, waiting for readers: 64 MiB. The log cannot grow much beyond.
+    /// Pages from which the log is to begin anew: 64 MiB. How far it can grow beyond is `LogBound`'s.
     static let pagesInLog: Int32 = 16_384
+
+    /// How long the writer waits for readers when it makes the log begin anew: as long as a group takes requests in.
+    static let checkpointPatienceMilliseconds: Int32 = 2
 
     /// Idleness after which the log is cut to nothing.
     static let idleSecondsBeforeTruncation = 5

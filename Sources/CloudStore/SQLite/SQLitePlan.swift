@@ -3,7 +3,7 @@ import CloudWire
 
 /// Putting a plan. In the order that `WritePlan` says; what goes is taken away before what comes is put.
 extension Connection {
-    func apply(_ plan: WritePlan) throws {
+    func apply(_ plan: WritePlan, run: Int64) throws {
         for row in plan.databases {
             try put(row)
         }
@@ -15,9 +15,11 @@ extension Connection {
             try put(row)
         }
         for address in plan.zonesForgotten {
-            try use(.zoneForget) { statement in
-                statement.bind(address)
-                _ = try statement.step()
+            for statement in [Statement.zoneForget, .runEndsOfZoneRemove] {
+                try use(statement) { statement in
+                    statement.bind(address)
+                    _ = try statement.step()
+                }
             }
         }
         // By place, here and below: a row in a loop of its own would be copied, and it holds a dozen references.
@@ -25,6 +27,7 @@ extension Connection {
             try put(plan.records[place])
         }
         try applyReferences(of: plan)
+        try applyDerived(of: plan)
         for removal in plan.recordsRemoved {
             try remove(removal)
         }
@@ -33,7 +36,7 @@ extension Connection {
         }
         try apply(entries: plan.entries, removed: plan.entriesRemoved)
         try apply(tasks: plan.tasks, finished: plan.tasksFinished)
-        try place(plan.zonesChanged)
+        try place(plan.zonesChanged, run: run)
     }
 
     private func put(_ row: DatabaseRow) throws {
@@ -43,26 +46,44 @@ extension Connection {
             statement.bind(row.key.environment.rawValue)
             statement.bind(row.key.scope.rawValue)
             statement.bind(row.key.owner)
-            statement.bind(row.incarnation)
+            statement.bind(row.run)
             statement.bind(row.lastSeq)
             statement.bind(row.forgottenSeq)
+            statement.bind(RowChecksum.of(row))
             _ = try statement.step()
         }
     }
 
     private func put(_ row: ZoneRow) throws {
+        // Its place in the feed is the statement's to add.
+        var unplaced = row
+        unplaced.feedSeq = 0
+        let checksum = RowChecksum.of(unplaced)
         try use(.zonePut) { statement in
             statement.bind(row.address)
             statement.bind(row.name)
             statement.bind(row.state.rawValue)
             statement.bind(row.number)
             statement.bind(row.forgotten)
+            statement.bind(checksum)
             guard let token = row.clientChangeToken else {
                 statement.bindNull()
                 _ = try statement.step()
                 return
             }
             try token.step(statement)
+        }
+    }
+
+    func put(_ feed: FeedRow, of name: String, in zone: ZoneAddress) throws {
+        try use(.feedPut) { statement in
+            statement.bind(zone)
+            statement.bind(feed.place.view.rawValue)
+            statement.bind(feed.place.number)
+            statement.bind(name)
+            statement.bind(feed.entered)
+            statement.bind(feed.isDeparture)
+            _ = try statement.step()
         }
     }
 
@@ -81,15 +102,7 @@ extension Connection {
             try removeFeedRow(put.zone, place, row.name)
         }
         for feed in put.enters {
-            try use(.feedPut) { statement in
-                statement.bind(put.zone)
-                statement.bind(feed.place.view.rawValue)
-                statement.bind(feed.place.number)
-                statement.bind(row.name)
-                statement.bind(feed.entered)
-                statement.bind(feed.isDeparture)
-                _ = try statement.step()
-            }
+            try self.put(feed, of: row.name, in: put.zone)
         }
     }
 
@@ -122,6 +135,7 @@ extension Connection {
         try use(.operationPut) { statement in
             statement.bind(row.database.rawValue)
             statement.bind(row.id)
+            statement.bind(row.caller)
             statement.bind(row.expires)
             try row.digest.withUnsafeBufferPointer { digest in
                 statement.bind(borrowed: digest)
@@ -147,6 +161,7 @@ extension Connection {
                 try row.value.withUnsafeBufferPointer { value in
                     statement.bind(borrowed: value)
                     statement.bind(row.expires)
+                    statement.bind(RowChecksum.of(row))
                     _ = try statement.step()
                 }
             }
@@ -171,16 +186,9 @@ extension Connection {
     }
 
     /// Gives the changed zones their place in the database's feed.
-    private func place(_ changed: [ZoneAddress]) throws {
+    private func place(_ changed: [ZoneAddress], run: Int64) throws {
         for database in Set(changed.map(\.database)) {
-            let seq = try use(.databaseAdvance) { statement -> Int64? in
-                statement.bind(database.rawValue)
-                guard try statement.step() else { return nil }
-                let seq = statement.integer()
-                while try statement.step() {}
-                return seq
-            }
-            guard let seq else { throw StoreError.contradiction("a changed zone of no database") }
+            guard let seq = try advanceFeed(of: database, run: run) else { throw StoreError.contradiction("a changed zone of no database") }
             for address in changed where address.database == database {
                 let before = changedRows
                 try use(.zonePlace) { statement in

@@ -30,18 +30,22 @@ extension Connection {
         try putIndexRows(put.zone, put.indexed, put.row.name)
     }
 
-    private func change(_ statement: Statement, _ zone: ZoneAddress, _ link: ReferenceLink, _ name: String) throws {
+    func change(_ statement: Statement, _ zone: ZoneAddress, _ link: ReferenceLink, _ name: String) throws {
+        try change(statement, zone, link.target, kind: link.kind.rawValue, name)
+    }
+
+    func change(_ statement: Statement, _ zone: ZoneAddress, _ target: String, kind: Int64, _ name: String) throws {
         try use(statement) { statement in
             statement.bind(zone)
-            statement.bind(link.target)
-            statement.bind(link.kind.rawValue)
+            statement.bind(target)
+            statement.bind(kind)
             statement.bind(name)
             _ = try statement.step()
         }
     }
 
     /// Puts rows that lead to the record's row.
-    private func putIndexRows(_ zone: ZoneAddress, _ entries: [IndexEntry], _ name: String) throws {
+    func putIndexRows(_ zone: ZoneAddress, _ entries: [IndexEntry], _ name: String) throws {
         guard !entries.isEmpty else { return }
         // Asked for by name, new or not: its page was just written. An upsert that returns it costs many times as much.
         let id = try recordID(in: zone, named: name) ?? 0
@@ -58,7 +62,7 @@ extension Connection {
         }
     }
 
-    private func change(_ statement: Statement, _ zone: ZoneAddress, _ entry: IndexEntry, _ name: String, id: Int64? = nil) throws {
+    func change(_ statement: Statement, _ zone: ZoneAddress, _ entry: IndexEntry, _ name: String, id: Int64? = nil) throws {
         try use(statement) { statement in
             statement.bind(zone)
             statement.bind(entry.index.rawValue)

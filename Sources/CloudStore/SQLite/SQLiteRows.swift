@@ -13,34 +13,57 @@ extension PreparedStatement {
         return rows
     }
 
-    /// A zone has no checksum: an index that a flipped bit has damaged can lead to the row of another zone, or of another user. The row itself
-    /// tells whose it is.
+    /// An index that a flipped bit has damaged can lead to the row of another zone, or of another user. The row itself tells whose it is.
     /// - Parameter asked: the name that was looked for, where one was.
     func zone(in database: DatabaseID, named asked: String? = nil) throws -> ZoneRow {
+        let (row, state, checksum) = try uncheckedZone(in: database, named: asked)
+        _ = try known(ZoneRow.State.init(rawValue:), state, "zone state")
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            throw StoreError(.corrupt, "A zone's checksum does not match", ["databaseID": String(database.rawValue), "zone": row.name])
+        }
+        return row
+    }
+
+    /// The row as it stands, and the checksum that it should have. In the place of a state that is none stands another.
+    func uncheckedZone(in database: DatabaseID, named asked: String? = nil) throws -> (row: ZoneRow, state: Int64, checksum: Int64?) {
         let owner = DatabaseID(rawValue: integer())
         let address = ZoneAddress(database: database, zone: integer())
         let name = string()
         guard owner == database, asked.map({ $0 == name }) ?? true else {
             throw StoreError(.corrupt, "A zone was found under the key of another", ["zone": name])
         }
-        let state = try known(ZoneRow.State.init(rawValue:), integer(), "zone state")
+        let state = integer()
         let number = number()
         let feedSeq = integer()
         let token = optionalBytes()
-        return ZoneRow(
-            address: address, name: name, state: state, incarnation: number.incarnation, lastSeq: number.seq, feedSeq: feedSeq,
+        let row = ZoneRow(
+            address: address, name: name, state: ZoneRow.State(rawValue: state) ?? .live, run: number.run, lastSeq: number.seq, feedSeq: feedSeq,
             clientChangeToken: token, forgotten: self.number())
+        return (row, state, optionalInteger())
     }
 
     func databaseRow() throws -> DatabaseRow {
+        let (row, (environment, scope), checksum) = uncheckedDatabase()
+        _ = try known(DatabaseKey.Environment.init(rawValue:), environment, "environment")
+        _ = try known(DatabaseKey.Scope.init(rawValue:), scope, "scope")
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            throw StoreError(.corrupt, "A database's checksum does not match", ["databaseID": String(row.id.rawValue), "database": row.key.text])
+        }
+        return row
+    }
+
+    /// As `uncheckedZone`, with the environment and the scope as they stand.
+    func uncheckedDatabase() -> (row: DatabaseRow, texts: (environment: String, scope: String), checksum: Int64?) {
         let id = DatabaseID(rawValue: integer())
         let container = string()
-        let environment = try known(DatabaseKey.Environment.init(rawValue:), string(), "environment")
-        let scope = try known(DatabaseKey.Scope.init(rawValue:), string(), "scope")
-        let key = DatabaseKey(container: container, environment: environment, scope: scope, owner: string())
-        let incarnation = integer()
+        let (environment, scope) = (string(), string())
+        let key = DatabaseKey(
+            container: container, environment: DatabaseKey.Environment(rawValue: environment) ?? .development,
+            scope: DatabaseKey.Scope(rawValue: scope) ?? .private, owner: string())
+        let run = integer()
         let lastSeq = integer()
-        return DatabaseRow(id: id, key: key, incarnation: incarnation, lastSeq: lastSeq, forgottenSeq: integer())
+        let row = DatabaseRow(id: id, key: key, run: run, lastSeq: lastSeq, forgottenSeq: integer())
+        return (row, (environment, scope), optionalInteger())
     }
 
     func record(named name: String) -> RecordRow {
@@ -59,10 +82,20 @@ extension PreparedStatement {
         return FeedEntry(feed: row, record: record(named: name))
     }
 
-    func entry(in database: DatabaseID, _ kind: EntryKind) -> EntryRow {
+    func entry(in database: DatabaseID, _ kind: EntryKind) throws -> EntryRow {
+        let (row, checksum) = uncheckedEntry(in: database, kind)
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            // Not its name: that of a token is a secret.
+            throw StoreError(.corrupt, "An entry's checksum does not match", ["databaseID": String(database.rawValue), "kind": "\(kind)"])
+        }
+        return row
+    }
+
+    func uncheckedEntry(in database: DatabaseID, _ kind: EntryKind) -> (row: EntryRow, checksum: Int64?) {
         let key = EntryKey(database, kind, string())
         let value = bytes()
-        return EntryRow(key: key, value: value, expires: optionalTimestamp())
+        let row = EntryRow(key: key, value: value, expires: optionalTimestamp())
+        return (row, optionalInteger())
     }
 
     /// A number or name that this version knows.
@@ -119,7 +152,8 @@ extension Connection {
             guard try statement.step() else { return nil }
             let digest = statement.bytes()
             let result = statement.bytes()
-            return OperationRow(database: database, id: id, digest: digest, result: result, expires: statement.timestamp())
+            let expires = statement.timestamp()
+            return OperationRow(database: database, id: id, caller: statement.string(), digest: digest, result: result, expires: expires)
         }
     }
 }

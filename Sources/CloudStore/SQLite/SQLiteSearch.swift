@@ -11,8 +11,10 @@ extension Connection {
         }
         let validating = try referrers(to: target, .validate, in: zone, outside: ignored, limit: 1)
         let owned = try referrers(to: target, .deleteSelf, in: zone, outside: ignored, limit: limit)
-        guard !children.isEmpty || !validating.isEmpty || !owned.isEmpty else { return nil }
-        return Dependents(target: target, isParent: !children.isEmpty, isValidated: !validating.isEmpty, owned: owned)
+        let othersOwned = try referrers(to: target, .othersDeleteSelf, in: zone, outside: ignored, limit: limit)
+        guard !children.isEmpty || !validating.isEmpty || !owned.isEmpty || !othersOwned.isEmpty else { return nil }
+        return Dependents(
+            target: target, isParent: !children.isEmpty, isValidated: !validating.isEmpty, owned: owned, othersOwned: othersOwned)
     }
 
     private func referrers(

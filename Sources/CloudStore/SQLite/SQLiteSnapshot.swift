@@ -24,11 +24,15 @@ class SQLiteSnapshot: ReadTransaction {
         if isOver { throw StoreError.closed }
         if let failure { throw failure }
         do {
+            if connection.watch?.isEnded == true { throw ReaderWatch.ended }
             return try question(connection)
         } catch let error {
+            let isEnded = connection.watch?.isEnded == true
             sqliteFailure = error as? SQLiteFailure
-            let failure = StoreError(error)
+            let failure = isEnded ? ReaderWatch.ended : StoreError(error)
             self.failure = failure
+            // At once and not with the body: the log waits for it.
+            if isEnded { connection.abandonTransaction() }
             throw failure
         }
     }
@@ -87,6 +91,10 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try ask { try $0.ends(of: runs, in: place) }
+    }
+
     func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
         try ask { try $0.records(in: zone, named: names) }
     }
@@ -99,7 +107,7 @@ class SQLiteSnapshot: ReadTransaction {
                 statement.bind(zone)
                 statement.bind(view.rawValue)
                 statement.bind(position.number)
-                statement.bind(last ?? ChangeNumber(incarnation: .max, seq: .max))
+                statement.bind(last ?? ChangeNumber(run: .max, seq: .max))
                 statement.bind(baseline)
                 statement.bind(max(limit, 0))
                 if let name = position.name { statement.bind(name) }
@@ -153,8 +161,20 @@ class SQLiteSnapshot: ReadTransaction {
                 statement.bind(kind.rawValue)
                 statement.bind(max(limit, 0))
                 if let key { statement.bind(key) }
-                return try statement.rows { $0.entry(in: database, kind) }
+                return try statement.rows { try $0.entry(in: database, kind) }
             }
         }
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try ask { try $0.rows(of: table, after: place, limit: limit) }
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try ask { try $0.missing(rows) }
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try ask { try $0.faults(in: table) }
     }
 }

@@ -70,6 +70,22 @@ package final class SQLiteStore: Store {
         await withCheckedContinuation { engine.close($0) }
     }
 
+    /// Makes a backup of one moment while reads and writes go on, as `BackupCopy` says; one at a time. Cancelled by `control`, by the task's end,
+    /// and by `close`.
+    package func backUp(_ order: BackupOrder, _ control: BackupControl = BackupControl()) async throws -> BackupManifest {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                do {
+                    try engine.backUp(order, control) { continuation.resume(with: $0) }
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            control.cancel()
+        }
+    }
+
     /// Lets the file grow to `pages` pages of 4 KiB and no further; writes beyond fail with `.full`. Lasts until the store is closed.
     package func limitFile(toPages pages: Int) async throws {
         try await write { transaction in

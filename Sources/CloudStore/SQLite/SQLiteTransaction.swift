@@ -3,24 +3,26 @@ import CloudWire
 
 /// A body's hold on the writer's connection.
 final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
+    /// The run of now.
+    private let run: Int64
+
+    init(_ connection: Connection, run: Int64) {
+        self.run = run
+        super.init(connection)
+    }
+
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try ask { connection in
-            let zone = try connection.use(.zoneAdvance) { statement in
-                statement.bind(database.rawValue)
-                statement.bind(name)
-                let zone = try statement.step() ? statement.zone(in: database, named: name) : nil
-                // An UPDATE with RETURNING is done when it has been stepped to its end.
-                while try zone != nil && statement.step() {}
-                return zone
-            }
+            let zone = try connection.advance(zoneNamed: name, in: database, run: run)
             return Advance(
-                database: try connection.database(database), zone: zone, operation: try id.flatMap { try connection.operation(in: database, $0) },
+                run: run, database: try connection.database(database), zone: zone,
+                operation: try id.flatMap { try connection.operation(in: database, $0) },
                 entries: try entries.distinct.compactMap { try connection.entry($0) })
         }
     }
 
     func apply(_ plan: WritePlan) throws {
-        try ask { try $0.apply(plan) }
+        try ask { try $0.apply(plan, run: run) }
     }
 
     func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
@@ -29,21 +31,25 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
                 statement.bind(now)
                 statement.bind(max(limit, 0))
                 return try statement.rows { row in
-                    let database = DatabaseID(rawValue: row.integer())
-                    let kind = try row.known(TaskKind.init(rawValue:), row.integer(), "task kind")
-                    let key = TaskKey(database, kind, row.string())
+                    let (database, kind, name) = (DatabaseID(rawValue: row.integer()), row.integer(), row.string())
                     let attempts = row.integer() + 1
-                    return TaskRow(key: key, payload: row.bytes(), due: until, attempts: attempts)
+                    // One of no kind is leased all the same, so that it does not stand before the others for ever. The check tells of it.
+                    let task = TaskKind(rawValue: kind).map {
+                        TaskRow(key: TaskKey(database, $0, name), payload: row.bytes(), due: until, attempts: attempts)
+                    }
+                    return (database: database, kind: kind, name: name, task: task)
                 }
             }
-            for task in due {
+            for row in due {
                 try connection.use(.taskLease) { statement in
-                    statement.bind(task.key)
+                    statement.bind(row.database.rawValue)
+                    statement.bind(row.kind)
+                    statement.bind(row.name)
                     statement.bind(until)
                     _ = try statement.step()
                 }
             }
-            return due
+            return due.compactMap(\.task)
         }
     }
 
@@ -102,22 +108,30 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
         }
     }
 
-    func trimOperations(in database: DatabaseID, keeping count: Int) throws -> Int {
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
         try ask { connection in
-            let kept = try connection.use(.operationCount) { statement in
+            let beyond = try connection.use(.operationBeyond) { statement in
                 statement.bind(database.rawValue)
-                return try statement.step() ? statement.integer() : 0
+                statement.bind(caller)
+                statement.bind(max(count, 0))
+                return try statement.step() ? (expires: statement.timestamp(), id: statement.string()) : nil
             }
-            guard kept > Int64(max(count, 0)) else { return 0 }
+            guard let beyond else { return TrimmedOperations(count: 0, latest: nil) }
             let oldest = try connection.use(.operationsOldest) { statement in
                 statement.bind(database.rawValue)
-                statement.bind(kept - Int64(max(count, 0)))
-                return try statement.rows { $0.string() }
+                statement.bind(caller)
+                statement.bind(beyond.expires)
+                statement.bind(beyond.id)
+                statement.bind(last)
+                statement.bind(max(limit, 0))
+                return try statement.rows { (id: $0.string(), expires: $0.timestamp()) }
             }
-            for id in oldest {
-                try connection.removeOperation(in: database, id)
+            for operation in oldest {
+                try connection.removeOperation(in: database, operation.id)
             }
-            return oldest.count
+            return TrimmedOperations(count: oldest.count, latest: oldest.last?.expires)
         }
     }
 }

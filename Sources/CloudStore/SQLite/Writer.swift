@@ -10,16 +10,21 @@ struct Writer: Sendable {
     let checkpointer: Checkpointer
     let statistics: SQLiteStatistics
     let disk: DiskTrust
-    let pagesInLog: Int32
+    let openRun: OpenRun
+    let bound: LogBound
+    let readers: LogReaders
 
     /// Serves until the queue is closed and empty.
-    func run() {
+    /// - Parameter first: writes that were taken from it already.
+    func run(first: [any PendingWrite] = []) {
+        var log = LogLength()
+        var waiting = first[...]
         while true {
-            var waiting = queue.all()[...]
+            if waiting.isEmpty { waiting = queue.all()[...] }
             if waiting.isEmpty { return }
             while !waiting.isEmpty {
                 serveGroup(&waiting)
-                keepLogShort()
+                keepShort(&log)
             }
         }
     }
@@ -30,8 +35,7 @@ struct Writer: Sendable {
         do {
             try gather(&group, from: &waiting)
             if connection.isInTransaction {
-                try connection.run(.commit)
-                statistics.count(.commits)
+                try commit()
             }
             for request in group {
                 request.answer()
@@ -60,7 +64,8 @@ struct Writer: Sendable {
     private func perform(_ request: any PendingWrite) throws {
         let isFirst = !connection.isInTransaction
         try connection.run(isFirst ? .beginWrite : .savepoint)
-        let transaction = SQLiteTransaction(connection)
+        if isFirst { try openRun.record(on: connection) }
+        let transaction = SQLiteTransaction(connection, run: openRun.number)
         let attempt = request.attempt(transaction)
         transaction.end()
         // SQLite may have given up the whole transaction for what failed in this part of it.
@@ -76,11 +81,15 @@ struct Writer: Sendable {
         }
     }
 
+    private func commit() throws {
+        try connection.run(.commit)
+        openRun.committed()
+        statistics.count(.commits)
+    }
+
     /// Gives every write of a group that did not happen its own answer.
     private func recover(_ group: [any PendingWrite], from failure: any Error) {
-        let failure = failure as? SQLiteFailure ?? .transactionLost
-        if disk.isLost(to: failure) { return answer(group, with: failure.storeError) }
-        guard group.count > 1 else { return answer(group, with: failure.storeError) }
+        guard !disk.isLost(to: failure), group.count > 1 else { return answer(group, with: StoreError(failure)) }
         statistics.count(.replays)
         for (index, request) in group.enumerated() {
             if let lost = disk.lost { return answer(group[index...], with: lost) }
@@ -93,36 +102,77 @@ struct Writer: Sendable {
         do {
             try perform(request)
             if connection.isInTransaction {
-                try connection.run(.commit)
-                statistics.count(.commits)
+                try commit()
             }
         } catch let error {
             connection.abandonTransaction()
-            let failure = error as? SQLiteFailure ?? .transactionLost
-            _ = disk.isLost(to: failure)
-            request.fail(failure.storeError)
+            _ = disk.isLost(to: error)
+            let refusal = StoreError(error)
+            if refusal.code == .full { readers.endBackup() }
+            request.fail(refusal)
         }
     }
 
     private func answer(_ group: some Collection<any PendingWrite>, with error: StoreError) {
+        // What a backup keeps in the log is room that writes need.
+        if error.code == .full { readers.endBackup() }
         for request in group {
             request.fail(error)
             request.answer()
         }
     }
 
-    /// Lets the checkpointer know how long the log is, and takes part when that cannot keep up: then writers must wait, or the log grows for ever.
-    private func keepLogShort() {
-        checkpointer.logGrew(to: connection.pagesInLog)
-        guard disk.lost == nil, connection.pagesInLog >= pagesInLog else { return }
-        do {
-            let done = try connection.checkpoint(.restart)
-            statistics.count(.forcedCheckpoints)
-            if !done.wasBlocked { connection.logBeganAnew() }
-        } catch let error {
-            // No room, or a passing fault of the disk: the log holds everything, and the next commit tries again.
-            _ = disk.isLost(to: error)
+    /// How long the log was after the last group, and when something was last done about it.
+    private struct LogLength {
+        var pages: Int32 = 0
+        var lastTry: Int32?
+    }
+
+    /// Lets the checkpointer know how long the log is, and does what `LogBound` says: writers wait for it, so it is never more than a group's work.
+    private func keepShort(_ log: inout LogLength) {
+        let pages = connection.pagesInLog
+        // The log begins anew by itself where all of it was copied and nobody read.
+        if pages < log.pages { log.lastTry = nil }
+        log.pages = pages
+        // Last, so that the checkpointer does not begin what the writer is about to finish.
+        defer { checkpointer.logGrew(to: log.pages) }
+        guard disk.lost == nil else { return }
+        switch bound.move(length: pages, copied: checkpointer.copied, lastTry: log.lastTry, backupPages: readers.backupPages) {
+        case .wait: break
+        case .endReads(let age): statistics.count(.readsEnded, readers.end(olderThan: age))
+        case .finish(let age, let insists):
+            statistics.count(.readsEnded, readers.end(olderThan: age))
+            var outcome = beginLogAnew()
+            if outcome == .blocked, insists {
+                // By now all is copied: a read that begins from here on needs nothing of the log and is in nobody's way. Whoever began before the
+                // last commit is ended.
+                statistics.count(.readsEnded, readers.end(olderThan: 1))
+                outcome = beginLogAnew()
+            }
+            log = outcome == .anew ? LogLength() : LogLength(pages: pages, lastTry: pages)
+        case .endBackup: readers.endBackup()
         }
+    }
+
+    /// Copies what the checkpointer left. A reader in the way is waited for as long as a group may last, and no longer.
+    private func beginLogAnew() -> Outcome {
+        do {
+            statistics.count(.forcedCheckpoints)
+            let done = try connection.checkpoint(.restart, patienceMilliseconds: SQLiteLimits.checkpointPatienceMilliseconds)
+            if done.wasBlocked { return .blocked }
+            connection.logBeganAnew()
+            return .anew
+        } catch let error {
+            // No room, or a passing fault of the disk: the log holds everything, and a later commit tries again.
+            _ = disk.isLost(to: error)
+            return .failed
+        }
+    }
+
+    private enum Outcome {
+        case anew
+        case blocked
+        case failed
     }
 }
 

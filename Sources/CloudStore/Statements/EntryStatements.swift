@@ -1,16 +1,17 @@
 /// Entries, logged operations and tasks.
 extension Statement {
-    static let entryByKey = Statement("SELECT name, value, expires FROM entries WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
+    static let entryByKey = Statement("SELECT name, value, expires, checksum FROM entries WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
-    static let entriesFromStart = Statement("SELECT name, value, expires FROM entries WHERE db_id = ?1 AND kind = ?2 ORDER BY name LIMIT ?3")
+    static let entriesFromStart = Statement(
+        "SELECT name, value, expires, checksum FROM entries WHERE db_id = ?1 AND kind = ?2 ORDER BY name LIMIT ?3")
 
     static let entriesAfterKey = Statement(
-        "SELECT name, value, expires FROM entries WHERE db_id = ?1 AND kind = ?2 AND name > ?4 ORDER BY name LIMIT ?3")
+        "SELECT name, value, expires, checksum FROM entries WHERE db_id = ?1 AND kind = ?2 AND name > ?4 ORDER BY name LIMIT ?3")
 
     static let entryPut = Statement(
         """
-        INSERT INTO entries (db_id, kind, name, value, expires) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (db_id, kind, name) DO UPDATE SET value = excluded.value, expires = excluded.expires
+        INSERT INTO entries (db_id, kind, name, value, expires, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (db_id, kind, name) DO UPDATE SET value = excluded.value, expires = excluded.expires, checksum = excluded.checksum
         """)
 
     static let entryRemove = Statement("DELETE FROM entries WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
@@ -18,12 +19,13 @@ extension Statement {
     static let entriesExpired = Statement(
         "SELECT db_id, kind, name FROM entries WHERE expires < ?1 ORDER BY expires, db_id, kind, name LIMIT ?2")
 
-    static let operationByID = Statement("SELECT digest, result, expires FROM operations WHERE db_id = ?1 AND operation_id = ?2")
+    static let operationByID = Statement("SELECT digest, result, expires, caller FROM operations WHERE db_id = ?1 AND operation_id = ?2")
 
     static let operationPut = Statement(
         """
-        INSERT INTO operations (db_id, operation_id, expires, digest, result) VALUES (?1, ?2, ?3, ?4, ?5)
-        ON CONFLICT (db_id, operation_id) DO UPDATE SET expires = excluded.expires, digest = excluded.digest, result = excluded.result
+        INSERT INTO operations (db_id, operation_id, caller, expires, digest, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (db_id, operation_id) DO UPDATE SET caller = excluded.caller, expires = excluded.expires, digest = excluded.digest,
+            result = excluded.result
         """)
 
     static let operationRemove = Statement("DELETE FROM operations WHERE db_id = ?1 AND operation_id = ?2")
@@ -31,11 +33,17 @@ extension Statement {
     static let operationsExpired = Statement(
         "SELECT db_id, operation_id FROM operations WHERE expires < ?1 ORDER BY expires, db_id, operation_id LIMIT ?2")
 
-    static let operationCount = Statement("SELECT count(*) FROM operations WHERE db_id = ?1")
+    /// The last one beyond a caller's share. Passes over the share, in the index alone.
+    static let operationBeyond = Statement(
+        """
+        SELECT expires, operation_id FROM operations WHERE db_id = ?1 AND caller = ?2 ORDER BY expires DESC, operation_id DESC LIMIT 1 OFFSET ?3
+        """)
 
-    /// Sorts a database's operations: there are as many as its cap, and this is asked by a task, not by a request.
     static let operationsOldest = Statement(
-        "SELECT operation_id FROM operations WHERE db_id = ?1 ORDER BY expires, operation_id LIMIT ?2")
+        """
+        SELECT operation_id, expires FROM operations
+        WHERE db_id = ?1 AND caller = ?2 AND (expires, operation_id) <= (?3, ?4) AND expires <= ?5 ORDER BY expires, operation_id LIMIT ?6
+        """)
 
     static let taskPut = Statement(
         """

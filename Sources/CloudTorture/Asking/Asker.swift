@@ -42,7 +42,10 @@ struct Asker: Sendable {
         var attempts = 0
         while true {
             attempts += 1
-            let reply = await web.send(root.appendingPathComponent(path), body: body, token: token, patience: attempts == 1 ? abandoning : nil)
+            let reply = await web.send(
+                root.appendingPathComponent(path), body: body, token: token,
+                repeatedAfter: attempts == 1 ? nil : MonotonicClock.seconds(since: start),
+                patience: attempts == 1 ? abandoning : nil)
             let end = MonotonicClock.now
             let trouble: String
             switch Self.read(reply, as: type) {

@@ -7,4 +7,8 @@ enum MonotonicClock {
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(bitPattern: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
+
+    static func seconds(since start: UInt64) -> Double {
+        Double(now - start) / 1e9
+    }
 }

@@ -222,5 +222,5 @@ struct Reader {
 
 extension ServerError {
     /// The server says that a token is too old, or of a history that is gone: an honest answer.
-    fileprivate var isExpiry: Bool { nativeCode == NativeErrorCode.changeTokenExpired.rawValue }
+    var isExpiry: Bool { nativeCode == NativeErrorCode.changeTokenExpired.rawValue }
 }

@@ -83,7 +83,7 @@ extension ChangesDatabaseResponse.ChangedZone {
 
     fileprivate func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.write("zoneID", zoneID, showsType: true)
+        writer.write("zoneID", zoneID, asAnswer: true)
         if let deletion {
             writer.write("deleted", true)
             if form.details {

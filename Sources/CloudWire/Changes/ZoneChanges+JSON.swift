@@ -82,7 +82,7 @@ extension ChangesZoneRequest: RequestMessage {
 
 extension ChangesZoneRequest.Item {
     func writeMembers(to writer: inout JSONWriter) {
-        writer.write("zoneID", zoneID, showsType: false)
+        writer.write("zoneID", zoneID, asAnswer: false)
         writer.write(ifPresent: "syncToken", syncToken)
         writer.write(ifPresent: "resultsLimit", resultsLimit)
         writer.write(ifPresent: "desiredKeys", desiredKeys)
@@ -143,7 +143,7 @@ extension ChangesZoneResponse.Result {
         switch self {
         case .page(let page): page.writeMembers(to: &writer, form: form)
         case .failure(let zoneID, let error):
-            writer.write("zoneID", zoneID, showsType: true)
+            writer.write("zoneID", zoneID, asAnswer: true)
             error.writeMembers(to: &writer, form: form)
         }
         writer.endObject()
@@ -154,7 +154,7 @@ extension ChangesZoneResponse.Page {
     fileprivate func writeMembers(to writer: inout JSONWriter, form: AnswerForm) {
         var form = form
         form.zoneID = zoneID
-        writer.write("zoneID", zoneID, showsType: true)
+        writer.write("zoneID", zoneID, asAnswer: true)
         writer.write("records", records) { $1.write(to: &$0, form: form) }
         writer.write("syncToken", syncToken)
         writer.write("moreComing", moreComing)

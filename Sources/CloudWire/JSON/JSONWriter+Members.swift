@@ -56,8 +56,8 @@ extension JSONWriter {
         endArray()
     }
 
-    package mutating func write(_ key: StaticString, _ zoneID: ZoneID, showsType: Bool) {
+    package mutating func write(_ key: StaticString, _ zoneID: ZoneID, asAnswer: Bool) {
         self.key(key)
-        zoneID.write(to: &self, showsType: showsType)
+        zoneID.write(to: &self, asAnswer: asAnswer)
     }
 }

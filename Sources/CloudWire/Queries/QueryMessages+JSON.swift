@@ -23,7 +23,7 @@ extension RecordsQueryRequest: RequestMessage {
         writer.beginObject()
         writer.key("query")
         query.write(to: &writer)
-        if let zoneID { writer.write("zoneID", zoneID, showsType: false) }
+        if let zoneID { writer.write("zoneID", zoneID, asAnswer: false) }
         if zoneWide { writer.write("zoneWide", true) }
         writer.write(ifPresent: "resultsLimit", resultsLimit)
         writer.write(ifPresent: "continuationMarker", continuationMarker)
@@ -36,24 +36,44 @@ extension RecordsQueryRequest: RequestMessage {
 
 extension RecordsQueryResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
-        var records: [Record]?
+        var entries: [(result: RecordResult, zoneID: ZoneID?)]?
         self.init(records: [])
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "records": records = try reader.array { reader throws(JSONError) in try Record(from: &reader) }
+            case "records":
+                entries = try reader.array { reader throws(JSONError) in
+                    let draft = try RecordDraft(from: &reader)
+                    return (try draft.result(from: reader), draft.zoneID)
+                }
             case "continuationMarker": continuationMarker = try reader.optionalString()
             case "syncToken": syncToken = try reader.optionalString()
             default: try reader.skip()
             }
         }
-        self.records = try reader.require(records, "records", at: start)
+        for (result, zoneID) in try reader.require(entries, "records", at: start) {
+            switch result {
+            case .record(let record): records.append(record)
+            case .failure(let name, let error): failures.append(Failure(recordName: name ?? "", zoneID: zoneID, error: error))
+            case .deleted: throw JSONError(.missingKey, at: start, missingKey: "recordChangeTag")
+            }
+        }
     }
 
     /// Each record shows its own zone, or `form.zoneID` where it says none.
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()
-        writer.write("records", records) { $1.write(to: &$0, form: form, zoneID: $1.zoneID ?? form.zoneID) }
+        writer.key("records")
+        writer.beginArray()
+        for record in records { record.write(to: &writer, form: form, zoneID: record.zoneID ?? form.zoneID) }
+        for failure in failures {
+            writer.beginObject()
+            writer.write("recordName", failure.recordName)
+            if let zoneID = failure.zoneID ?? form.zoneID { writer.write("zoneID", zoneID, asAnswer: true) }
+            failure.error.writeMembers(to: &writer, form: form)
+            writer.endObject()
+        }
+        writer.endArray()
         writer.write(ifPresent: "continuationMarker", continuationMarker)
         writer.write(ifPresent: "syncToken", syncToken)
         writer.endObject()

@@ -28,14 +28,29 @@ package struct RecordsQueryRequest: Hashable, Sendable {
 
 /// The answer to `records/query`: every record with the zone that it is in.
 package struct RecordsQueryResponse: Hashable, Sendable {
+    /// A record that cannot be answered. On the wire it stands among the records, behind them.
+    package struct Failure: Hashable, Sendable {
+        package var recordName: String
+        package var zoneID: ZoneID?
+        package var error: ServerError
+
+        package init(recordName: String, zoneID: ZoneID?, error: ServerError) {
+            self.recordName = recordName
+            self.zoneID = zoneID
+            self.error = error
+        }
+    }
+
     package var records: [Record]
+    package var failures: [Failure]
     /// Present while there may be more.
     package var continuationMarker: String?
     /// The caught-up token of the zone's feed, where the URL's query asked for it (`getCurrentSyncToken=true`).
     package var syncToken: String?
 
-    package init(records: [Record], continuationMarker: String? = nil, syncToken: String? = nil) {
+    package init(records: [Record], failures: [Failure] = [], continuationMarker: String? = nil, syncToken: String? = nil) {
         self.records = records
+        self.failures = failures
         self.continuationMarker = continuationMarker
         self.syncToken = syncToken
     }

@@ -113,14 +113,12 @@ extension JSONReader {
         try takeNull() ? nil : try doubleValue()
     }
 
-    mutating func referenceValue(in place: ValuePlace) throws(JSONError) -> Reference {
+    mutating func referenceValue() throws(JSONError) -> Reference {
         try expect(.object, for: .reference)
         let start = offset
         let (recordName, action, zoneID) = try referenceParts()
-        guard let recordName, let action = action ?? (place == .query ? Reference.Action.none : nil) else {
-            throw JSONError(.value(.expected(.reference)), at: start)
-        }
-        return Reference(recordName: recordName, action: action, zoneID: zoneID)
+        guard let recordName else { throw JSONError(.value(.expected(.reference)), at: start) }
+        return Reference(recordName: recordName, action: action ?? .none, zoneID: zoneID)
     }
 
     /// A link beside the fields (`parent`, `share`): it has no action.

@@ -1,4 +1,4 @@
-/// Where a value stands. CloudKit: a reference has an action in a field, and need not have one in a query.
+/// Where a value stands. An encrypted value of a field may be one that its client was shown without the key, and sends back.
 enum ValuePlace: Hashable, Sendable {
     case field
     case query
@@ -9,6 +9,14 @@ extension FieldValue {
     ///
     /// A value that does not fit its type throws `JSONError.Problem.value`: that is the record's fault, not the request's.
     static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
+        var isTyped = false
+        return try read(from: &reader, in: place, isTyped: &isTyped)
+    }
+
+    /// - Parameter isTyped: whether the value said its type, and did not leave it to its looks.
+    static func read(
+        from reader: inout JSONReader, in place: ValuePlace = .field, isTyped: inout Bool
+    ) throws(JSONError) -> FieldValue? {
         if try reader.takeNull() { return nil }
         var wrapper = Wrapper()
         let start = try reader.beginObject()
@@ -21,14 +29,15 @@ extension FieldValue {
             default: try reader.skip()
             }
         }
+        isTyped = wrapper.type != nil
         guard let value = wrapper.value else { return nil }
         let end = reader.checkpoint
         reader.restore(value)
         let result: FieldValue
         if wrapper.isEncrypted {
-            result = .sealed(try wrapper.sealed(from: &reader, at: start))
+            result = .sealed(try wrapper.sealed(from: &reader, in: place, at: start))
         } else {
-            result = try reader.fieldValue(wrapper.type, in: place, secondsAt: wrapper.seconds)
+            result = try reader.fieldValue(wrapper.type, secondsAt: wrapper.seconds)
         }
         reader.restore(end)
         return result
@@ -54,10 +63,13 @@ extension FieldValue {
             }
         }
 
-        func sealed(from reader: inout JSONReader, at start: Int) throws(JSONError) -> SealedValue {
-            guard let keyID else { throw JSONError(.value(.sealedWithoutKey), at: start) }
-            guard let type else { throw JSONError(.value(.sealedWithoutType), at: start) }
-            return SealedValue(type: type, keyID: keyID, bytes: try reader.bytesValue())
+        func sealed(from reader: inout JSONReader, in place: ValuePlace, at start: Int) throws(JSONError) -> SealedValue {
+            guard keyID == nil else {
+                guard let type else { throw JSONError(.value(.sealedWithoutType), at: start) }
+                return SealedValue(type: type, keyID: keyID, bytes: try reader.bytesValue())
+            }
+            guard place == .field, let type, let bytes = try? reader.bytesValue() else { throw JSONError(.value(.sealedWithoutKey), at: start) }
+            return SealedValue(type: type, keyID: nil, bytes: bytes)
         }
     }
 }
@@ -86,15 +98,15 @@ extension JSONReader {
     ///
     /// - Parameter secondsAt: where the exact moments stand that `nacre.seconds` gives beside the milliseconds.
     fileprivate mutating func fieldValue(
-        _ type: FieldType?, in place: ValuePlace, secondsAt: Checkpoint?
+        _ type: FieldType?, secondsAt: Checkpoint?
     ) throws(JSONError) -> FieldValue {
-        guard let type else { return try fieldValue(try inferredType(), in: place, secondsAt: secondsAt) }
+        guard let type else { return try fieldValue(try inferredType(), secondsAt: secondsAt) }
         switch type {
         case .string: return .string(try stringValue())
         case .int64: return .int64(try int64Value())
         case .double: return .double(try doubleValue())
         case .bytes: return .bytes(try bytesValue())
-        case .reference: return .reference(try referenceValue(in: place))
+        case .reference: return .reference(try referenceValue())
         case .asset: return .asset(try assetValue())
         case .timestamp: return .timestamp(try exact([try timestampValue()], secondsAt, isList: false) { $0 = $1 }[0])
         case .location: return .location(try exact([try locationValue()], secondsAt, isList: false) { $0.timestamp = $1 }[0])
@@ -102,7 +114,7 @@ extension JSONReader {
         case .int64List: return .int64List(try list(type) { reader throws(JSONError) in try reader.int64Value() })
         case .doubleList: return .doubleList(try list(type) { reader throws(JSONError) in try reader.doubleValue() })
         case .bytesList: return .bytesList(try list(type) { reader throws(JSONError) in try reader.bytesValue() })
-        case .referenceList: return .referenceList(try list(type) { reader throws(JSONError) in try reader.referenceValue(in: place) })
+        case .referenceList: return .referenceList(try list(type) { reader throws(JSONError) in try reader.referenceValue() })
         case .assetList: return .assetList(try list(type) { reader throws(JSONError) in try reader.assetValue() })
         case .timestampList:
             let moments = try list(type) { reader throws(JSONError) in try reader.timestampValue() }
@@ -113,7 +125,7 @@ extension JSONReader {
         case .unknownList:
             try expect(.array, for: type)
             let inferred = try inferredType()
-            guard inferred == .unknownList else { return try fieldValue(inferred, in: place, secondsAt: secondsAt) }
+            guard inferred == .unknownList else { return try fieldValue(inferred, secondsAt: secondsAt) }
             try skip()
             return .emptyList
         }

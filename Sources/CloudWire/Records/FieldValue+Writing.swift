@@ -3,6 +3,8 @@ struct ValueForm {
     /// Moments carry their seconds beside the milliseconds, sealed values the name of their key.
     var details: Bool
     var numbersAsStrings: Bool
+    /// Zones of references stand as answers have them.
+    var isAnswer = false
 }
 
 extension FieldValue {
@@ -25,7 +27,7 @@ extension FieldValue {
         case .timestamp(let value): writer.write(value.millisecondsSince1970, form)
         case .bytes(let value): writer.base64(value)
         case .location(let value): value.write(to: &writer)
-        case .reference(let value): value.write(to: &writer)
+        case .reference(let value): value.write(to: &writer, form: form)
         case .asset(let value): value.write(to: &writer)
         case .stringList(let values): writer.array(values) { $0.string($1) }
         case .int64List(let values): writer.array(values) { $0.write($1, form) }
@@ -33,7 +35,7 @@ extension FieldValue {
         case .timestampList(let values): writer.array(values) { $0.write($1.millisecondsSince1970, form) }
         case .bytesList(let values): writer.array(values) { $0.base64($1) }
         case .locationList(let values): writer.array(values) { $1.write(to: &$0) }
-        case .referenceList(let values): writer.array(values) { $1.write(to: &$0) }
+        case .referenceList(let values): writer.array(values) { $1.write(to: &$0, form: form) }
         case .assetList(let values): writer.array(values) { $1.write(to: &$0) }
         case .emptyList: writer.array([String]()) { $0.string($1) }
         case .sealed(let value): writer.base64(value.bytes)
@@ -51,7 +53,7 @@ extension FieldValue {
         case .sealed(let value):
             writer.key("nacre")
             writer.beginObject()
-            writer.write("keyID", value.keyID)
+            writer.write(ifPresent: "keyID", value.keyID)
             writer.endObject()
         default: break
         }
@@ -119,19 +121,19 @@ extension Location {
 }
 
 extension Reference {
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.beginObject()
         writer.write("recordName", recordName)
         writer.write("action", action.rawValue)
-        if let zoneID { writer.write("zoneID", zoneID, showsType: false) }
+        if let zoneID { writer.write("zoneID", zoneID, asAnswer: form.isAnswer) }
         writer.endObject()
     }
 
     /// As `parent` or `share`, which have no action.
-    func writeLink(to writer: inout JSONWriter) {
+    func writeLink(to writer: inout JSONWriter, asAnswer: Bool) {
         writer.beginObject()
         writer.write("recordName", recordName)
-        if let zoneID { writer.write("zoneID", zoneID, showsType: false) }
+        if let zoneID { writer.write("zoneID", zoneID, asAnswer: asAnswer) }
         writer.endObject()
     }
 }

@@ -72,10 +72,11 @@ package enum FieldType: String, Hashable, Sendable, CaseIterable {
 package struct SealedValue: Hashable, Sendable {
     /// The type of the value inside.
     package var type: FieldType
-    package var keyID: String
+    /// nil in a change: the value as it is there, sent back by a client that was not told its key.
+    package var keyID: String?
     package var bytes: [UInt8]
 
-    package init(type: FieldType, keyID: String, bytes: [UInt8]) {
+    package init(type: FieldType, keyID: String?, bytes: [UInt8]) {
         self.type = type
         self.keyID = keyID
         self.bytes = bytes

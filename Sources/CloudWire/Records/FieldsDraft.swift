@@ -3,7 +3,8 @@ struct FieldsDraft {
     private var values: [RecordFields.Field] = []
     /// A field that was null, and how many values had been read before it: of several members with one name the last counts.
     private var nulls: [(name: String, position: Int)] = []
-    /// Set by `readChange` alone.
+    /// Places of the values that did not say their types. Set by `readChange` alone, as is `fault`.
+    private var untypedPlaces: [Int] = []
     private(set) var fault: ServerError?
 
     /// Fields of most records: room for so many is made at once.
@@ -33,7 +34,9 @@ struct FieldsDraft {
             if !Self.isFieldName(name) { note(.invalidFieldName(name)) }
             let place = reader.checkpoint
             do throws(JSONError) {
-                if let value = try FieldValue.read(from: &reader) {
+                var isTyped = false
+                if let value = try FieldValue.read(from: &reader, isTyped: &isTyped) {
+                    if !isTyped { untypedPlaces.append(values.count) }
                     values.append(RecordFields.Field(name, value))
                 } else {
                     nulls.append((name, values.count))
@@ -61,6 +64,14 @@ struct FieldsDraft {
         var cleared: Set<String> = []
         for null in nulls where (lastSet[null.name] ?? -1) < null.position { cleared.insert(null.name) }
         return (RecordFields(values.filter { !cleared.contains($0.name) }), cleared.sorted())
+    }
+
+    /// Of the fields that are set, those whose values did not say their types. Costs nothing where all did.
+    func untyped(of set: RecordFields) -> [String] {
+        guard !untypedPlaces.isEmpty else { return [] }
+        var lastSet: [String: Int] = [:]
+        for (place, field) in values.enumerated() { lastSet[field.name] = place }
+        return untypedPlaces.filter { lastSet[values[$0].name] == $0 && set[values[$0].name] != nil }.map { values[$0].name }.sorted()
     }
 
     private mutating func note(_ error: ServerError) {

@@ -32,7 +32,7 @@ struct RecordDraft {
     private var recordName: String?
     private var recordType: String?
     private var recordChangeTag: String?
-    private var zoneID: ZoneID?
+    private(set) var zoneID: ZoneID?
     private var created: Record.Stamp?
     private var modified: Record.Stamp?
     private var parent: Reference?
@@ -68,7 +68,8 @@ struct RecordDraft {
         if let error = error.error(details) { return .failure(recordName: recordName, error) }
         guard isDeleted else { return .record(try record(from: reader)) }
         return .deleted(
-            Tombstone(recordName: try reader.require(recordName, "recordName", at: start), recordType: recordType, zoneID: zoneID))
+            Tombstone(
+                recordName: try reader.require(recordName, "recordName", at: start), recordType: details.recordType ?? recordType, zoneID: zoneID))
     }
 
     func record(from reader: borrowing JSONReader) throws(JSONError) -> Record {
@@ -95,7 +96,7 @@ extension Record {
         writer.beginObject()
         writer.write("recordName", recordName)
         writer.write("recordType", recordType)
-        fields.write(to: &writer, form: ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings))
+        fields.write(to: &writer, form: ValueForm(details: form.details, numbersAsStrings: form.numbersAsStrings, isAnswer: true))
         // Empty, and still required by clients that decode it.
         writer.key("pluginFields")
         writer.beginObject()
@@ -106,14 +107,14 @@ extension Record {
         writer.key("modified")
         modified.write(to: &writer)
         writer.write("deleted", false)
-        if let zoneID { writer.write("zoneID", zoneID, showsType: true) }
+        if let zoneID { writer.write("zoneID", zoneID, asAnswer: true) }
         if let parent {
             writer.key("parent")
-            parent.writeLink(to: &writer)
+            parent.writeLink(to: &writer, asAnswer: true)
         }
         if let share {
             writer.key("share")
-            share.writeLink(to: &writer)
+            share.writeLink(to: &writer, asAnswer: true)
         }
         if form.details { writeExtension(to: &writer) }
         writer.endObject()
@@ -141,8 +142,13 @@ extension RecordResult {
         case .deleted(let tombstone):
             writer.beginObject()
             writer.write("recordName", tombstone.recordName)
-            writer.write(ifPresent: "recordType", tombstone.recordType)
             writer.write("deleted", true)
+            if form.details, let recordType = tombstone.recordType {
+                writer.key("nacre")
+                writer.beginObject()
+                writer.write("recordType", recordType)
+                writer.endObject()
+            }
             writer.endObject()
         case .failure(let recordName, let error):
             writer.beginObject()

@@ -44,7 +44,7 @@ package struct Record: Hashable, Sendable {
 /// What remains of a deleted record in a feed.
 package struct Tombstone: Hashable, Sendable {
     package var recordName: String
-    /// nil from servers that do not say; ours always does.
+    /// nil where it is not said: CloudKit's web API has none. On the wire `nacre.recordType`.
     package var recordType: String?
     package var zoneID: ZoneID?
 

@@ -14,18 +14,24 @@ package struct RecordChange: Hashable, Sendable {
     package var recordChangeTag: String?
     package var set: RecordFields
     package var cleared: [String]
+    /// Fields that are set to values which did not say their types, so that these were read from the values' looks.
+    package var untyped: [String]
     package var parent: ParentChange
+    /// The client sends every field that it has, changed or not: there is nothing that it counts on the server to keep. On the wire `allKeys`.
+    package var carriesAllKeys: Bool
 
     package init(
         recordName: String?, recordType: String? = nil, recordChangeTag: String? = nil, set: RecordFields = RecordFields(),
-        cleared: [String] = [], parent: ParentChange = .keep
+        cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false
     ) {
         self.recordName = recordName
         self.recordType = recordType
         self.recordChangeTag = recordChangeTag
         self.set = set
         self.cleared = cleared
+        self.untyped = untyped
         self.parent = parent
+        self.carriesAllKeys = carriesAllKeys
     }
 }
 

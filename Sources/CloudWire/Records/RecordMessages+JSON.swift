@@ -26,7 +26,7 @@ extension RecordsModifyRequest: RequestMessage {
     /// Operations that could not be read cannot be written: they are left out.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.write("zoneID", zoneID, showsType: false)
+        writer.write("zoneID", zoneID, asAnswer: false)
         writer.write(ifPresent: "atomic", atomic)
         writer.write(ifPresent: "desiredKeys", desiredKeys)
         if numbersAsStrings { writer.write("numbersAsStrings", true) }
@@ -64,7 +64,7 @@ extension RecordsLookupRequest: RequestMessage {
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.write("zoneID", zoneID, showsType: false)
+        writer.write("zoneID", zoneID, asAnswer: false)
         writer.write(ifPresent: "desiredKeys", desiredKeys)
         if numbersAsStrings { writer.write("numbersAsStrings", true) }
         `extension`.write(to: &writer)

@@ -30,7 +30,8 @@ private struct ChangeDraft {
         let parent: RecordChange.ParentChange =
             if details.clearsParent { .clear } else if let parent = self.parent { .set(parent) } else { .keep }
         return RecordChange(
-            recordName: recordName, recordType: recordType, recordChangeTag: recordChangeTag, set: set, cleared: cleared, parent: parent)
+            recordName: recordName, recordType: recordType, recordChangeTag: recordChangeTag, set: set, cleared: cleared,
+            untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys)
     }
 }
 
@@ -92,15 +93,15 @@ extension RecordChange {
         writer.write(ifPresent: "recordType", recordType)
         writer.write(ifPresent: "recordChangeTag", recordChangeTag)
         if !set.isEmpty || !cleared.isEmpty { writeFields(to: &writer, details: details) }
-        switch parent {
-        case .keep: break
-        case .set(let reference):
+        if case .set(let reference) = parent {
             writer.key("parent")
-            reference.writeLink(to: &writer)
-        case .clear:
+            reference.writeLink(to: &writer, asAnswer: false)
+        }
+        if parent == .clear || carriesAllKeys {
             writer.key("nacre")
             writer.beginObject()
-            writer.write("clearsParent", true)
+            if parent == .clear { writer.write("clearsParent", true) }
+            if carriesAllKeys { writer.write("allKeys", true) }
             writer.endObject()
         }
         writer.endObject()

@@ -10,12 +10,12 @@ extension ZoneID {
         self = try draft.zoneID(from: reader, at: start)
     }
 
-    /// - Parameter showsType: answers say `zoneType` too.
-    package func write(to writer: inout JSONWriter, showsType: Bool) {
+    /// - Parameter asAnswer: answers say `zoneType` too, and always an owner: who decodes them needs one.
+    package func write(to writer: inout JSONWriter, asAnswer: Bool) {
         writer.beginObject()
         writer.write("zoneName", zoneName)
-        writer.write(ifPresent: "ownerRecordName", ownerRecordName)
-        if showsType { writer.write("zoneType", isDefault ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE") }
+        writer.write(ifPresent: "ownerRecordName", ownerRecordName ?? (asAnswer ? Self.defaultOwnerName : nil))
+        if asAnswer { writer.write("zoneType", isDefault ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE") }
         writer.endObject()
     }
 

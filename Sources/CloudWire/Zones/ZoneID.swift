@@ -2,8 +2,10 @@
 package struct ZoneID: Hashable, Sendable {
     /// Every database has it; the public one has no other. Source: CloudKit.
     package static let defaultZoneName = "_defaultZone"
+    /// Stands for "the caller" on the wire; in answers about the public database, whose zone is everybody's, too.
+    package static let defaultOwnerName = "_defaultOwner"
     /// Names that stand for "the caller" on the wire and in the framework.
-    package static let ownerAliases = ["_defaultOwner", "__defaultOwner__"]
+    package static let ownerAliases = [defaultOwnerName, "__defaultOwner__"]
 
     package var zoneName: String
     /// The owner's user record name; nil is the caller. Aliases are resolved where a request is decoded.

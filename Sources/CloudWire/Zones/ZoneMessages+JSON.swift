@@ -33,7 +33,7 @@ extension ZonesLookupRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         `extension`.write(to: &writer)
-        writer.write("zones", zones) { $1.write(to: &$0, showsType: false) }
+        writer.write("zones", zones) { $1.write(to: &$0, asAnswer: false) }
         writer.endObject()
     }
 }
@@ -93,7 +93,7 @@ extension ZoneOperation {
         writer.write("operationType", type.rawValue)
         writer.key("zone")
         writer.beginObject()
-        writer.write("zoneID", zoneID, showsType: false)
+        writer.write("zoneID", zoneID, asAnswer: false)
         writer.endObject()
         writer.endObject()
     }
@@ -157,14 +157,14 @@ extension ZoneResult {
         writer.beginObject()
         switch self {
         case .zone(let zone):
-            writer.write("zoneID", zone.zoneID, showsType: true)
+            writer.write("zoneID", zone.zoneID, asAnswer: true)
             writer.write(ifPresent: "syncToken", zone.syncToken)
             writer.write("atomic", zone.atomic)
         case .deleted(let zoneID):
-            writer.write("zoneID", zoneID, showsType: true)
+            writer.write("zoneID", zoneID, asAnswer: true)
             writer.write("deleted", true)
         case .failure(let zoneID, let error):
-            writer.write("zoneID", zoneID, showsType: true)
+            writer.write("zoneID", zoneID, asAnswer: true)
             error.writeMembers(to: &writer, form: form)
         }
         writer.endObject()

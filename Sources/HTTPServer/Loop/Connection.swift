@@ -11,6 +11,12 @@ final class Connection {
     /// The request under way, from its request line to the end of its response.
     var exchange: Exchange?
     private(set) var deadline: UInt64
+    /// Since when no request is under way; never while one is.
+    private(set) var idleSince: UInt64
+    /// When the piece of a large answer that the client is to take was handed out.
+    private var pieceSince: UInt64?
+    /// Whose bytes the connection's are before a credential was looked at.
+    private(set) lazy var stranger = ByteHolder(.stranger, IPAddress.customer(peer.text))
     /// When the deadline was put off because the handler did not want more of the body.
     private var pausedAt: UInt64?
     /// Whether it is worth to look if the client has ended its side.
@@ -30,6 +36,7 @@ final class Connection {
         self.peer = peer
         self.loop = loop
         deadline = loop.now &+ loop.deadlines.header
+        idleSince = loop.now
     }
 
     /// The request line is here.
@@ -41,8 +48,17 @@ final class Connection {
     /// The request is here, and the client waits for us.
     func beginResponse() { set(MonotonicTime.never) }
 
+    /// A piece of a large response is handed out, and the client is to take it.
+    func beginPiece() {
+        set(loop.now &+ loop.deadlines.piece)
+        pieceSince = loop.now
+    }
+
     /// The response is sent, and the next request may come.
-    func beginIdle() { set(loop.now &+ loop.deadlines.idle, .once) }
+    func beginIdle() {
+        set(loop.now &+ loop.deadlines.idle, .once)
+        idleSince = loop.now
+    }
 
     /// An early answer is out; what still comes is thrown away, but not for long.
     func beginLingering() { set(loop.now &+ min(loop.deadlines.body, loop.deadlines.lingering)) }
@@ -51,6 +67,8 @@ final class Connection {
         self.deadline = deadline
         self.endWatch = endWatch
         pausedAt = nil
+        pieceSince = nil
+        idleSince = MonotonicTime.never
     }
 
     func pauseClock() {
@@ -63,7 +81,11 @@ final class Connection {
         self.pausedAt = nil
     }
 
-    func isLate(_ now: UInt64) -> Bool { pausedAt == nil && now >= deadline }
+    func isLate(_ now: UInt64) -> Bool {
+        if pausedAt == nil, now >= deadline { return true }
+        guard let pieceSince, let exchange, now >= pieceSince &+ loop.deadlines.shortPiece else { return false }
+        return exchange.account.isShort
+    }
 
     /// Whether the client has ended its side before the end of a request: the rest cannot come any more. A system call, where it is worth it.
     ///

@@ -4,6 +4,8 @@ struct Deadlines: Sendable {
     let body: UInt64
     let idle: UInt64
     let hangUpWatchDelay: UInt64
+    let piece: UInt64
+    let shortPiece: UInt64
     /// For what a client still sends after an early answer. nginx's `lingering_timeout`.
     let lingering: UInt64 = 5_000_000_000
     /// How often connections are looked through for late ones: an eighth of the shortest deadline, within reason.
@@ -14,6 +16,8 @@ struct Deadlines: Sendable {
         body = configuration.bodyDeadline.nanoseconds
         idle = configuration.idleTimeout.nanoseconds
         hangUpWatchDelay = configuration.hangUpWatchDelay.nanoseconds
-        tick = min(max(min(header, body, idle) / 8, 5_000_000), 1_000_000_000)
+        piece = configuration.pieceDeadline.nanoseconds
+        shortPiece = configuration.shortPieceDeadline.nanoseconds
+        tick = min(max(min(header, body, idle, piece, shortPiece) / 8, 5_000_000), 1_000_000_000)
     }
 }

@@ -37,6 +37,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     let logger: Logger
     let metrics: ServerMetrics
     let deadlines: Deadlines
+    let budgets: ByteBudgets
+    let overload: OverloadLog
+    let trustedProxies: TrustedProxies
+    private let connectionsMax: Int
     let inFlightMax: Int
     let bodyBytesMax: Int
     let headerBytesMax: Int
@@ -59,18 +63,29 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private(set) var now: UInt64 = MonotonicTime.now
     private(set) var isStopping = false
     var inFlight = 0
+    /// Requests whose tasks only wait.
+    var waiting = 0
+    /// There are so many connections that idle ones must go.
+    private var mustMakeRoom = false
+    /// Since the last tick, as far as could be.
+    private var roomIsMade = false
+    private var isShortOfConnections: Bool { connections.count * 8 >= connectionsMax * 7 }
     /// A connection was resumed: libmicrohttpd must run before the loop waits, or the connection stalls.
     var mustServe = false
     var isDraining: Bool { drainDeadline != nil }
 
     /// Takes the listening socket, which is closed when the loop drains or this throws `ServerStartError`.
     init(
-        _ configuration: HTTPServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger,
+        _ configuration: HTTPServerConfiguration, router: Router, socket: Int32, metrics: ServerMetrics, logger: Logger, overload: OverloadLog,
         onStopped: @escaping @Sendable () -> Void
     ) throws {
         self.router = router
         self.logger = logger
         self.metrics = metrics
+        self.overload = overload
+        budgets = configuration.budgets
+        trustedProxies = configuration.trustedProxies
+        connectionsMax = max(configuration.connectionsMax / configuration.loopCount, 1)
         self.onStopped = onStopped
         deadlines = Deadlines(configuration)
         inFlightMax = configuration.requestsInFlightMax
@@ -84,7 +99,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
         let stall = max(configuration.stallTimeout, configuration.idleTimeout, configuration.headerDeadline, configuration.bodyDeadline)
         daemon = LoopCallbacks.startDaemon(
-            for: self, socket: socket, connectionsMax: max(configuration.connectionsMax / configuration.loopCount, 1),
+            for: self, socket: socket, connectionsMax: connectionsMax,
             memoryBytes: max(ServerLimits.connectionMemoryBytes, configuration.headerBytesMax * 3 / 2), stall: stall)
         guard let daemon else {
             close(socket)
@@ -169,6 +184,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             now = MonotonicTime.now
             for index in 0..<Int(max(count, 0)) { handle(events[index].data.u64) }
             serve()
+            if mustMakeRoom { makeRoom() }
             if now >= nextTick { tick() }
             watchDue()
             endIfDrained()
@@ -245,6 +261,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Ends the connections that are late, and those whose client has ended its side.
     private func tick() {
         nextTick = now &+ deadlines.tick
+        roomIsMade = false
+        if isShortOfConnections { mustMakeRoom = true }
         for connection in connections.values {
             let isLate = connection.isLate(now)
             guard isLate || connection.hasEnded() else { continue }
@@ -262,7 +280,23 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if connections.isEmpty { nextTick = min(nextTick, now &+ deadlines.tick) }
         connections[connection.id] = connection
         metrics.connections.add(1)
+        if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
         return connection
+    }
+
+    /// Closes connections without a request, those that idled longest first, until a quarter of all places is free or none idles. At the limit
+    /// libmicrohttpd accepts nothing more, and who comes would wait for somebody's deadline.
+    private func makeRoom() {
+        mustMakeRoom = false
+        let count = connections.count - connectionsMax * 3 / 4
+        guard isShortOfConnections else { return }
+        // The newest is who came just now.
+        let idle = connections.values.filter { $0.exchange == nil && $0.idleSince < now }.sorted { $0.idleSince < $1.idleSince }
+        for connection in idle.prefix(count) { connection.hangUp() }
+        // Where fewer were idle than must go, the next tick looks again, and not each that comes.
+        roomIsMade = idle.count < count
+        overload.tell(.connections, count: min(count, idle.count))
+        mustServe = true
     }
 
     func closed(_ connection: Connection) {
@@ -270,6 +304,11 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         // At the limit of connections libmicrohttpd stops listening, and begins again only in a run after the one that closed.
         mustServe = true
         metrics.connections.add(-1)
+    }
+
+    /// libmicrohttpd has something to log, which it does before it answers by itself. If it is about to refuse a head, that is answered here.
+    func mayRefuseHead() {
+        for connection in connections.values where connection.exchange?.refuseHead() == true { return }
     }
 
     func nextRequestID() -> RequestID { requestIDs.next() }
@@ -315,7 +354,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func endIfDrained() {
         guard let drainDeadline else { return }
-        if now >= drainDeadline || (connections.isEmpty && inFlight == 0) { isStopping = true }
+        if now >= drainDeadline || (connections.isEmpty && inFlight == 0 && waiting == 0) { isStopping = true }
     }
 
     /// libmicrohttpd aborts if it is stopped while a connection is suspended: all are cancelled and resumed first, and it runs once to notice.
@@ -330,6 +369,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         unwatched = []
         // What outlives the loop is not counted any more.
         metrics.inFlight.add(-inFlight)
+        metrics.waiting.add(-waiting)
         let messages = inbox.withLock { inbox in
             inbox.isClosed = true
             defer { inbox.messages = [] }

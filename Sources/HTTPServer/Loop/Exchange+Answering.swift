@@ -39,6 +39,8 @@ extension Exchange {
         switch prepared.body {
         case .none:
             return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        case .bytes(let bytes) where bytes.count > ServerLimits.answerPieceBytes:
+            return makePieces(UnsentAnswer(bytes))
         case .bytes(let bytes):
             return bytes.withUnsafeBytes { bytes in
                 // libmicrohttpd takes a mutable pointer, and only copies from it in this mode.
@@ -56,6 +58,23 @@ extension Exchange {
         case .stream:
             return makeStream()
         }
+    }
+
+    /// A large answer, of which libmicrohttpd asks for the next piece when the client has taken the one before.
+    private func makePieces(_ answer: UnsentAnswer) -> OpaquePointer? {
+        let source = Unmanaged.passRetained(PieceSource(answer, connection, account))
+        let response = MHD_create_response_from_callback(
+            UInt64(answer.left), ServerLimits.answerPieceBytes,
+            { context, _, buffer, size in
+                guard let context, let buffer else { return streamFailed }
+                let source = Unmanaged<PieceSource>.fromOpaque(context).takeUnretainedValue()
+                return source.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            }, source.toOpaque(),
+            { context in
+                if let context { Unmanaged<PieceSource>.fromOpaque(context).release() }
+            })
+        if response == nil { source.release() }
+        return response
     }
 
     private func makeStream() -> OpaquePointer? {
@@ -85,6 +104,28 @@ extension Exchange {
             suspend()
             return 0
         }
+    }
+}
+
+/// Where libmicrohttpd gets the pieces of a large answer from.
+private final class PieceSource {
+    private let answer: UnsentAnswer
+    private let connection: Connection
+    private let account: RequestAccount
+
+    init(_ answer: UnsentAnswer, _ connection: Connection, _ account: RequestAccount) {
+        self.answer = answer
+        self.connection = connection
+        self.account = account
+    }
+
+    func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = answer.take(into: buffer)
+        guard count > 0 else { return streamFailed }
+        // The piece itself waits in libmicrohttpd's buffer.
+        account.countAnswer(answer.left + count)
+        connection.beginPiece()
+        return count
     }
 }
 

@@ -62,14 +62,36 @@ extension Exchange {
         }
         connection.beginBody()
         if let refusal { return hold(HTTPBody([]), refusal) }
-        if let bodyLength, bodyLength <= ServerLimits.gatheredBodyBytesMax {
+        // Where strangers have too much there already, the handler finds out first who it is.
+        if let bodyLength, bodyLength <= ServerLimits.gatheredBodyBytesMax, account.hasTakenBody(bodyLength) {
             stage = .gathering
             return .YES
         }
         let loop = loop
         let channel = ByteChannel(bufferedMax: ServerLimits.bufferedBytesMax, startsPaused: true) { loop.perform { self.bodyWanted() } }
         self.channel = channel
-        return hold(HTTPBody(channel, length: bodyLength), nil)
+        return hold(HTTPBody(channel, length: bodyLength, account), nil)
+    }
+
+    /// Answers in libmicrohttpd's place a head that it is about to refuse: its 0.9.75 writes the headers of such an answer twice, the second time as
+    /// the beginning of the body. What it still sends finds the socket shut.
+    /// - Returns: whether this is the one; there is never another, as a head is read and handed over in one call.
+    func refuseHead() -> Bool {
+        guard stage == .head, nacre_mhd_header_bytes(raw) > 0 else { return false }
+        var reader = HeadReader(target: target)
+        reader.read(raw, version: MHD_HTTP_VERSION_1_1)
+        guard let problem = reader.problem else { return false }
+        stage = .lingering
+        closesAfter = true
+        // libmicrohttpd does not tell the method here.
+        let head = reader.head(method: HTTPMethod(rawValue: ""))
+        self.head = head
+        match = loop.router.match(head)
+        start(HTTPBody([]), refusal: problem)
+        guard let response, let text = EarlyAnswer.text(response, isHead: false) else { return true }
+        _ = text.withUnsafeBytes { send(connection.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        shutdown(connection.socket, Int32(SHUT_WR))
+        return true
     }
 
     private func hold(_ body: HTTPBody, _ refusal: HTTPError?) -> MHD_Result {

@@ -50,6 +50,12 @@ final class Exchange: @unchecked Sendable {
     /// libmicrohttpd has forgotten the request: nothing here may touch `raw` any more.
     var isOver = false
     let startedAt: UInt64
+    /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
+    private(set) lazy var account = RequestAccount(loop.budgets, connection.stranger, loop.overload) { [weak self] isWaiting in
+        guard let exchange = self else { return }
+        exchange.loop.perform { exchange.setWaiting(isWaiting) }
+    }
+    private var isWaiting = false
 
     init(_ connection: Connection, raw: OpaquePointer, target: [UInt8]) {
         loop = connection.loop
@@ -85,11 +91,12 @@ final class Exchange: @unchecked Sendable {
     func start(_ body: HTTPBody, refusal: HTTPError? = nil) {
         guard let head else { return }
         var refusal = refusal
-        if refusal == nil, loop.inFlight >= loop.inFlightMax {
-            loop.metrics.overloaded.add()
-            refusal = HTTPError(.serviceUnavailable, "The server is busy.", headers: ["Retry-After": "1"])
+        if refusal == nil, loop.inFlight >= loop.inFlightMax, match?.route?.isAlwaysAnswered != true {
+            loop.overload.tell(.requests)
+            refusal = .busy
         }
-        var request = HTTPRequest(head: head, body: body, peer: connection.peer, identity: loop.nextRequestID())
+        var request = HTTPRequest(
+            head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies)
         request.match = match
         loop.inFlight += 1
         loop.metrics.inFlight.add(1)
@@ -107,6 +114,7 @@ final class Exchange: @unchecked Sendable {
     private func run(_ work: Work) async {
         let response = await work.router.run(work.request, refusal: work.refusal)
         let prepared = await PreparedResponse.preparing(response, for: work.request)
+        if case .bytes(let bytes) = prepared.body { work.request.account.countAnswer(bytes.count) }
         guard case .stream(let body) = prepared.body, work.request.method != .head else {
             loop.perform { self.complete(prepared, nil) }
             return
@@ -137,9 +145,22 @@ final class Exchange: @unchecked Sendable {
     }
 
     private func endTask() {
+        setWaiting(false)
         task = nil
+        account.endBody()
         loop.inFlight -= 1
         loop.metrics.inFlight.add(-1)
+    }
+
+    /// The handler's task begins to wait for what is no work, or goes on.
+    private func setWaiting(_ isWaiting: Bool) {
+        guard task != nil, isWaiting != self.isWaiting else { return }
+        self.isWaiting = isWaiting
+        let change = isWaiting ? 1 : -1
+        loop.waiting += change
+        loop.metrics.waiting.add(change)
+        loop.inFlight -= change
+        loop.metrics.inFlight.add(-change)
     }
 
     /// The handler reads, or may read on.
@@ -174,6 +195,9 @@ final class Exchange: @unchecked Sendable {
             loop.metrics.abandoned.add()
         }
         abandon()
+        account.endAnswer()
+        // A handler that runs still has the body.
+        if task == nil { account.endBody() }
         if let response { loop.metrics.record(response.status, since: startedAt, until: MonotonicTime.now) }
         // All call back into this exchange, a streamed response through the request that it reads: kept, they would keep it for ever.
         channel = nil

@@ -10,7 +10,8 @@ import Glibc
 /// What libmicrohttpd hides, so that no code here can refuse it: a bare CR or LF that ended a line, a header line that was folded
 /// (it arrives joined), a NUL and what follows it in the target or a value, white space around the parts of the request line, and the trailers
 /// of a chunked body (they are dropped). It answers by itself, without our middleware, a request line or header that does not fit its memory
-/// (414, 431), a request line or chunk that does not parse (400), and HTTP/1.1 without any Host (400).
+/// (414, 431), and a request line or chunk that does not parse (400). `Exchange.refuseHead` answers in its place HTTP/1.1 without any Host and a
+/// length that is no number or too large.
 struct HeadReader {
     private(set) var bytes: [UInt8]
     private(set) var fields: [RequestHead.Field] = []
@@ -63,9 +64,11 @@ struct HeadReader {
     }
 
     private mutating func readLength(_ value: UnsafeRawBufferPointer) {
+        guard contentLength == nil, !value.isEmpty, value.allSatisfy({ $0 &- 0x30 < 10 }) else { return refuse("Content-Length is malformed.") }
         // 18 digits are more than any body and never overflow.
-        guard contentLength == nil, !value.isEmpty, value.count <= 18, value.allSatisfy({ $0 &- 0x30 < 10 }) else {
-            return refuse("Content-Length is malformed.")
+        guard value.count <= 18 else {
+            if problem == nil { problem = .bodyTooLarge }
+            return
         }
         contentLength = value.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
     }

@@ -19,6 +19,10 @@ enum LoopCallbacks {
             guard let found = slot?.pointee else { return .NO }
             return Unmanaged<Exchange>.fromOpaque(found).takeUnretainedValue().advance(method, version, data, size)
         }
+        settings.on_log = { context, _, _ in
+            guard let context else { return }
+            Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue().mayRefuseHead()
+        }
         settings.on_completed = { _, _, slot, reason in
             guard let slot, let found = slot.pointee else { return }
             slot.pointee = nil

@@ -8,36 +8,45 @@ package struct HTTPBody: Sendable, AsyncSequence {
 
     enum Storage: Sendable {
         case whole([UInt8])
-        case arriving(ByteChannel, length: Int?)
+        case arriving(ByteChannel, length: Int?, RequestAccount)
     }
 
     let storage: Storage
 
     init(_ bytes: [UInt8]) { storage = .whole(bytes) }
 
-    init(_ channel: ByteChannel, length: Int?) { storage = .arriving(channel, length: length) }
+    init(_ channel: ByteChannel, length: Int?, _ account: RequestAccount) { storage = .arriving(channel, length: length, account) }
 
     /// What the client declared, or what has arrived; nil for a chunked body that is still arriving.
     package var length: Int? {
         switch storage {
         case .whole(let bytes): bytes.count
-        case .arriving(_, let length): length
+        case .arriving(_, let length, _): length
         }
     }
 
-    /// The whole body.
-    /// - Throws: `HTTPError` 413 where it is longer than `limit` bytes; no more than that is kept meanwhile.
+    /// The whole body. Its bytes are taken from the budget before they are read: all of a declared length at once, others as they come.
+    /// - Throws: `HTTPError` 413 where it is longer than `limit` bytes, and no more than that is kept meanwhile; 503 where the budget has no room.
     package func collect(upTo limit: Int = .max) async throws -> [UInt8] {
         switch storage {
         case .whole(let bytes):
             guard bytes.count <= limit else { throw HTTPError.bodyTooLarge }
             return bytes
-        case .arriving(let channel, let length):
+        case .arriving(let channel, let length, let account):
             if let length, length > limit { throw HTTPError.bodyTooLarge }
+            var taken = length ?? 0
+            try account.takeBody(taken)
             var all: [UInt8] = []
             while let chunk = try await channel.next() {
                 guard all.count + chunk.count <= limit else { throw HTTPError.bodyTooLarge }
-                if all.isEmpty { all = chunk } else { all += chunk }
+                if all.count + chunk.count > taken {
+                    // An array grows by doubling.
+                    let more = Swift.max(all.count, chunk.count)
+                    try account.takeBody(more)
+                    taken += more
+                }
+                if all.isEmpty { all.reserveCapacity(taken) }
+                all += chunk
             }
             return all
         }
@@ -54,7 +63,7 @@ package struct HTTPBody: Sendable, AsyncSequence {
             case .whole(let bytes):
                 storage = .whole([])
                 return bytes.isEmpty ? nil : bytes
-            case .arriving(let channel, _):
+            case .arriving(let channel, _, _):
                 return try await channel.next()
             }
         }

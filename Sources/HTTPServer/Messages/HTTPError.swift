@@ -14,6 +14,11 @@ package struct HTTPError: Error, Sendable {
 
     /// The body is larger than the route takes.
     static let bodyTooLarge = HTTPError(.contentTooLarge, "The body is too large.")
+    /// The body is compressed, or otherwise coded; `Accept-Encoding` says what is taken (RFC 7694).
+    static let bodyCoded = HTTPError(
+        .unsupportedMediaType, "The body has a content coding; send it as it is, without Content-Encoding.", headers: ["Accept-Encoding": "identity"])
+    /// Something is full. What it is, the operator is told.
+    static let busy = HTTPError(.serviceUnavailable, "The server is busy.", headers: ["Retry-After": "1"])
     /// The client went away before the request was answered.
     static let clientClosed = HTTPError(.clientClosedRequest, "The client closed the connection.")
 }

@@ -4,23 +4,28 @@
 package struct HTTPRequest: Sendable {
     let head: RequestHead
     package let body: HTTPBody
+    /// What the request takes of the server.
+    package let account: RequestAccount
     private let peer: PeerAddress
     private let identity: RequestID
+    private let proxies: TrustedProxies
     /// The route that answers, set before the middleware runs.
     var match: RouteMatch?
 
-    init(head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID) {
+    init(head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID, account: RequestAccount, proxies: TrustedProxies) {
         self.head = head
         self.body = body
         self.peer = peer
         self.identity = identity
+        self.account = account
+        self.proxies = proxies
     }
 
     /// A request that did not come over a socket: for tests and for callers in the same process. The target is a path with its query, as on the wire.
     package init(method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.init(
             head: RequestHead(method: method, target: target, headers: headers), body: HTTPBody(body), peer: PeerAddress(),
-            identity: RequestID.random())
+            identity: RequestID.random(), account: RequestAccount(nil, ByteHolder(.stranger, "")), proxies: TrustedProxies())
     }
 
     package var method: HTTPMethod { head.method }
@@ -82,8 +87,22 @@ package struct HTTPRequest: Sendable {
         return values
     }
 
+    /// What is wrong with how the body is coded: no coding is undone here.
+    var codingProblem: HTTPError? {
+        let isPlain = headerValues("Content-Encoding").allSatisfy { values in
+            values.split(separator: ",").allSatisfy { equalIgnoringCase(trimmingSpaces($0), "identity") }
+        }
+        return isPlain ? nil : .bodyCoded
+    }
+
     /// The numeric address of the socket's other end, without its port; empty for a request made in this process. Behind a proxy, the proxy's.
     package var remoteAddress: String { peer.text }
+
+    /// The address of who asks: the socket's other end, or, where that is a trusted proxy, whom it names in `X-Forwarded-For`.
+    package var clientAddress: String {
+        guard !proxies.isEmpty else { return remoteAddress }
+        return proxies.client(of: remoteAddress, forwardedFor: headerValues("X-Forwarded-For"))
+    }
 
     /// A random UUID (version 4, lower case) made by the server for this request.
     package var id: String { identity.text }

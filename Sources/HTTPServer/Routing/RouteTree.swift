@@ -91,13 +91,16 @@ final class Route: Sendable {
     let pattern: String
     let parameters: [Parameter]
     let bodyBytesMax: Int?
+    /// Whether a server that is full answers it too.
+    let isAlwaysAnswered: Bool
     let handler: Router.Handler
 
-    init(method: HTTPMethod, pattern: String, bodyBytesMax: Int?, handler: @escaping Router.Handler) {
+    init(method: HTTPMethod, pattern: String, bodyBytesMax: Int?, isAlwaysAnswered: Bool, handler: @escaping Router.Handler) {
         precondition(pattern.first == "/", "a pattern begins with a slash")
         self.method = method
         self.pattern = pattern
         self.bodyBytesMax = bodyBytesMax
+        self.isAlwaysAnswered = isAlwaysAnswered
         self.handler = handler
         var parameters: [Parameter] = []
         for (index, segment) in pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false).enumerated() {

@@ -24,13 +24,16 @@ package struct Router: Sendable {
         self.middleware.append(middleware)
     }
 
-    /// Adds a route. `bodyBytesMax` replaces the server's limit for request bodies.
-    package mutating func on(_ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
-        tree.insert(Route(method: method, pattern: pattern, bodyBytesMax: bodyBytesMax, handler: handler))
+    /// Adds a route. `bodyBytesMax` replaces the server's limit for request bodies; `isAlwaysAnswered` is for what is asked of a full server too.
+    package mutating func on(
+        _ method: HTTPMethod, _ pattern: String, bodyBytesMax: Int? = nil, isAlwaysAnswered: Bool = false, _ handler: @escaping Handler
+    ) {
+        tree.insert(
+            Route(method: method, pattern: pattern, bodyBytesMax: bodyBytesMax, isAlwaysAnswered: isAlwaysAnswered, handler: handler))
     }
 
-    package mutating func get(_ pattern: String, _ handler: @escaping Handler) {
-        on(.get, pattern, handler)
+    package mutating func get(_ pattern: String, isAlwaysAnswered: Bool = false, _ handler: @escaping Handler) {
+        on(.get, pattern, isAlwaysAnswered: isAlwaysAnswered, handler)
     }
 
     package mutating func post(_ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
@@ -68,6 +71,7 @@ package struct Router: Sendable {
     fileprivate func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         switch request.match?.outcome ?? .nothing {
         case .route(let route):
+            if let problem = request.codingProblem { throw problem }
             return try await route.handler(request, RouteParameters(request: request, route: route))
         case .otherMethods(let methods) where request.method == .options:
             return try await onOptions(request, methods)

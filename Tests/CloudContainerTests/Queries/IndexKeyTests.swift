@@ -110,7 +110,7 @@ struct IndexKeyTests {
 
     static func record(_ name: String, _ fields: RecordFields, parent: String? = nil, isTombstone: Bool = false) -> StoredRecord {
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 100), userRecordName: "_ann")
-        let number = ChangeNumber(incarnation: 1, seq: 1)
+        let number = ChangeNumber(run: 1, seq: 1)
         return StoredRecord(
             row: RecordRow(name: name, type: "Thing", number: number, isTombstone: isTombstone, parent: parent, body: []),
             content: RecordContent(created: stamp, modified: stamp, entered: number, fields: fields))

@@ -49,6 +49,16 @@ indirect enum JSON: Hashable, Sendable, Decodable {
         return value
     }
 
+    /// The texts of all members with such a name, at any depth.
+    func texts(named names: Set<String>) -> [String] {
+        switch self {
+        case .array(let items): items.flatMap { $0.texts(named: names) }
+        case .object(let members):
+            members.flatMap { name, value in (names.contains(name) ? [value.text].compactMap(\.self) : []) + value.texts(named: names) }
+        default: []
+        }
+    }
+
     var text: String? {
         if case .string(let text) = self { text } else { nil }
     }

@@ -1,4 +1,3 @@
-import CloudContainer
 import CloudStore
 import CloudTestSupport
 import CloudWire
@@ -6,6 +5,7 @@ import Crypto
 import Foundation
 import HTTPServer
 
+@testable import CloudContainer
 @testable import CloudServer
 
 /// A server of one test: a container with an API token in each environment, and two users, Ada and Bob, each with a web auth token and an account token,
@@ -82,6 +82,7 @@ final class TestServer: Sendable {
                 names[user + ".device.id" + suffix] = device.id
             }
             names[user + ".account"] = account.id
+            names[user + ".escaped"] = names[user]?.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         }
         return names
     }
@@ -89,6 +90,22 @@ final class TestServer: Sendable {
     /// Ends an account token as another process would: this one's memory of it stays.
     func revokeElsewhere(_ user: String) async throws {
         try await cloud.revokeAccountToken(names[user + ".device.id"] ?? "", of: names[user + ".account"] ?? "")
+    }
+
+    /// Gives the development schema what a web client's save would lack, as an app of the framework would have before.
+    func prepareTypes(for body: String, in container: String) async throws {
+        guard let request = try? RecordsModifyRequest(json: Array(body.utf8)) else { return }
+        let changes = request.operations.compactMap { try? $0.get() }.filter { !$0.type.isDelete }.map(\.change)
+        try await cloud.changeSchema(of: container, .development) { schema in
+            for change in changes {
+                // A change that names no type is one of a note here.
+                guard let type = change.recordType ?? (schema.types["Note"] == nil ? nil : "Note"), Names.recordTypeFault(type) == nil,
+                    type != "cloudkit.share", type != "Users"
+                else { continue }
+                let fields = RecordFields(change.set.entries.filter { Names.fieldNameFault($0.name) == nil })
+                if let lacking = schema.lacking(of: type, with: fields) { schema.add(lacking) }
+            }
+        }
     }
 
     func respond(_ question: Question) async -> Answer {
@@ -109,4 +126,5 @@ final class TestServer: Sendable {
 struct NoTokens: TokenSealing {
     func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
     func open(_ text: String) -> [UInt8]? { nil }
+    func isOutdated(_ text: String) -> Bool { false }
 }

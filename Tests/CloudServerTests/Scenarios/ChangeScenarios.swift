@@ -47,7 +47,7 @@ extension Scenario {
                 200,
                 [
                     "zones[0].records": .count(1), "zones[0].records[0].recordName": "a", "zones[0].records[0].deleted": true,
-                    "zones[0].records[0].recordType": "Note", "zones[0].records[0].fields": .absent,
+                    "zones[0].records[0].recordType": .absent, "zones[0].records[0].fields": .absent,
                 ]),
             .post(zone, .ada, Body.feed("Work")).gives(200, ["zones[0].records": .count(0)])),
         Scenario(

@@ -26,7 +26,7 @@ extension Scenario {
             wrongMethod("GET", "/account/1/sign-up", allow: "OPTIONS, POST"), wrongMethod("GET", "/account/1/sign-out", allow: "OPTIONS, POST"),
             wrongMethod("POST", "/healthz", allow: "GET, HEAD, OPTIONS")),
         Scenario(
-            "paths that lead nowhere", .post("private/records/resolve", .ada).refuses(404, "NOT_FOUND", unknownPath),
+            "paths that lead nowhere", .post("private/records/nothing", .ada).refuses(404, "NOT_FOUND", unknownPath),
             .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath),
             .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
             .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath),
@@ -89,10 +89,10 @@ extension Scenario {
             "health, readiness, version and limits ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
             .get("/readyz", .nobody).contains("ready").gives(),
             .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some]),
-            .get("/limits", .nobody).gives(
+            .get("/limits", .nobody).contains("bodyBytesOfStrangers").contains("answerBytesOfUsers").gives(
                 200,
                 [
-                    "limits": .count(Limits.table.count), "limits[0].name": "itemsPerNativeRequest", "limits[0].value": 400,
+                    "limits": .count(Limits.table.count + 6), "limits[0].name": "itemsPerNativeRequest", "limits[0].value": 400,
                     "limits[0].source": "CloudKit",
                 ])),
         Scenario(

@@ -27,7 +27,7 @@ extension Scenario {
             .post(recordsPath, .ada, feed("Work", #""syncToken":"<<t1>>""#)).gives(
                 200,
                 [
-                    "records": .count(1), "records[0].recordName": "a", "records[0].deleted": true, "records[0].recordType": "Note",
+                    "records": .count(1), "records[0].recordName": "a", "records[0].deleted": true, "records[0].recordType": .absent,
                     "records[0].fields": .absent,
                 ]),
             .post(recordsPath, .ada, feed("Work", #""syncToken":"""#)).gives(200, ["records": .count(0)])),

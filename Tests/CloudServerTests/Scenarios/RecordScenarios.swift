@@ -179,6 +179,19 @@ extension Scenario {
                 .refuses(400, "BAD_REQUEST", "operation ID was used for another request"),
             .post("private/records/lookup", .ada, Body.lookup("b")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"])),
         Scenario(
+            "a repetition that is older than every kept result is told so, and not done",
+            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"details":true,"operationID":"op-1"}"#))
+                .detailed
+                .header("X-Nacre-Operation-Age", "691200").refuses(400, "BAD_REQUEST", "whether this operation was applied is not known any more")
+                .gives(400, ["nacre.code": 34, "nacre.field": "nacre.operationID"]),
+            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
+                .header("X-Nacre-Operation-Age", "soon").refuses(400, "BAD_REQUEST", "invalid age of an operation"),
+            .post("private/records/lookup", .ada, Body.lookup("a")).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
+            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
+                .header("X-Nacre-Operation-Age", "12.250").gives(200, ["records[0].recordName": "a"]),
+            .post("private/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
+                .header("X-Nacre-Operation-Age", "13").gives(200, ["records[0].serverErrorCode": .absent])),
+        Scenario(
             "one user's operation ID says nothing to another in the public database",
             .post("public/records/modify", .device("ada"), Body.modify("create", Body.note("a"), #""nacre":{"operationID":"op-1"}"#)).detailed
                 .gives(200, ["records[0].recordName": "a"]),

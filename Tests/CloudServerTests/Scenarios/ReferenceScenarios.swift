@@ -47,7 +47,7 @@ extension Scenario {
                 200,
                 [
                     "zones[0].records": .count(3), "zones[0].records[0].deleted": true, "zones[0].records[1].deleted": true,
-                    "zones[0].records[2].deleted": true, "zones[0].records[2].recordType": "Node", "zones[0].records[0].fields": .absent,
+                    "zones[0].records[2].deleted": true, "zones[0].records[2].recordType": .absent, "zones[0].records[0].fields": .absent,
                 ]),
             .post("private/changes/zone", .ada, Body.feed("Work")).gives(200, ["zones[0].records": .count(1)])),
         Scenario(

@@ -7,12 +7,22 @@ struct Scenario: Sendable, CustomTestStringConvertible {
     var opensSignUp = false
     /// That one page of a query may look at.
     var queryScanRows = Limits.queryScanRows
+    /// What web clients save has types and fields in development, as if an app of the framework had been there before them.
+    var preparesTypes = true
     var steps: [Step]
 
-    init(_ name: String, opensSignUp: Bool = false, queryScanRows: Int = Limits.queryScanRows, _ steps: Step...) {
+    init(
+        _ name: String, opensSignUp: Bool = false, queryScanRows: Int = Limits.queryScanRows, preparesTypes: Bool = true, _ steps: Step...
+    ) {
+        self.preparesTypes = preparesTypes
         self.name = name
         self.queryScanRows = queryScanRows
         self.opensSignUp = opensSignUp
+        self.steps = steps
+    }
+
+    init(_ name: String, steps: [Step]) {
+        self.name = name
         self.steps = steps
     }
 
@@ -43,8 +53,12 @@ enum Step: Sendable {
     case revokeElsewhere(String)
     /// An administrator gives fields of a type these index options and no others; their rows are built, or wait to be.
     case setIndexes(type: String, fields: [String], IndexOptions, builds: Bool)
+    /// An administrator says whose saves bring types and fields.
+    case justInTime(JustInTime)
     /// An administrator deploys the development schema.
     case deploy
+    /// Keeps a sealed value in the text that earlier versions gave it, by the name `older.` and its own.
+    case keepOlderText(String)
 }
 
 /// A request and what must be in its answer. `<<name>>` in any text stands for a token of the fixture or something kept from an earlier answer.

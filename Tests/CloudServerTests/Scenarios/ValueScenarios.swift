@@ -242,7 +242,7 @@ extension Scenario {
         mistake("a place without longitude", #"{"value":{"latitude":1},"type":"LOCATION"}"#, "Invalid value, expected type LOCATION."),
         mistake("text for a number", #"{"value":"x","type":"INT64"}"#, "Invalid value, expected type INT64."),
         mistake("a number beyond 64 bits", #"{"value":9223372036854775808}"#, "Invalid value, expected type INT64."),
-        mistake("a link without action", #"{"value":{"recordName":"x"},"type":"REFERENCE"}"#, "Invalid value, expected type REFERENCE."),
+        mistake("a link without a name", #"{"value":{"action":"NONE"},"type":"REFERENCE"}"#, "Invalid value, expected type REFERENCE."),
         mistake("bytes that are not base64", #"{"value":"?","type":"BYTES"}"#, "Invalid value, expected type BYTES."),
         mistake("a list of two types", #"{"value":["a",1]}"#, "Invalid value, expected type STRING."),
         mistake("an object of no type", #"{"value":{"x":1}}"#, "Invalid value, its type is neither given nor plain."),

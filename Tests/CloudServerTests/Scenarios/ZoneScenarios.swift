@@ -38,7 +38,7 @@ extension Scenario {
         Scenario(
             "the public database has its default zone, for the world",
             .get("public/zones/list", .world)
-                .gives(200, ["zones": .count(1), "zones[0].zoneID.zoneName": "_defaultZone", "zones[0].zoneID.ownerRecordName": .absent]),
+                .gives(200, ["zones": .count(1), "zones[0].zoneID.zoneName": "_defaultZone", "zones[0].zoneID.ownerRecordName": "_defaultOwner"]),
             .post("public/zones/lookup", .world, Body.zoneNames(count: 1)).gives(200, ["zones[0].serverErrorCode": "ZONE_NOT_FOUND"])),
         Scenario(
             "the shared database has no zones yet", .get("shared/zones/list", .ada).gives(200, ["zones": .count(0)]),

@@ -10,8 +10,10 @@ import Testing
         EntryRow(key: EntryKey(Sample.database, kind, key), value: value, expires: expires.map(moment))
     }
 
-    private static func operation(_ id: String, expires: Double, in database: DatabaseID = Sample.database) -> OperationRow {
-        OperationRow(database: database, id: id, digest: [1, 2], result: [3], expires: moment(expires))
+    private static func operation(
+        _ id: String, expires: Double, by caller: String = "ann", in database: DatabaseID = Sample.database
+    ) -> OperationRow {
+        OperationRow(database: database, id: id, caller: caller, digest: [1, 2], result: [3], expires: moment(expires))
     }
 
     private static func task(_ name: String, due: Double, _ payload: [UInt8] = [1], in database: DatabaseID = Sample.database) -> TaskRow {
@@ -66,17 +68,32 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `trimming keeps the newest operations of one database`(engine: Engine) async throws {
+    func `trimming keeps the newest operations of one caller in one database, and tells up to when it went`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let other = DatabaseID(rawValue: 1)
         let ids = (0..<10).map { "op\($0)" }
         let mine = ids.enumerated().map { Self.operation($1, expires: Double(($0 * 7) % 10)) }
-        try await store.apply(WritePlan(\.operations, mine + [Self.operation("theirs", expires: -1, in: other)]))
-        #expect(try await store.write { .commit(try $0.trimOperations(in: Sample.database, keeping: 10)) } == 0)
-        #expect(try await store.write { .commit(try $0.trimOperations(in: Sample.database, keeping: 4)) } == 6)
+        let theirs = [Self.operation("theirs", expires: -1, in: other), Self.operation("bob's", expires: -1, by: "bob")]
+        try await store.apply(WritePlan(\.operations, mine + theirs))
+        func trim(keeping count: Int, through last: Double = 100, limit: Int = 100) async throws -> TrimmedOperations {
+            try await store.write {
+                .commit(
+                    try $0.trimOperations(
+                        in: Sample.database, by: "ann", keeping: count, expiringThrough: Self.moment(last), limit: limit))
+            }
+        }
+        func trimmed(_ count: Int, _ latest: Double?) -> TrimmedOperations {
+            TrimmedOperations(count: count, latest: latest.map(Self.moment))
+        }
+        #expect(try await trim(keeping: 10) == trimmed(0, nil))
+        #expect(try await trim(keeping: 4, limit: 0) == trimmed(0, nil))
+        #expect(try await trim(keeping: 4, limit: 2) == trimmed(2, 1))
+        #expect(try await trim(keeping: 4, through: 3) == trimmed(2, 3), "what expires later stays, however many there are")
+        #expect(try await trim(keeping: 4) == trimmed(2, 5))
         let newest = mine.filter { $0.expires >= Self.moment(6) }.map(\.id)
         #expect(try await logged(store, ids) == newest.sorted())
-        #expect(try await store.write { .commit(try $0.trimOperations(in: Sample.database, keeping: 0)) } == 4)
+        #expect(try await trim(keeping: 0) == trimmed(4, 9))
+        #expect(try await logged(store, ["bob's"]) == ["bob's"])
         #expect(try await logged(store, ["theirs"], in: other) == ["theirs"])
     }
 

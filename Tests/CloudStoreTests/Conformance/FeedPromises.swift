@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct FeedPromises {
     @Test(arguments: Engine.allCases)
-    func `a feed is ordered by incarnation, number and the bytes of the name`(engine: Engine) async throws {
+    func `a feed is ordered by run, number and the bytes of the name`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let names = ["b", "é", "B", "e\u{301}", "\u{10000}", "\u{ffff}"]
         var puts = names.map { Sample.put($0, 2) } + [Sample.put("first", 1), Sample.put("tenth", 10)]
         var moved = Sample.put("moved", 1)
-        moved.row.number = ChangeNumber(incarnation: 2, seq: 1)
+        moved.row.number = ChangeNumber(run: 2, seq: 1)
         moved.enters[0].place.number = moved.row.number
         puts.append(moved)
         try await store.populate(puts.shuffled())
@@ -24,7 +24,7 @@ import Testing
         let view = FeedView(rawValue: 12)
         var put = Sample.put("note", 5, parent: "folder")
         put.enters = [
-            FeedRow(place: FeedPlace(view: view, number: Sample.number(3)), entered: ChangeNumber(incarnation: 0, seq: 2), isDeparture: true)
+            FeedRow(place: FeedPlace(view: view, number: Sample.number(3)), entered: ChangeNumber(run: 0, seq: 2), isDeparture: true)
         ]
         try await store.populate([put])
         #expect(try await store.feed(view: view) == [FeedEntry(feed: put.enters[0], record: put.row)])
@@ -59,8 +59,8 @@ import Testing
         #expect(try await store.names(after: FeedPosition(Sample.number(1), name: "")) == ["a", "b", "c", "a2"])
         #expect(try await store.names(after: FeedPosition(Sample.number(1), name: "b")) == ["c", "a2"])
         #expect(try await store.names(after: FeedPosition(Sample.number(1), name: "bb")) == ["c", "a2"])
-        #expect(try await store.names(after: FeedPosition(ChangeNumber(incarnation: 0, seq: 99))).count == 4)
-        #expect(try await store.names(after: FeedPosition(ChangeNumber(incarnation: 2, seq: 0))).isEmpty)
+        #expect(try await store.names(after: FeedPosition(ChangeNumber(run: 0, seq: 99))).count == 4)
+        #expect(try await store.names(after: FeedPosition(ChangeNumber(run: 2, seq: 0))).isEmpty)
     }
 
     @Test(arguments: Engine.allCases)
@@ -70,7 +70,7 @@ import Testing
         #expect(try await store.feed(through: Sample.number(4)).map(\.record.name) == ["r1", "r2", "r3", "r4"])
         #expect(try await store.feed(after: FeedPosition(Sample.number(3)), through: Sample.number(4)).map(\.record.name) == ["r4"])
         #expect(try await store.feed(after: FeedPosition(Sample.number(3), name: "x"), through: Sample.number(3)).isEmpty)
-        #expect(try await store.feed(through: ChangeNumber(incarnation: 0, seq: 99)).isEmpty)
+        #expect(try await store.feed(through: ChangeNumber(run: 0, seq: 99)).isEmpty)
     }
 
     @Test(arguments: Engine.allCases)

@@ -36,7 +36,7 @@ import Testing
     func `tombstones come in the order of their changes, then of their names' bytes`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         var moved = Sample.put("moved", 1, isTombstone: true)
-        moved.row.number = ChangeNumber(incarnation: 2, seq: 1)
+        moved.row.number = ChangeNumber(run: 2, seq: 1)
         let puts = [
             Sample.put("z", 1, isTombstone: true), Sample.put("e\u{301}", 2, isTombstone: true), Sample.put("é", 2, isTombstone: true),
             Sample.put("tenth", 10, isTombstone: true), moved,

@@ -53,6 +53,26 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `records that go with a stranger's are told apart, and counted apart`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        var both = Self.put("both", 1, owners: ["folder"])
+        both.linked.append(ReferenceLink(target: "folder", kind: .othersDeleteSelf))
+        var others = Self.put("other", 1)
+        others.linked = ["folder", "box"].map { ReferenceLink(target: $0, kind: .othersDeleteSelf) }
+        try await store.populate([both, others])
+        func answer(_ target: String, _ owned: [String], _ othersOwned: [String]) -> Dependents {
+            Dependents(target: target, isParent: false, isValidated: false, owned: owned, othersOwned: othersOwned)
+        }
+        #expect(try await store.dependents(of: ["folder", "box"]) == [answer("box", [], ["other"]), answer("folder", ["both"], ["both", "other"])])
+        #expect(try await store.dependents(of: ["folder"], limit: 1) == [answer("folder", ["both"], ["both"])])
+        #expect(try await store.dependents(of: ["folder"], outside: ["both"]) == [answer("folder", [], ["other"])])
+        var gone = Self.put("other", 2, before: 1)
+        gone.unlinked = others.linked
+        try await store.apply(WritePlan(\.records, [gone]))
+        #expect(try await store.dependents(of: ["folder", "box"]) == [answer("folder", ["both"], ["both"])])
+    }
+
+    @Test(arguments: Engine.allCases)
     func `targets that look alike and differ in bytes are two`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Self.put("one", 1, owners: ["é"]), Self.put("two", 1, owners: ["e\u{301}"])])

@@ -19,7 +19,7 @@ private struct Refusal: Error, Equatable {}
         plan.records = [note, Sample.put("gone", 1, isTombstone: true)]
         plan.indexed = [IndexPut(zone: Sample.zone, name: "note", entries: [IndexEntry(index: IndexID(rawValue: 2), key: [1])])]
         plan.recordsRemoved = [RecordRemoval(zone: Sample.zone, name: "gone", leaves: [FeedPlace(view: .owner, number: Sample.number(1))])]
-        plan.operations = [OperationRow(database: Sample.database, id: "op", digest: [], result: [], expires: later)]
+        plan.operations = [OperationRow(database: Sample.database, id: "op", caller: "", digest: [], result: [], expires: later)]
         plan.entries = [EntryRow(key: EntryKey(Sample.database, .user, "ann"), value: [])]
         plan.tasks = [TaskRow(key: TaskKey(Sample.database, .reclaimZone, "7"), payload: [], due: later)]
         plan.zonesChanged = [Sample.zone]

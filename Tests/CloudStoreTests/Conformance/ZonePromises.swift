@@ -19,7 +19,7 @@ import Testing
         try await store.populate()
         var row = Sample.databaseRow
         row.key = DatabaseKey(container: "iCloud.org.example.other", environment: .production, scope: .registry, owner: "")
-        row.incarnation = 9
+        row.run = 9
         row.lastSeq = Int64.max
         row.forgottenSeq = 12
         try await store.apply(WritePlan(\.databases, [row]))
@@ -31,7 +31,7 @@ import Testing
         let store = try await engine.makeStore()
         func row(_ id: Int64, _ container: String, _ environment: DatabaseKey.Environment = .production) -> DatabaseRow {
             let key = DatabaseKey(container: container, environment: environment, scope: .private, owner: "_\(id)")
-            return DatabaseRow(id: DatabaseID(rawValue: id), key: key, incarnation: 1, lastSeq: 0, forgottenSeq: id == 0 ? 4 : 0)
+            return DatabaseRow(id: DatabaseID(rawValue: id), key: key, run: 1, lastSeq: 0, forgottenSeq: id == 0 ? 4 : 0)
         }
         let mine = [.min, -7, 0, 1, 40, .max].map { row($0, "é") }
         let others = [row(2, "e\u{301}"), row(3, "éa"), row(5, "é", .development)]
@@ -58,7 +58,7 @@ import Testing
         var gone = Sample.zoneRow("Old", ZoneAddress(database: Sample.database, zone: 1), state: .purged)
         gone.clientChangeToken = [0, 255]
         var forgetful = Sample.zoneRow("Forgetful", ZoneAddress(database: Sample.database, zone: 3))
-        forgetful.forgotten = ChangeNumber(incarnation: 2, seq: 9)
+        forgetful.forgotten = ChangeNumber(run: 2, seq: 9)
         var empty = Sample.zoneRow("Empty", ZoneAddress(database: Sample.database, zone: 2))
         empty.clientChangeToken = []
         try await store.apply(WritePlan(\.zones, [gone, empty, forgetful, Sample.zoneRow()]))
@@ -183,11 +183,11 @@ import Testing
         let store = try await engine.makeStore()
         try await store.populate()
         let operation = OperationRow(
-            database: Sample.database, id: "op", digest: [1], result: [], expires: Timestamp(secondsSince2001: 1.5))
+            database: Sample.database, id: "op", caller: "", digest: [1], result: [], expires: Timestamp(secondsSince2001: 1.5))
         try await store.apply(WritePlan(\.operations, [operation]))
         for expected in 1...3 as ClosedRange<Int64> {
             let advance = try await store.write { .commit(try $0.advance(zoneNamed: "Notes", in: Sample.database, operation: "op")) }
-            #expect(advance == Advance(database: Sample.databaseRow, zone: Sample.zoneRow(lastSeq: expected), operation: operation))
+            #expect(advance == Advance(run: Run.first, database: Sample.databaseRow, zone: Sample.zoneRow(lastSeq: expected), operation: operation))
         }
         #expect(try await store.read { try $0.zones(in: Sample.database, named: ["Notes"]) } == [Sample.zoneRow(lastSeq: 3)])
     }
@@ -215,11 +215,11 @@ import Testing
     func `advance says which of database, zone and operation is missing`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let nothing = try await store.write { .commit(try $0.advance(zoneNamed: "Notes", in: Sample.database, operation: "op")) }
-        #expect(nothing == Advance(database: nil, zone: nil, operation: nil))
+        #expect(nothing == Advance(run: Run.first, database: nil, zone: nil, operation: nil))
 
         try await store.populate()
         try await store.apply(WritePlan(\.zones, [Sample.zoneRow(state: .deleted, lastSeq: 4)]))
         let buried = try await store.write { .commit(try $0.advance(zoneNamed: "Notes", in: Sample.database, operation: nil)) }
-        #expect(buried == Advance(database: Sample.databaseRow, zone: nil, operation: nil))
+        #expect(buried == Advance(run: Run.first, database: Sample.databaseRow, zone: nil, operation: nil))
     }
 }

@@ -8,7 +8,7 @@ import Testing
         let folder = try TemporaryFolder()
         await #expect(processExitsWith: .exitCode(70)) { [path = folder.path as String] in
             let disk = try #require(FaultyDisk())
-            var options = SQLiteOptions()
+            var options = SQLiteOptions.inFirstRun
             options.vfs = disk.name
             let store = try await SQLiteStore.open(folder: path, options: options)
             try await FaultScript.run(1, on: store)

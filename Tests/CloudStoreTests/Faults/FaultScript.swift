@@ -14,7 +14,7 @@ enum FaultScript {
 
     /// A store whose log begins anew during the script, on the writer's thread, so that every run asks the disk the same.
     static func options(_ disk: String? = nil) -> SQLiteOptions {
-        var options = SQLiteOptions()
+        var options = SQLiteOptions.inFirstRun
         options.vfs = disk
         options.pagesInLog = 20
         options.pagesBeforeCheckpoint = .max

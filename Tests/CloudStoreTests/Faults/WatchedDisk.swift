@@ -31,6 +31,9 @@ final class WatchedDisk: @unchecked Sendable {
 
     let name: String
     private let watcher: Watcher
+    private let slept = Locked(0)
+    /// How long SQLite has waited for locks, all its threads together.
+    var sleptMicroseconds: Int { slept.withLock { $0 } }
     private let system: UnsafeMutablePointer<sqlite3_vfs>
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
 
@@ -69,6 +72,11 @@ final class WatchedDisk: @unchecked Sendable {
         vfs.pointee.xDelete = { vfs, path, syncs in
             guard let path, let disk = WatchedDisk.of(vfs) else { return SQLITE_INTERNAL }
             return disk.obey(.delete(path: String(cString: path))) { disk.system.pointee.xDelete?(disk.system, path, syncs) }
+        }
+        vfs.pointee.xSleep = { vfs, microseconds in
+            guard let disk = WatchedDisk.of(vfs) else { return 0 }
+            disk.slept.withLock { $0 += Int(microseconds) }
+            return disk.system.pointee.xSleep?(disk.system, microseconds) ?? 0
         }
         guard sqlite3_vfs_register(vfs, 0) == SQLITE_OK else { return nil }
     }

@@ -117,7 +117,7 @@ struct Question: Sendable, CustomStringConvertible {
             (0..<maker.number(0...6)).compactMap { _ in maker.pick(HistoryMaker.names) }
         }
         func number(_ maker: inout HistoryMaker) -> ChangeNumber {
-            ChangeNumber(incarnation: Int64(maker.number(0...2)), seq: Int64(maker.number(0...maker.number(1...6000))))
+            ChangeNumber(run: Int64(maker.number(0...2)), seq: Int64(maker.number(0...maker.number(1...6000))))
         }
         self.database = database
         zone = ZoneAddress(database: database, zone: Int64(maker.number(1...4)))
@@ -219,6 +219,6 @@ struct Question: Sendable, CustomStringConvertible {
 extension Dependents {
     /// Names that look alike are one to `String`.
     fileprivate var asBytes: [[UInt8]] {
-        [Array(target.utf8), [isParent ? 1 : 0, isValidated ? 1 : 0]] + owned.map { Array($0.utf8) }
+        [Array(target.utf8), [isParent ? 1 : 0, isValidated ? 1 : 0]] + owned.map { Array($0.utf8) } + [[]] + othersOwned.map { Array($0.utf8) }
     }
 }

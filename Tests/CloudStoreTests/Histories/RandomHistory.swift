@@ -32,7 +32,7 @@ struct HistoryStep: Sendable {
         case lease(now: Timestamp, until: Timestamp, limit: Int)
         case reclaim(ZoneAddress, limit: Int)
         case expire(before: Timestamp, limit: Int)
-        case trim(keeping: Int)
+        case trim(keeping: Int, through: Timestamp, limit: Int)
     }
 
     var database: DatabaseID
@@ -49,6 +49,7 @@ struct HistoryStep: Sendable {
         case advance(Advance)
         case tasks([TaskRow])
         case count(Int)
+        case trimmed(TrimmedOperations)
         case applied
         case contradiction
     }
@@ -78,8 +79,9 @@ struct HistoryStep: Sendable {
             return .count(try transaction.reclaim(zone, limit: limit))
         case .expire(let now, let limit):
             return .count(try transaction.removeExpired(before: now, limit: limit))
-        case .trim(let count):
-            return .count(try transaction.trimOperations(in: database, keeping: count))
+        case .trim(let count, let last, let limit):
+            return .trimmed(
+                try transaction.trimOperations(in: database, by: "c0", keeping: count, expiringThrough: last, limit: limit))
         }
     }
 }
@@ -157,7 +159,7 @@ struct HistoryMaker {
         case 3: return .lease(now: moment(), until: moment(), limit: number(-1...4))
         case 4: return .reclaim(zone, limit: number(-1...12))
         case 5: return .expire(before: moment(), limit: number(-1...3))
-        case 6: return .trim(keeping: number(-1...4))
+        case 6: return .trim(keeping: number(-1...4), through: moment(), limit: number(-1...4))
         default: return .apply(plan(in: database, zone))
         }
     }
@@ -168,7 +170,7 @@ struct HistoryMaker {
             let key = DatabaseKey(container: pick(Self.containers) ?? "", environment: .production, scope: .private, owner: name())
             plan.databases = [
                 DatabaseRow(
-                    id: database, key: key, incarnation: Int64(number(1...3)), lastSeq: Int64(number(0...9)), forgottenSeq: Int64(number(0...9)))
+                    id: database, key: key, run: Int64(number(1...3)), lastSeq: Int64(number(0...9)), forgottenSeq: Int64(number(0...9)))
             ]
         }
         if chance(1, of: 8) {
@@ -187,7 +189,10 @@ struct HistoryMaker {
             plan.recordsRemoved = (0..<number(1...3)).map { _ in removal(of: name(), in: zone) }
         }
         if chance(1, of: 4) {
-            plan.operations = [OperationRow(database: database, id: "op\(number(0...9))", digest: bytes(), result: bytes(), expires: moment())]
+            plan.operations = [
+                OperationRow(
+                    database: database, id: "op\(number(0...9))", caller: "c\(number(0...1))", digest: bytes(), result: bytes(), expires: moment())
+            ]
         }
         if chance(1, of: 4) {
             plan.entries = [entry(in: database), entry(in: database)]
@@ -204,14 +209,14 @@ struct HistoryMaker {
     private mutating func zoneRow(in database: DatabaseID) -> ZoneRow {
         ZoneRow(
             address: ZoneAddress(database: database, zone: Int64(number(1...4))), name: pick(Self.zoneNames) ?? "",
-            state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, incarnation: Int64(number(1...3)),
+            state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, run: Int64(number(1...3)),
             lastSeq: Int64(number(0...99)),
             feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil,
-            forgotten: ChangeNumber(incarnation: Int64(number(0...2)), seq: Int64(number(0...9))))
+            forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))))
     }
 
     private mutating func put(_ name: String, in zone: ZoneAddress) -> RecordPut {
-        let number = ChangeNumber(incarnation: Int64(self.number(1...2)), seq: seq)
+        let number = ChangeNumber(run: Int64(self.number(1...2)), seq: seq)
         let isTombstone = chance(1, of: 4)
         let row = RecordRow(
             name: name, type: chance(1, of: 2) ? "Note" : "Folder", number: number, isTombstone: isTombstone,

@@ -45,7 +45,7 @@ import Testing
 
     @Test func `a cloud of version 1 is answered as it was`() async throws {
         let folder = try TemporaryFolder.fixture("v1-cloud.sqlite")
-        let store = try await SQLiteStore.open(folder: folder.path)
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         let old = TestCloud(store, seed: 2)
         let fresh = TestCloud(MemoryStore())
         try await Self.write(to: fresh)

@@ -13,7 +13,7 @@ import Testing
         Sample.databaseRow,
         DatabaseRow(
             id: DatabaseID(rawValue: .min), key: DatabaseKey(container: "registry", environment: .production, scope: .registry, owner: "Zoë"),
-            incarnation: 3, lastSeq: .max - 1),
+            run: 3, lastSeq: .max - 1),
     ]
 
     private static let zones: [ZoneRow] = {
@@ -26,7 +26,7 @@ import Testing
 
     private static let records: [RecordPut] = {
         var shared = Sample.put("shared", 4, body: [UInt8](repeating: 9, count: 9000))
-        let place = FeedPlace(view: shareView, number: ChangeNumber(incarnation: 2, seq: 1))
+        let place = FeedPlace(view: shareView, number: ChangeNumber(run: 2, seq: 1))
         shared.enters.append(FeedRow(place: place, entered: Sample.number(2), isDeparture: true))
         return [
             Sample.put("folder", 1, body: []), Sample.put("note", 2, parent: "folder"), Sample.put("gone", 3, isTombstone: true), shared,
@@ -36,7 +36,7 @@ import Testing
     }()
 
     private static let operation = OperationRow(
-        database: Sample.database, id: "operation", digest: [1, 2, 3], result: [4, 5], expires: Timestamp(secondsSince2001: 0.1 + 0.2))
+        database: Sample.database, id: "operation", caller: "", digest: [1, 2, 3], result: [4, 5], expires: Timestamp(secondsSince2001: 0.1 + 0.2))
 
     private static let entries = [
         EntryRow(key: EntryKey(Sample.database, .session, "session"), value: [7], expires: Timestamp(secondsSince2001: -1.5)),
@@ -60,7 +60,7 @@ import Testing
 
     @Test func `a file of version 1 is opened and read exactly`() async throws {
         let folder = try TemporaryFolder.fixture("v1.sqlite")
-        let store = try await SQLiteStore.open(folder: folder.path)
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         try await check(store)
         try await checkQueries(store)
         #expect(try folder.sql(TemporaryFolder.rowsAstray).isEmpty)
@@ -69,7 +69,7 @@ import Testing
 
     @Test func `this version writes what the first file holds`() async throws {
         let folder = try TemporaryFolder()
-        let store = try await SQLiteStore.open(folder: folder.path)
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         try await store.apply(Self.content)
         try await check(store)
         await store.close()
@@ -117,7 +117,7 @@ import Testing
         }
         let advance = try await store.write { .commit(try $0.advance(zoneNamed: "Notes", in: Sample.database, operation: "operation")) }
         live[0].lastSeq = 6
-        #expect(advance == Advance(database: rows[0], zone: live[0], operation: Self.operation))
+        #expect(advance == Advance(run: Run.first, database: rows[0], zone: live[0], operation: Self.operation))
 
         var leased = Self.task
         leased.attempts = 3

@@ -12,14 +12,14 @@ import Testing
 @Suite struct SecondVersion {
     private static let database = DatabaseRow(
         id: DatabaseID(rawValue: 77), key: DatabaseKey(container: "iCloud.second", environment: .production, scope: .private, owner: "_bob"),
-        incarnation: 2, lastSeq: 5, forgottenSeq: 4)
+        run: 2, lastSeq: 5, forgottenSeq: 4)
     private static let address = ZoneAddress(database: database.id, zone: 1)
     private static let index = IndexID(rawValue: 12)
     private static let keys: [[UInt8]] = [[], [0], [0, 0], [97], [97, 0], [255, 255]]
 
     private static let zone: ZoneRow = {
         var row = Sample.zoneRow("Second", address, lastSeq: 9)
-        row.forgotten = ChangeNumber(incarnation: 1, seq: 3)
+        row.forgotten = ChangeNumber(run: 1, seq: 3)
         return row
     }()
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a file of version 2 is opened and read exactly`() async throws {
         let folder = try TemporaryFolder.fixture("v2.sqlite")
-        let store = try await SQLiteStore.open(folder: folder.path)
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         try await check(store)
         #expect(try folder.sql("SELECT key FROM record_index").count == Self.records.map(\.indexed.count).reduce(0, +))
         #expect(try folder.sql(TemporaryFolder.rowsAstray).isEmpty)
@@ -57,7 +57,7 @@ import Testing
     @Test func `a file of version 1 takes what the second version keeps`() async throws {
         let folder = try TemporaryFolder.fixture("v1.sqlite")
         for isFirstOpening in [true, false] {
-            let store = try await SQLiteStore.open(folder: folder.path)
+            let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
             if isFirstOpening { try await store.apply(Self.content) }
             try await check(store)
             await store.close()

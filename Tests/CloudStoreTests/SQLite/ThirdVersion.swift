@@ -51,7 +51,7 @@ import Testing
 
     @Test func `a file of version 3 is opened and read exactly`() async throws {
         let folder = try TemporaryFolder.fixture("v3.sqlite")
-        let store = try await SQLiteStore.open(folder: folder.path)
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
         try await Self.check(store, in: folder)
         await store.close()
     }
@@ -61,12 +61,25 @@ import Testing
         let (old, new) = (try TemporaryFolder.fixture(name), try TemporaryFolder())
         var kept: [[String]] = []
         for folder in [old, new] {
-            await (try await SQLiteStore.open(folder: folder.path)).close()
+            await (try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)).close()
             let tables = try folder.sql("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
             kept.append(try tables + folder.sql("PRAGMA user_version"))
             #expect(try folder.sql("PRAGMA integrity_check") == ["ok"])
         }
         #expect(kept[0] == kept[1])
+    }
+
+    @Test func `operations that an earlier version logged count for their callers`() async throws {
+        let folder = try TemporaryFolder.fixture("v3.sqlite")
+        try folder.sql(
+            """
+            INSERT INTO operations (db_id, operation_id, expires, digest, result)
+            VALUES (1, '_ann/1', 5, x'', x''), (1, '_ann/2/3', 6, x'', x''), (1, '/1', 7, x'', x''), (1, 'op', 8, x'', x'')
+            """)
+        await (try await SQLiteStore.open(folder: folder.path)).close()
+        #expect(
+            try folder.sql("SELECT operation_id || ' ' || caller FROM operations WHERE db_id = 1 ORDER BY expires")
+                == ["_ann/1 _ann", "_ann/2/3 _ann", "/1 ", "op "])
     }
 
     /// With `NACRE_WRITE_FIXTURE=FOLDER` the file stays there: how the fixture of a new version is made.

@@ -34,6 +34,25 @@ struct AdministrationTests {
         }
     }
 
+    @Test func `a proxy of the environment is not asked for this machine, and is for others`() async throws {
+        try await with { administrator in
+            // Nobody listens there: what goes to it fails.
+            let proxy = ["http_proxy": "http://127.0.0.1:1", "HTTP_PROXY": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1", "no_proxy": ""]
+            let scratch = administrator.server.scratch
+            let create = ["container", "create", Administrator.container]
+            let made = try await Nacre.run(create + ["--data", administrator.server.data], in: scratch, environment: proxy)
+            #expect(made.status == 0 && made.line == Administrator.container)
+            let token = scratch + "/token"
+            let isWritten = FileManager.default.createFile(atPath: token, contents: Data("0123".utf8), attributes: [.posixPermissions: 0o600])
+            try #require(isWritten)
+            let elsewhere = create + ["--server", "http://nobody.invalid", "--token-file", token]
+            let asked = try await Nacre.run(elsewhere, in: scratch, environment: proxy)
+            #expect(asked.status == 69 && asked.messages.contains("nobody listens there"))
+            let unasked = try await Nacre.run(elsewhere, in: scratch, environment: ["no_proxy": "*"])
+            #expect(unasked.status == 69 && unasked.messages.contains("its name is not known"))
+        }
+    }
+
     @Test func `with --json each prints one object, and a token under its key`() async throws {
         try await with { administrator in
             let first = try await administrator.run(["container", "create", Administrator.container, "--json"])

@@ -36,7 +36,7 @@ struct DemoTests {
             #expect(first.status == 0, "\(first.messages)")
             for text in [
                 "atomic batches", "serverRecordChanged", "deleted", "the 10 time zones nearest to Prague", "with the word", "with it went",
-                "notAuthenticated",
+                "notAuthenticated", "read it and may not change it (permissionFailure)",
                 "everything was as it should be",
             ] {
                 #expect(first.output.contains(text), "\(text)")
@@ -60,6 +60,7 @@ struct DemoTests {
             #expect(report["nearest"] as? String == "Europe/Prague")
             #expect((report["languagesByWord"] as? Double ?? 0) > 25)
             #expect(report["deletionsCascaded"] as? Double == 20)
+            #expect(report["userRecordsRead"] as? Double == 1)
             let compared = try #require(report["recordsCompared"] as? Double)
             #expect(compared == (report["timeZones"] as? Double ?? 0) + (report["languages"] as? Double ?? 0) - 1)
             let mended = try await database.record(for: changed.recordID)

@@ -18,13 +18,23 @@ struct HelpTests {
 
     /// Every command with every option that it takes.
     private static let documented = [
-        Documented("serve", "data listen memory admin-listen open-sign-up log-format log-level public-url json"),
+        Documented(
+            "serve",
+            "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
+                + "trusted-proxy json"
+        ),
+        Documented("backup create", "bandwidth data server token-file json"),
+        Documented("backup verify", "json"),
+        Documented("backup restore", "data replace json"),
+        Documented("migrate", "data dry-run no-migration-backup json"),
         Documented("demo", "data server token-file json"),
-        Documented("container create", "data server token-file json"),
+        Documented("container create", "just-in-time data server token-file json"),
+        Documented("container change", "just-in-time data server token-file json"),
         Documented("token create", "container environment kind name data server token-file json"),
         Documented("schema show", "container environment data server token-file json"),
         Documented("schema deploy", "container dry-run data server token-file json"),
-        Documented("schema index", "container queryable sortable searchable data server token-file json"),
+        Documented("schema index", "container queryable sortable searchable none type data server token-file json"),
+        Documented("schema reset", "container dry-run yes data server token-file json"),
         Documented("user create", "password-stdin data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
@@ -59,8 +69,8 @@ struct HelpTests {
             for noun in ["serve", "demo", "container", "token", "user", "schema", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
         }
         for (noun, verbs) in [
-            ("container", ["create"]), ("token", ["create"]), ("user", ["create", "sign-in"]), ("schema", ["show", "deploy", "index"]),
-            ("query", ["explain"]),
+            ("container", ["create", "change"]), ("token", ["create"]), ("user", ["create", "sign-in"]),
+            ("schema", ["show", "deploy", "index", "reset"]), ("query", ["explain"]), ("backup", ["create", "verify", "restore"]),
         ] {
             let run = try await Nacre.run([noun], in: folder.path)
             #expect(run.status == 0)
@@ -101,6 +111,14 @@ struct HelpTests {
         (["schema", "show", "--container", "iCloud.a.b"], "--environment"),
         (["schema", "index", "Note", "--container", "iCloud.a.b"], "<field>"),
         (["schema", "deploy", "--container", "iCloud.a.b", "--queryable"], "--queryable"),
+        (["schema", "index", "Note", "a", "--container", "iCloud.a.b", "--none", "--sortable"], "'--none' and '--sortable' exclude each other"),
+        (["container", "create", "iCloud.a.b", "--just-in-time", "web"], "native or all"),
+        (["container", "change", "iCloud.a.b"], "--just-in-time"),
+        (["backup", "create"], "<file>"), (["backup", "create", "x", "--bandwidth", "fast"], "--bandwidth"),
+        (["backup", "restore", "x"], "--data"), (["serve", "--backup-every", "1h"], "--backup-dir"),
+        (["serve", "--backup-dir", "x", "--backup-every", "1"], "--backup-every"),
+        (["serve", "--backup-dir", "x", "--backup-keep", "0"], "--backup-keep"),
+        (["serve", "--backup-dir", "x", "--memory"], "--memory"),
         (["help", "nothing"], "nothing"),
     ]
 

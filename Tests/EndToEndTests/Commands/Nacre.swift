@@ -10,8 +10,10 @@ struct Nacre: Sendable {
     var messages: String
 
     /// Runs a command in a folder, which also takes its output, and waits for its end.
-    static func run(_ arguments: [String], in folder: String, input: String? = nil) async throws -> Nacre {
-        let process = try Launched(arguments, in: folder, input: input)
+    static func run(
+        _ arguments: [String], in folder: String, input: String? = nil, environment: [String: String] = [:]
+    ) async throws -> Nacre {
+        let process = try Launched(arguments, in: folder, input: input, environment: environment)
         let status = await process.ended()
         return Nacre(status: status, output: process.outputText, messages: process.errorText)
     }

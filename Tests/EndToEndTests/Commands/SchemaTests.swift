@@ -66,10 +66,17 @@ import Testing
             _ = try await database(administrator, .development).save(note())
             let index = ["schema", "index"] + Self.container
             let set = try await administrator.run(index + ["Note", "recordName", "--queryable"])
-            #expect(set.status == 0 && set.output == "Note.___recordID QUERYABLE\n")
-            let cut = try await administrator.run(index + ["Note", "text", "--json"])
-            #expect(cut.status == 0)
-            #expect(try cut.object()["field"] as? String == "text")
+            #expect(set.status == 0 && set.output == "Note.___recordID REFERENCE: no index → QUERYABLE\n")
+            // Without a flag it is a question.
+            let all = "QUERYABLE SEARCHABLE SORTABLE"
+            for _ in 0..<2 {
+                let asked = try await administrator.run(index + ["Note", "text"])
+                #expect(asked.status == 0 && asked.output == "Note.text STRING: \(all)\n")
+            }
+            let cut = try await administrator.run(index + ["Note", "text", "--none"])
+            #expect(cut.status == 0 && cut.output == "Note.text STRING: \(all) → no index\n")
+            let none = try await administrator.run(index + ["Note", "text", "--json"])
+            #expect(none.status == 0 && none.output.contains(#""before":[],"field":"text","fieldType":"STRING","options":[]"#))
             let deployed = try await administrator.run(["schema", "deploy", "--json"] + Self.container)
             #expect(deployed.output.contains(#""declaration":"STRING""#) && deployed.output.contains(#""kind":"index""#))
 
@@ -82,6 +89,92 @@ import Testing
                 building = try #require(object?["building"] as? [String]).joined()
                 #expect((object?["text"] as? String)?.contains(#""___recordID"   REFERENCE QUERYABLE"#) == true)
             }
+        }
+    }
+
+    @Test func `a field is prepared before there is a record of it`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let index = ["schema", "index"] + Self.container
+            let made = try await administrator.run(index + ["Note", "at", "--type", "TIMESTAMP", "--sortable"])
+            #expect(made.status == 0 && made.output == "+ Note.at TIMESTAMP: SORTABLE\n")
+            let list = try await administrator.run(index + ["Note", "tags", "--type", "LIST<STRING>"])
+            #expect(list.status == 0 && list.output == "+ Note.tags LIST<STRING>: no index\n")
+            let again = try await administrator.run(index + ["Note", "at", "--type", "TIMESTAMP", "--queryable"])
+            #expect(again.status == 0 && again.output == "Note.at TIMESTAMP: SORTABLE → QUERYABLE\n")
+            for (type, says) in [("DOUBLE", "field 'at' of type 'Note' is TIMESTAMP"), ("DATE", "unknown field type")] {
+                let wrong = try await administrator.run(index + ["Note", "at", "--type", type])
+                #expect(wrong.status == 1 && wrong.output.isEmpty && wrong.messages.contains(says), "\(wrong.messages)")
+            }
+            let database = try await database(administrator, .development)
+            let note = note()
+            note["at"] = 1.5
+            await #expect(throws: CKError.self) { try await database.save(note) }
+            note["at"] = Date(timeIntervalSince1970: 1)
+            _ = try await database.save(note)
+        }
+    }
+
+    @Test func `a reset takes development back to production, and asks before`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let database = try await database(administrator, .development)
+            let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+            let old = note()
+            _ = try await database.save(old)
+            #expect(try await administrator.run(["schema", "deploy"] + Self.container).status == 0)
+            let other = CKRecord(recordType: "Other")
+            other["mistake"] = 1
+            let late = note()
+            late["mistake"] = "yes"
+            _ = try await database.save(other)
+            let saved = try await database.save(late)
+            let userID = try #require(saved.creatorUserRecordID)
+            let going = "- Other\n- Note.mistake\n- Other.mistake\n- all records of 2 databases\n"
+
+            let reset = ["schema", "reset"] + Self.container
+            let dry = try await administrator.run(reset + ["--dry-run"])
+            #expect(dry.status == 0 && dry.output == going && dry.messages.contains("dry run"))
+            let unasked = try await administrator.run(reset)
+            #expect(unasked.status == 64 && unasked.output.isEmpty)
+            #expect(unasked.messages.contains("- Other\n") && unasked.messages.contains("--yes"))
+            #expect(try await database.record(for: old.recordID)["count"] as? Int == 2)
+
+            let done = try await administrator.run(reset + ["--yes"])
+            #expect(done.status == 0 && done.output == going)
+            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            let live = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            #expect(shown.output == live.output && !shown.output.contains("mistake"))
+            for recordID in [old.recordID, late.recordID] {
+                await #expect(throws: CKError.self) { try await database.record(for: recordID) }
+            }
+            #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+            let zoneGone = await #expect(throws: CKError.self) { try await database.recordZone(for: zone.zoneID) }
+            #expect(zoneGone?.code == .zoneNotFound)
+            // The user is still one, with a fresh record, and what was a mistake may be another type now.
+            #expect(try await database.record(for: userID).allKeys().isEmpty)
+            let right = note()
+            right["mistake"] = 2
+            _ = try await database.save(right)
+            let again = try await administrator.run(reset + ["--yes", "--json"])
+            #expect(again.status == 0 && again.output.contains(#""fields":["Note.mistake"]"#))
+        }
+    }
+
+    @Test func `web clients make types where the container says so`() async throws {
+        try await with { administrator in
+            let name = ["container", "create", Administrator.container]
+            let made = try await administrator.run(name + ["--just-in-time", "all", "--json"])
+            #expect(made.status == 0 && made.output.contains(#""justInTime":"all""#))
+            let again = try await administrator.run(name + ["--just-in-time", "native"])
+            #expect(again.status == 0 && again.messages.contains("nacre container change"))
+            let change = ["container", "change", Administrator.container, "--just-in-time", "native"]
+            for line in ["all → native", "native → native"] {
+                let changed = try await administrator.run(change)
+                #expect(changed.status == 0 && changed.output == "\(Administrator.container) just-in-time \(line)\n")
+            }
+            let missing = try await administrator.run(["container", "change", "iCloud.com.example.Nowhere", "--just-in-time", "all"])
+            #expect(missing.status == 1 && missing.messages.contains("container does not exist"))
         }
     }
 

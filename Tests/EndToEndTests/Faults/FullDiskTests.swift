@@ -15,7 +15,7 @@ struct FullDiskTests {
             try await server.start()
             let cloud = try await FaultedCloud(server)
             #expect(await cloud.isCreated("before", "bread"))
-            try Self.fill(server.data + "/filler")
+            try DiskFiller.fill(server.data + "/filler")
             var kept: [String] = ["before"]
             var refusal: FaultedCloud.Answer?
             // What the log holds already it may fill; then there is no more.
@@ -49,15 +49,5 @@ struct FullDiskTests {
             await server.kill()
             try disk.unmount()
         }
-    }
-
-    /// Takes every block that is left.
-    private static func fill(_ path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw POSIXFault(call: "open", code: errno) }
-        defer { close(descriptor) }
-        let block = [UInt8](repeating: 1, count: 4096)
-        while write(descriptor, block, block.count) > 0 {}
-        guard errno == ENOSPC else { throw POSIXFault(call: "write", code: errno) }
     }
 }

@@ -31,6 +31,11 @@ final class MountedDisk: Sendable {
         try Tool.run("/sbin/mkfs.ext4", "-q", "-F", image)
     }
 
+    /// `ro` or `rw`. Files that are open for writing keep the first from happening.
+    func remount(_ mode: String) throws {
+        try Tool.run("/bin/mount", "-o", "remount,\(mode)", folder)
+    }
+
     /// Nobody may have a file open there.
     func unmount() throws {
         try Tool.run("/bin/umount", folder)

@@ -240,7 +240,7 @@ struct QueryTests {
         var request = URLRequest(url: try RawClient.url("\(admin.url)/admin/1/schema/indexes"))
         request.setValue("Bearer \(admin.token)", forHTTPHeaderField: "Authorization")
         let asked = AdminMessages.NewIndexes(
-            container: cloud.container, recordType: "City", field: field, queryable: true, sortable: false, searchable: false)
+            container: cloud.container, recordType: "City", field: field, options: ["QUERYABLE"], fieldType: nil)
         let answer = try await RawClient.send(request, try RawClient.bytes(asked), over: .shared)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }

@@ -4,12 +4,22 @@ import Glibc
 /// Waits, without asking again and again, until a name appears in a folder. Watches from its making on, so that nothing is missed between.
 final class FileAppearance: Sendable {
     private let descriptor: Int32
-    private let name: String
+    private let isIt: @Sendable (String) -> Bool
 
     /// - Throws: `POSIXFault` when the folder cannot be watched.
-    init(of name: String, in folder: String) throws {
+    convenience init(of name: String, in folder: String) throws {
+        try self.init(in: folder) { $0 == name }
+    }
+
+    /// Any name with this end.
+    /// - Throws: `POSIXFault` when the folder cannot be watched.
+    convenience init(suffix: String, in folder: String) throws {
+        try self.init(in: folder) { $0.hasSuffix(suffix) }
+    }
+
+    private init(in folder: String, _ isIt: @escaping @Sendable (String) -> Bool) throws {
         descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
-        self.name = name
+        self.isIt = isIt
         guard descriptor >= 0 else { throw POSIXFault(call: "inotify_init1", code: errno) }
         // A link gives a file its name here, and so may a rename.
         guard inotify_add_watch(descriptor, folder, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else {
@@ -34,8 +44,8 @@ final class FileAppearance: Sendable {
             var event = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             // The kernel ends the wait at the event; the turn of 100 ms is for the end of the process alone.
             _ = poll(&event, 1, 100)
-            if names().contains(name) { return true }
-            if !process.isRunning { return names().contains(name) }
+            if names().contains(where: isIt) { return true }
+            if !process.isRunning { return names().contains(where: isIt) }
         }
         return false
     }

@@ -3,7 +3,8 @@ import CloudServer
 /// `nacre schema`
 enum SchemaCommands {
     static let command = Command(
-        "schema", "Show and deploy schemas.", subcommands: [SchemaShow.command, SchemaDeploy.command, SchemaIndex.command])
+        "schema", "Show, change and deploy schemas.",
+        subcommands: [SchemaShow.command, SchemaDeploy.command, SchemaIndex.command, SchemaReset.command])
 }
 
 /// `nacre schema show`

@@ -11,10 +11,12 @@ struct FirstScreen: Encodable {
     let url: String
     let adminURL: String
     let pid = getpid()
+    /// The backup that was made before older data were rewritten.
+    let migrationBackup: String?
     private let option: String
 
     private enum CodingKeys: String, CodingKey {
-        case version, mode, data, url, adminURL, pid
+        case version, mode, data, url, adminURL, pid, migrationBackup
     }
 
     init(_ addresses: Server.Addresses, _ configuration: ServerConfiguration) {
@@ -22,18 +24,20 @@ struct FirstScreen: Encodable {
         data = URL(fileURLWithPath: configuration.dataFolder).standardizedFileURL.path
         url = addresses.publicURL
         adminURL = addresses.adminURL
+        migrationBackup = addresses.migrationBackup
         option = configuration.dataFolder == "./nacre-data" ? "" : " --data \(Self.quoted(configuration.dataFolder))"
     }
 
     var text: String {
         let keeps = mode == "memory" ? "in memory: ends with the server" : "SQLite: every answer is on the disk before it is given"
+        let backup = migrationBackup.map { "\n  backup    \($0): the data were of an older version" } ?? ""
         return """
 
             Nacre \(version)
 
               mode      \(keeps)
               data      \(data)
-              url       \(url)
+              url       \(url)\(backup)
 
             Apps find the server by these variables:
 

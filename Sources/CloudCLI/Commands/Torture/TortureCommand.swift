@@ -14,20 +14,24 @@ enum TortureCommand {
     private static let kill = Option.value("kill", "command", "Kills the server, again and again while it works; with --start.")
     private static let start = Option.value("start", "command", "Starts it again; the command may go on as long as the server does.")
 
+    private static let copy = Option.value("copy", "command", "Copies the server's data while it works; with --put-back, --kill and --start.")
+    private static let putBack = Option.value("put-back", "command", "Puts that copy in the place of the data, while the server is down.")
+
     static let command = Command(
         "torture", "Look for broken promises of a server under load.",
         discussion: """
             Writers change records in atomic batches, each over the version that it knows; followers read the zone's feed, look records up, and go back \
             to old tokens. Some answers are not waited for, and some requests are sent twice. Then one order of all batches must explain what \
             everybody saw: no change lost, split, repeated, or out of order. It makes zones of its own and deletes them, unless they show \
-            a violation. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
+            a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
 
               nacre torture --url http://127.0.0.1:8787 --container iCloud.com.example.Notes \\
                 --environment development --kill 'systemctl kill -s KILL nacre' \\
                 --start 'systemctl start nacre'
             """,
         options: [
-            url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, SharedOptions.json,
+            url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, copy, putBack,
+            SharedOptions.json,
         ]
     ) { call in
         let options = try options(call)
@@ -64,7 +68,20 @@ enum TortureCommand {
         case (_?, nil): throw UsageError(.missingOption(start.spelling), path: call.path)
         case (nil, _?): throw UsageError(.missingOption(kill.spelling), path: call.path)
         }
+        options.putBacks = try putBacks(call)
+        if options.putBacks != nil, options.restarts == nil { throw UsageError(.missingOption(kill.spelling), path: call.path) }
         return options
+    }
+
+    private static func putBacks(_ call: Call) throws -> TorturePutBacks? {
+        switch (call.value(copy), call.value(putBack)) {
+        case (let copying?, let puttingBack?):
+            let (copier, putter) = (ShellCommand(option: copy, text: copying), ShellCommand(option: putBack, text: puttingBack))
+            return TorturePutBacks(copy: { try await copier.run() }, putBack: { try await putter.run() })
+        case (nil, nil): return nil
+        case (_?, nil): throw UsageError(.missingOption(putBack.spelling), path: call.path)
+        case (nil, _?): throw UsageError(.missingOption(copy.spelling), path: call.path)
+        }
     }
 
     private static func number(_ option: Option, _ range: ClosedRange<Int>, _ call: Call) throws -> Int {

@@ -1,0 +1,45 @@
+import Foundation
+import NacreHTTPClient
+
+/// Many requests for changes that nobody makes: what it costs a client to wait.
+struct Waiting {
+    private struct NoAnswer: Error {}
+
+    private let environment = ProcessInfo.processInfo.environment
+
+    /// Waits for `seconds` with `count` requests at once, and prints what that took of the processor.
+    func wait(_ count: Int, seconds: Double, usage: () -> Double) async throws {
+        guard let server = environment["CLOUDKIT_SERVER_URL"], let container = environment["CLOUDKIT_CONTAINER"],
+            let token = environment["CLOUDKIT_ACCOUNT_TOKEN"]
+        else { throw NoAnswer() }
+        let client = HTTPClient(.init(transfersPerHostMax: count))
+        var request = HTTPClient.Request(
+            "POST", "\(server)/database/1/\(container)/development/private/changes/database",
+            headers: [.init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json")])
+        request.body = .bytes(Array("{}".utf8))
+        let first = try JSONSerialization.jsonObject(with: Data(try await client.send(request).body)) as? [String: Any]
+        guard let syncToken = first?["syncToken"] as? String else { throw NoAnswer() }
+        request.body = .bytes(Array(#"{"syncToken":"\#(syncToken)","nacre":{"waitSeconds":30}}"#.utf8))
+        let asked = request
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<count { group.addTask { _ = try? await client.send(asked) } }
+            // Until all of them have been sent.
+            while await client.census().running < count { await Task.yield() }
+            try? await Task.sleep(for: .seconds(2))
+            let before = usage()
+            try? await Task.sleep(for: .seconds(seconds))
+            let spent = usage() - before
+            let running = await client.census().running
+            print(
+                #"{"waiting":\#(running),"cpu_ms_per_second":\#(spent / seconds * 1000),"resident_mb":\#(Self.residentMegabytes)}"#)
+            group.cancelAll()
+        }
+    }
+
+    private static var residentMegabytes: Double {
+        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let kilobytes = line?.split(separator: " ").compactMap { Double($0) }.first ?? 0
+        return kilobytes / 1024
+    }
+}

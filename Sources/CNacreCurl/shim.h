@@ -1,0 +1,90 @@
+// libcurl's own header, and what of it Swift cannot import.
+#pragma once
+// The macros that check the types of variadic arguments would hide the functions.
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#if !CURL_AT_LEAST_VERSION(7, 80, 0)
+#error "Nacre needs libcurl 7.80 or newer: before it nothing says when a request begins to be sent"
+#endif
+
+// `curl_easy_setopt` is variadic; so are the functions under the next seven.
+static inline CURLcode nacre_curl_set_number(CURL *handle, CURLoption option, long value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode nacre_curl_set_size(CURL *handle, CURLoption option, curl_off_t value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode nacre_curl_set_text(CURL *handle, CURLoption option, const char *value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode nacre_curl_set_pointer(CURL *handle, CURLoption option, const void *value) { return curl_easy_setopt(handle, option, value); }
+
+static inline long nacre_curl_number(CURL *handle, CURLINFO info) {
+    long value = 0;
+    return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
+}
+
+static inline CURLMcode nacre_curl_multi_set_number(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }
+
+/// What a transfer is called back with; each function gets `context` as its pointer.
+struct nacre_curl_callbacks {
+    void *context;
+    size_t (*on_header)(char *bytes, size_t size, size_t count, void *context);
+    size_t (*on_body)(char *bytes, size_t size, size_t count, void *context);
+    size_t (*on_pull)(char *bytes, size_t size, size_t count, void *context);
+    int (*on_progress)(void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend, curl_off_t sent);
+    int (*on_connected)(void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
+};
+
+/// Opens a socket that no child process inherits: libcurl's own stay open over `exec`.
+static inline curl_socket_t nacre_curl_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+    (void)context; (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/// Function pointers among variadic arguments.
+static inline void nacre_curl_set_callbacks(CURL *handle, const struct nacre_curl_callbacks *callbacks) {
+    curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, callbacks->on_header);
+    curl_easy_setopt(handle, CURLOPT_HEADERDATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, callbacks->on_body);
+    curl_easy_setopt(handle, CURLOPT_WRITEDATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_READFUNCTION, callbacks->on_pull);
+    curl_easy_setopt(handle, CURLOPT_READDATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callbacks->on_progress);
+    curl_easy_setopt(handle, CURLOPT_XFERINFODATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callbacks->on_connected);
+    curl_easy_setopt(handle, CURLOPT_PREREQDATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &nacre_curl_open_socket);
+}
+
+/// HTTP and HTTPS alone. The option's name depends on libcurl's version.
+static inline void nacre_curl_only_http(CURL *handle) {
+#if CURL_AT_LEAST_VERSION(7, 85, 0)
+    curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/// Does not wait for a name that is still looked up when its transfer is taken away: the one thread would stand still. libcurl before 7.87
+/// cannot do without that wait.
+static inline void nacre_curl_leave_lookups(CURL *handle) {
+#if CURL_AT_LEAST_VERSION(7, 87, 0)
+    curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+    (void)handle;
+#endif
+}
+
+// Macros that are expressions.
+static const size_t nacre_curl_pause_body = CURL_WRITEFUNC_PAUSE;
+static const size_t nacre_curl_pause_pull = CURL_READFUNC_PAUSE;
+static const size_t nacre_curl_abort_pull = CURL_READFUNC_ABORT;
+
+/// Names the calling thread, which `prctl` does with variadic arguments, and keeps signals from it: an app's handlers run on the app's own
+/// threads, and a connection that is gone is an error here and no SIGPIPE.
+static inline void nacre_curl_prepare_thread(const char *name) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    prctl(PR_SET_NAME, (unsigned long)name, 0UL, 0UL, 0UL);
+}

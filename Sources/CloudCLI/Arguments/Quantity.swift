@@ -1,0 +1,19 @@
+/// Numbers with a unit, as they are written on a command line.
+enum Quantity {
+    /// `20M`: bytes, or with K, M or G times 1024, once, twice, three times. nil for other text, and for what is not positive.
+    static func bytes(_ text: String) -> Int? {
+        number(text, ["": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30])
+    }
+
+    /// `24h`: seconds; s, m, h or d must stand behind the number. nil for other text, and for what is not positive.
+    static func seconds(_ text: String) -> Int? {
+        number(text, ["s": 1, "m": 60, "h": 3600, "d": 86400])
+    }
+
+    private static func number(_ text: String, _ units: [String: Int]) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        guard let number = Int(digits), let unit = units[String(text[digits.endIndex...])] else { return nil }
+        let (value, isTooLarge) = number.multipliedReportingOverflow(by: unit)
+        return value > 0 && !isTooLarge ? value : nil
+    }
+}

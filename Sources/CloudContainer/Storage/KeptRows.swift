@@ -1,0 +1,82 @@
+/// The tables of a store, for who looks through all of it. Numbers stand in places that callers hand back: never reuse one.
+package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
+    case databases = 1
+    case zones = 2
+    case entries = 3
+    case records = 4
+    case feed = 5
+    case links = 6
+    case index = 7
+    case operations = 8
+    case tasks = 9
+}
+
+/// The key of a row in its table: its parts, in their order. The first is the database.
+package struct KeptPlace: Hashable, Sendable {
+    package enum Part: Hashable, Sendable {
+        case number(Int64)
+        case text(String)
+        case bytes([UInt8])
+    }
+
+    package var parts: [Part]
+
+    package init(_ parts: [Part]) {
+        self.parts = parts
+    }
+
+    package static func zone(_ zone: ZoneAddress, _ rest: Part...) -> KeptPlace {
+        KeptPlace([.number(zone.database.rawValue), .number(zone.zone)] + rest)
+    }
+
+    package static func database(_ database: DatabaseID, _ rest: Part...) -> KeptPlace {
+        KeptPlace([.number(database.rawValue)] + rest)
+    }
+}
+
+/// A row as it is kept.
+package struct KeptRow: Hashable, Sendable {
+    package enum Value: Hashable, Sendable {
+        case database(DatabaseRow)
+        case zone(ZoneRow)
+        case record(ZoneAddress, RecordRow)
+        case derived(DerivedRow)
+        case entry(EntryRow)
+        case operation(OperationRow)
+        case task(TaskRow)
+        /// It is not what was written, or nothing that this version knows; `mended` is what it was, where that can be told.
+        indirect case unreadable(StoreError, mended: Value?)
+    }
+
+    package var place: KeptPlace
+    package var value: Value
+    /// It has the checksum that rows of its table have; one of an earlier version may lack it until it is put again.
+    package var isSealed: Bool
+
+    package init(_ place: KeptPlace, _ value: Value, isSealed: Bool = true) {
+        self.place = place
+        self.value = value
+        self.isSealed = isSealed
+    }
+}
+
+/// A row that says nothing but what a record says too, and can be made from it again.
+package enum DerivedRow: Hashable, Sendable {
+    case feed(ZoneAddress, FeedRow, name: String)
+    case link(ZoneAddress, ReferenceLink, name: String)
+    /// A link of a kind that there is not: no record has one.
+    case unknownLink(ZoneAddress, target: String, kind: Int64, name: String)
+    case index(ZoneAddress, IndexEntry, name: String)
+
+    package var zone: ZoneAddress {
+        switch self {
+        case .feed(let zone, _, _), .link(let zone, _, _), .unknownLink(let zone, _, _, _), .index(let zone, _, _): zone
+        }
+    }
+
+    package var name: String {
+        switch self {
+        case .feed(_, _, let name), .link(_, _, let name), .unknownLink(_, _, _, let name), .index(_, _, let name): name
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Glibc
+
+/// The addresses of proxies whose `X-Forwarded-For` is believed. Empty by default: anybody can write that header.
+package struct TrustedProxies: Sendable, Hashable {
+    private var networks: [Network] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { networks.isEmpty }
+
+    /// Adds `127.0.0.1`, `::1` or a network such as `10.0.0.0/8`; false for text that is neither.
+    package mutating func add(_ text: String) -> Bool {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let bytes = IPAddress.bytes(String(parts[0])) else { return false }
+        var bits = bytes.count * 8
+        if parts.count == 2 {
+            guard let given = Int(parts[1]), (0...bits).contains(given) else { return false }
+            bits = given
+        }
+        networks.append(Network(bytes: bytes, bits: bits))
+        return true
+    }
+
+    /// Who stands before all trusted proxies. Each proxy appends whom it heard, so the header is read from its end; what stands before the first
+    /// address that is not trusted was written by anybody.
+    func client(of peer: String, forwardedFor headers: [String]) -> String {
+        guard isTrusted(peer) else { return peer }
+        var client = peer
+        for item in headers.joined(separator: ",").split(separator: ",").reversed() {
+            let address = String(trimmingSpaces(item))
+            guard IPAddress.bytes(address) != nil else { return client }
+            client = address
+            guard isTrusted(address) else { return client }
+        }
+        return client
+    }
+
+    private func isTrusted(_ address: String) -> Bool {
+        guard let bytes = IPAddress.bytes(address) else { return false }
+        return networks.contains { $0.contains(bytes) }
+    }
+
+    private struct Network: Hashable {
+        var bytes: [UInt8]
+        var bits: Int
+
+        func contains(_ other: [UInt8]) -> Bool {
+            guard other.count == bytes.count else { return false }
+            let whole = bits / 8
+            guard bytes[..<whole] == other[..<whole] else { return false }
+            let rest = bits % 8
+            return rest == 0 || (bytes[whole] ^ other[whole]) >> UInt8(8 - rest) == 0
+        }
+    }
+}
+
+/// Numeric addresses.
+package enum IPAddress {
+    /// Four bytes or sixteen; nil for text that is no numeric address.
+    static func bytes(_ text: String) -> [UInt8]? {
+        var four = [UInt8](repeating: 0, count: 4)
+        if inet_pton(AF_INET, text, &four) == 1 { return four }
+        var sixteen = [UInt8](repeating: 0, count: 16)
+        return inet_pton(AF_INET6, text, &sixteen) == 1 ? sixteen : nil
+    }
+
+    /// What one customer of a network has: an IPv4 address, or the /64 of an IPv6 address, in which one machine has as many as it likes.
+    package static func customer(_ text: String) -> String {
+        guard let bytes = bytes(text), bytes.count == 16 else { return text }
+        return stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }.joined(separator: ":") + "::/64"
+    }
+
+    /// Whether this machine speaks to itself.
+    package static func isLoopback(_ text: String) -> Bool {
+        guard let bytes = bytes(text) else { return false }
+        return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
+    }
+}

@@ -1,0 +1,98 @@
+/// HTTP/1.1 and HTTP/2 on libcurl: one thread carries all transfers, and starts with the first.
+///
+/// A transfer ends exactly once: with an answer, or with the `Failure` that says why there is none and whether the request may have arrived.
+/// Redirections are answers like any other: whoever follows one decides who is told the request's secrets. What comes compressed is delivered
+/// plain. A proxy of the environment (`http_proxy`, `https_proxy`, `no_proxy`) is used as curl uses it, and never for loopback.
+///
+/// A connection that was used before may be closed by the server just when the next request goes over it. When that happens before a byte of
+/// the answer, the request goes out again at once over a new connection, once, if its body can be sent again.
+package final class HTTPClient: Sendable {
+    package struct Configuration: Sendable {
+        /// Transfers to one host and port at a time; more wait for their turn. Over HTTP/1.1 each has a connection of its own.
+        package var transfersPerHostMax: Int
+        /// Connections kept open for the next request.
+        package var idleConnectionsMax: Int
+        /// A PEM file of authorities that are trusted beside the system's.
+        package var authorityFile: String?
+        /// `http://host:port`; nil: the environment's. Loopback is reached without either.
+        package var proxy: String?
+        package var clock: TransferClock
+
+        package init(
+            transfersPerHostMax: Int = 16, idleConnectionsMax: Int = 16, authorityFile: String? = nil, proxy: String? = nil,
+            clock: TransferClock = .monotonic
+        ) {
+            self.transfersPerHostMax = transfersPerHostMax
+            self.idleConnectionsMax = idleConnectionsMax
+            self.authorityFile = authorityFile
+            self.proxy = proxy
+            self.clock = clock
+        }
+    }
+
+    private let loop: TransferLoop
+
+    package init(_ configuration: Configuration = Configuration()) {
+        loop = TransferLoop(configuration)
+    }
+
+    /// What still runs ends with `cancelled`.
+    deinit {
+        loop.close()
+    }
+
+    /// Sends a request and returns its whole answer, whatever its status. Cancelling the task ends the transfer at once, with `cancelled`.
+    package func send(_ request: Request) async throws(Failure) -> Answer {
+        let transfer = Transfer(request, loop: loop)
+        let result: Result<Answer, Failure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                transfer.delivery = .whole { continuation.resume(returning: $0) }
+                loop.post(.start(transfer))
+            }
+        } onCancel: {
+            loop.post(.cancel(transfer))
+        }
+        return try result.get()
+    }
+
+    /// Sends a request and returns as soon as the head of its answer is there; the body is read from the stream. Who lets go of the stream
+    /// before its end ends the transfer.
+    package func open(_ request: Request) async throws(Failure) -> AnswerStream {
+        let transfer = Transfer(request, loop: loop)
+        let pipe = BodyPipe()
+        transfer.delivery = .stream(pipe)
+        let result: Result<Head, Failure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                pipe.awaitHead { continuation.resume(returning: $0) }
+                loop.post(.start(transfer))
+            }
+        } onCancel: {
+            loop.post(.cancel(transfer))
+        }
+        return AnswerStream(head: try result.get(), pipe: pipe, transfer: transfer)
+    }
+
+    // MARK: - For tests
+
+    /// What the client holds at this moment, as its thread counts it.
+    package func census() async -> Census {
+        await withCheckedContinuation { continuation in loop.post(.count { continuation.resume(returning: $0) }) }
+    }
+
+    /// Looks at the clock again, which was set.
+    package func lookAtClock() {
+        loop.post(.lookAtClock)
+    }
+}
+
+/// What a client holds.
+package struct Census: Hashable, Sendable {
+    /// Transfers that libcurl carries.
+    package var running: Int
+    /// Transfers that wait for their turn.
+    package var queued: Int
+    /// Handles of libcurl that were made and not freed.
+    package var handles: Int
+    /// Transfers in memory.
+    package var transfers: Int
+}

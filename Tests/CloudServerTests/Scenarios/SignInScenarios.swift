@@ -1,0 +1,58 @@
+/// `users/current`, and where a client is sent that has nobody signed in.
+extension Scenario {
+    static let webSignIn: [Scenario] = [
+        Scenario(
+            "users/current answers as users/caller does",
+            .get("public/users/current", .ada).lacks("users").gives(200, ["": .count(1), "userRecordName": "<<ada.name>>"]),
+            .get("private/users/current", .device("bob")).gives(200, ["userRecordName": "<<bob.name>>"]),
+            .get("public/users/current", .world).refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization"),
+            .get("public/users/current", .nobody).refuses(401, "AUTHENTICATION_FAILED", "no auth method found"),
+            .send("POST", "public/users/current", .ada).refuses(405, "BAD_REQUEST", "method not allowed")),
+        Scenario(
+            "who must sign in is told where",
+            .get("private/zones/list", .world).header("Host", "localhost:8787")
+                .refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization")
+                .gives(421, ["redirectURL": "http://localhost:8787/sign-in", "": .count(4)]),
+            .post("public/records/modify", .world, Body.modify("create", Body.note("a"))).gives(421, ["redirectURL": .some]),
+            .get("private/zones/list", .world).query(["ckWebAuthToken": "wrong"]).gives(421, ["redirectURL": .some]),
+            .get("private/zones/list", .world).query(["ckAPIToken": "wrong"]).lacks("redirectURL").gives(401)),
+        Scenario(
+            "the page says to programs what it says to people",
+            .get("/sign-in", .nobody).contains("nacre user sign-in").lacks("<html").gives(501, ["serverErrorCode": "BAD_REQUEST", "uuid": .some]),
+            .get("/sign-in", .nobody).header("Accept", "application/json, */*").contains("/account/1/sign-in").gives(501),
+            .get("/sign-in", .nobody).header("Accept", "text/html;q=0, application/json").lacks("<html").gives(501)),
+    ]
+
+    private static func unbuilt(_ method: String, _ path: String, _ name: String, _ sender: Sender = .ada) -> Step {
+        .send(method, path, sender).lacks("could not find handler", "INTERNAL")
+            .refuses(400, "BAD_REQUEST", "\(name) is not supported by this version of the server")
+    }
+
+    private static func coded(_ step: Step, _ coding: String) -> Step {
+        step.header("Content-Encoding", coding).lacks("records")
+            .refuses(415, "BAD_REQUEST", "The body has a content coding; send it as it is, without Content-Encoding.")
+            .answers(header: "Accept-Encoding", "identity")
+    }
+
+    /// What CloudKit serves and this server does not, yet.
+    static let unbuilt: [Scenario] = [
+        Scenario(
+            "endpoints that are not built say so by name",
+            steps: [
+                "records/resolve", "records/accept", "assets/upload", "assets/rereference", "subscriptions/list", "subscriptions/lookup",
+                "subscriptions/modify", "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
+            ].map { unbuilt("POST", "public/\($0)", $0) } + [
+                unbuilt("GET", "private/subscriptions/list", "subscriptions/list"), unbuilt("GET", "public/users/discover", "users/discover"),
+                unbuilt("POST", "shared/subscriptions/modify", "subscriptions/modify", .nobody),
+                unbuilt("POST", "/database/1/iCloud.test.scenes/development/tokens/create", "tokens/create"),
+                unbuilt("POST", "/device/1/iCloud.test.scenes/development/tokens/register", "tokens/register"),
+                .send("GET", "public/records/resolve", .ada).refuses(405, "BAD_REQUEST", "method not allowed"),
+            ]),
+        Scenario(
+            "a coded body is refused, and a plain one that says so is not",
+            coded(.post("private/records/lookup", .ada, Body.lookup("a")), "gzip"),
+            coded(.post("private/records/lookup", .ada, "\u{1f}\u{8b}"), "br, gzip"),
+            coded(.post("/account/1/sign-in", .nobody, "{}"), "deflate"),
+            .post("private/records/lookup", .ada, Body.lookup("a")).header("Content-Encoding", "identity").gives(200, ["records": .count(1)])),
+    ]
+}

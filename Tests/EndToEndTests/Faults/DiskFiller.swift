@@ -1,0 +1,14 @@
+import Glibc
+
+/// Leaves a disk without room.
+enum DiskFiller {
+    /// Takes every block that is left.
+    static func fill(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXFault(call: "open", code: errno) }
+        defer { close(descriptor) }
+        let block = [UInt8](repeating: 1, count: 4096)
+        while write(descriptor, block, block.count) > 0 {}
+        guard errno == ENOSPC else { throw POSIXFault(call: "write", code: errno) }
+    }
+}

@@ -1,0 +1,35 @@
+import Locks
+import NacreHTTPClient
+
+/// Time that passes only when a test says so.
+final class ManualClock: Sendable {
+    private let time = Locked(Duration.seconds(1000))
+
+    var clock: TransferClock { TransferClock { [time] in time.withLock { $0 } } }
+
+    func advance(_ duration: Duration, for client: HTTPClient) {
+        time.withLock { $0 += duration }
+        client.lookAtClock()
+    }
+}
+
+extension HTTPClient {
+    /// What a request fails with; nil when it has an answer.
+    func failure(_ request: Request) async -> Failure? {
+        do {
+            _ = try await send(request)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Returns when it carries this many transfers and this many wait for their turn.
+    func reaches(running: Int, queued: Int = 0) async {
+        while true {
+            let census = await census()
+            if census.running == running && census.queued == queued { return }
+            await Task.yield()
+        }
+    }
+}
