@@ -23,58 +23,75 @@ let package = Package(
     name: "nacre",
     products: [
         .library(name: "CloudKit", targets: ["CloudKit", "CoreLocation"]),
-        .executable(name: "nacre", targets: ["CloudCLI"]),
+        .executable(name: "nacre", targets: ["NacreCloudCLI"]),
     ],
     targets: [
-        .systemLibrary(name: "CChecksum"),
-        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CNacreChecksum"),
+        .systemLibrary(name: "CNacreMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CNacreCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CNacreOpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CNacreSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CNacreSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CNacreZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-        module("Locks"),
-        module("Telemetry", ["Locks"]),
+        module("NacreLocks"),
+        module("NacreTelemetry", ["NacreLocks"]),
         module("CoreLocation"),
-        module("CloudWire"),
-        module("Crypto", ["COpenSSL", "CSodium", "Locks"]),
-        module("NacreHTTPClient", ["CNacreCurl", "Locks"]),
-        module("CloudKit", ["CloudWire", "CoreLocation", "Crypto", "Locks", client]),
-        module("CloudContainer", ["CloudWire", "Locks", "CChecksum"]),
-        module("CloudStore", ["CloudContainer", "CloudWire", "Crypto", "Telemetry", "Locks", "CSQLite"]),
-        module("HTTPServer", ["Telemetry", "Locks", "CMicroHTTPD", "CZlib"]),
-        module("CloudServer", ["CloudContainer", "CloudStore", "CloudWire", "Crypto", "HTTPServer", "Telemetry", "Locks"]),
-        module("CloudTorture", ["CloudWire", "Locks", "NacreHTTPClient"]),
+        module("NacreCloudWire"),
+        module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
+        module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
+        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", client]),
+        module("NacreCloudContainer", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
+        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreTelemetry", "NacreLocks", "CNacreSQLite"]),
+        module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
+        module(
+            "NacreCloudServer",
+            ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
+        module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreHTTPClient"]),
         .executableTarget(
-            name: "CloudCLI", dependencies: ["CloudServer", "CloudKit", "CloudTorture", "CloudWire", "Locks", "NacreHTTPClient"],
+            name: "NacreCloudCLI",
+            dependencies: ["NacreCloudServer", "CloudKit", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient"],
             swiftSettings: settings),
 
         .target(
-            name: "CloudTestSupport", dependencies: ["CloudContainer", "CloudStore", "CloudWire", "Locks"],
-            path: "Tests/CloudTestSupport", swiftSettings: settings),
-        tests("CryptoTests", ["Crypto"]),
-        tests("CloudWireTests", ["CloudWire"]),
-        tests("CloudContainerTests", ["CloudContainer", "CloudStore", "CloudWire", "Locks", "CloudTestSupport"]),
+            name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks"],
+            path: "Tests/NacreCloudTestSupport", swiftSettings: settings),
+        tests("NacreCryptoTests", ["NacreCrypto"]),
+        tests("NacreCloudWireTests", ["NacreCloudWire"]),
+        tests("NacreCloudContainerTests", ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
-            "CloudStoreTests", ["CloudStore", "CloudContainer", "CloudWire", "CloudTestSupport", "Crypto", "CSQLite", "Locks"],
+            "NacreCloudStoreTests",
+            ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "NacreCrypto", "CNacreSQLite", "NacreLocks"],
             resources: [.copy("Fixtures")]),
-        tests("NacreHTTPClientTests", ["NacreHTTPClient", "HTTPServer", "Locks", "Telemetry"]),
-        tests("HTTPServerTests", ["HTTPServer", "Telemetry", "Locks"]),
+        tests("NacreHTTPClientTests", ["NacreHTTPClient", "NacreHTTPServer", "NacreLocks", "NacreTelemetry"]),
+        tests("NacreHTTPServerTests", ["NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
         tests(
-            "CloudServerTests",
-            ["CloudServer", "CloudStore", "CloudContainer", "CloudWire", "Crypto", "HTTPServer", "Locks", "Telemetry", "CloudTestSupport"]),
+            "NacreCloudServerTests",
+            [
+                "NacreCloudServer", "NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer", "NacreLocks",
+                "NacreTelemetry", "NacreCloudTestSupport",
+            ]),
         tests(
-            "CloudTortureTests",
-            ["CloudTorture", "CloudServer", "CloudContainer", "CloudStore", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
+            "NacreCloudTortureTests",
+            [
+                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreLocks",
+                "NacreTelemetry", "NacreCloudTestSupport",
+            ]),
         tests(
-            "CloudKitTests", ["NacreHTTPClient", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Locks", "Telemetry", "CloudTestSupport"]),
+            "NacreCloudKitTests",
+            [
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudWire", "NacreLocks", "NacreTelemetry",
+                "NacreCloudTestSupport",
+            ]),
         // Compiled as apps that have not moved to Swift 6 are.
-        .testTarget(name: "CloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
+        .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(
-            "EndToEndTests",
-            ["CloudCLI", "CloudKit", "CoreLocation", "CloudServer", "CloudWire", "Crypto", "Locks", "Telemetry", "CloudTestSupport"]),
-        tests("TidyTests", []),
+            "NacreEndToEndTests",
+            [
+                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "NacreTelemetry",
+                "NacreCloudTestSupport",
+            ]),
+        tests("NacreTidyTests", []),
     ]
 )
 
@@ -82,7 +99,7 @@ let package = Package(
 if Context.environment["NACRE_BENCHMARKS"] != nil {
     package.targets += [
         .executableTarget(
-            name: "JSONThroughput", dependencies: ["CloudWire"], path: "Benchmarks/JSONThroughput", swiftSettings: settings,
+            name: "JSONThroughput", dependencies: ["NacreCloudWire"], path: "Benchmarks/JSONThroughput", swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(

@@ -1,5 +1,5 @@
 import Glibc
-import HTTPServer
+import NacreHTTPServer
 import Synchronization
 
 /// HTTP framing: any bytes, over a socket, to a server whose handlers never fail.

@@ -1,4 +1,4 @@
-@testable import CloudWire
+@testable import NacreCloudWire
 
 /// The JSON reader: what `skip` accepts, reading every value accepts too, but for what only values have (the size of numbers).
 enum JSONTarget {

@@ -1,4 +1,4 @@
-@testable import CloudWire
+@testable import NacreCloudWire
 
 /// The messages: the first byte chooses one, the rest is its JSON. What can be read can be written, and is then read as the same.
 enum MessageTarget {

@@ -1,4 +1,4 @@
-@testable import CloudWire
+@testable import NacreCloudWire
 
 /// Predicate formats of apps: read, turned into filters, written, and read as the same.
 ///

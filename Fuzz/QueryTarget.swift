@@ -1,5 +1,5 @@
-@testable import CloudContainer
-@testable import CloudWire
+@testable import NacreCloudContainer
+@testable import NacreCloudWire
 
 /// What clients send to `records/query`. The first byte chooses: a request's JSON, held against a schema that has a field of every type, or the
 /// bytes of a continuation marker as they are once the seal is off.

@@ -1,4 +1,4 @@
-@testable import CloudContainer
+@testable import NacreCloudContainer
 
 /// What the database keeps in binary: record bodies and the results of operations. The first byte chooses which.
 ///

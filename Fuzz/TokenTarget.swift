@@ -1,4 +1,4 @@
-@testable import CloudContainer
+@testable import NacreCloudContainer
 
 /// Change tokens: their bytes, and the sealed text that clients hold.
 enum TokenTarget {

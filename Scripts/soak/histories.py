@@ -13,8 +13,8 @@ QUERIES = 20_000
 QUERIES_LEAST = 500
 QUERIES_AT_ONCE = 4_000
 SECONDS_PER_QUERY_MAX = 0.5
-QUERY_KINDS = ["CloudContainerTests.QueryDifferentialTests", "CloudContainerTests.ReferenceHistoryTests"]
-KINDS = ["CloudContainerTests.HistoryTests", "CloudStoreTests.EnginesAgree"]
+QUERY_KINDS = ["NacreCloudContainerTests.QueryDifferentialTests", "NacreCloudContainerTests.ReferenceHistoryTests"]
+KINDS = ["NacreCloudContainerTests.HistoryTests", "NacreCloudStoreTests.EnginesAgree"]
 
 
 def run(soak):

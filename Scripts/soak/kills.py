@@ -15,7 +15,7 @@ def run(soak):
     while left > 0:
         rounds = min(left, RUN_ROUNDS_MAX)
         suites.run(
-            soak, ["EndToEndTests.KillLoopTests"], 120 + rounds * SECONDS_PER_ROUND_MAX,
+            soak, ["NacreEndToEndTests.KillLoopTests"], 120 + rounds * SECONDS_PER_ROUND_MAX,
             NACRE_SEED=soak.random.randrange(2**63), NACRE_KILL_ROUNDS=rounds)
         left -= rounds
     return f"{total} kills"

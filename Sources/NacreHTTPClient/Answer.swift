@@ -1,4 +1,4 @@
-import Locks
+import NacreLocks
 
 extension HTTPClient {
     package struct Head: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import CNacreCurl
 import Glibc
-import Locks
+import NacreLocks
 import Synchronization
 
 /// The thread that carries transfers: libcurl's multi interface, the clock, and what other threads have to say.

@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import NacreLocks
 import Testing
 
 @testable import NacreHTTPClient

@@ -1,5 +1,5 @@
-import Locks
 import NacreHTTPClient
+import NacreLocks
 
 /// Time that passes only when a test says so.
 final class ManualClock: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Locks
+import NacreLocks
 import Testing
 
 /// A server of which every connection follows a script, each on a thread of its own.

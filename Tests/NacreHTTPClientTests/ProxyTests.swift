@@ -1,4 +1,4 @@
-import Locks
+import NacreLocks
 import Testing
 
 @testable import NacreHTTPClient

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Locks
+import NacreLocks
 import Testing
 
 @testable import NacreHTTPClient

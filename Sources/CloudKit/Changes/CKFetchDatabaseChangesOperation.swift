@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Tells which zones of a private or shared database changed or went since a token. Apple: iOS 10.
 ///

@@ -1,5 +1,5 @@
-import CloudWire
 public import Foundation
+import NacreCloudWire
 
 /// Tells what changed in zones of a private or shared database since a token of each: every changed record once, as it is now, and what is
 /// gone by name and type.

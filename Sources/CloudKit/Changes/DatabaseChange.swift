@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 extension CKDatabase {
     /// What `databaseChanges` tells. Apple: iOS 15.

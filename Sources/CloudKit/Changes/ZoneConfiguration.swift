@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 extension CKFetchRecordZoneChangesOperation {
     /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.

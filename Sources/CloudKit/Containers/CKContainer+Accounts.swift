@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Whether the user can use the private database. Apple: iOS 8.
 public enum CKAccountStatus: Int, Sendable {

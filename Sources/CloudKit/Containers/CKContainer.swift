@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 /// Everything that an app keeps in the cloud: a public database, and a private and a shared one for each user.
 ///

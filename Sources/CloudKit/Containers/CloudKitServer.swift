@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 /// Where a container's server is, and who the app is to it. This is all that an app needs beyond Apple's names.
 ///

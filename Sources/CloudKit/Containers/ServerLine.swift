@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import NacreLocks
 
 /// How a container reaches its server: shared by the container, its databases and the views that `configuredWith` makes.
 final class ServerLine: Sendable {

@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// What `NSPredicate(format:)` makes: a predicate that keeps the tree of its format.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import NacreLocks
 
 /// The base of operations on a database. Apple: iOS 8.
 open class CKDatabaseOperation: CKOperation, @unchecked Sendable {

@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 extension CKOperation {
     /// Top-level under another name, as on Apple's platforms in Objective-C.

@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 /// The base of all operations, and the engine under them: it runs a subclass's requests, tells what became of each item, and finishes.
 ///

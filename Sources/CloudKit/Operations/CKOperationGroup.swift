@@ -1,5 +1,5 @@
 public import Foundation
-import Locks
+import NacreLocks
 
 /// Operations that one action of the user needs, for reports and planning; no transaction. Apple: iOS 11.
 open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {

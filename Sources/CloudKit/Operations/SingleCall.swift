@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import NacreLocks
 
 /// Runs an operation for an async function: the task waits without a thread, and its cancellation cancels the operation.
 enum SingleCall {

@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// A predicate as the server takes it: filters that must all hold. Pure.
 ///

@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// Writes a predicate as a format.
 struct PredicateFormat {

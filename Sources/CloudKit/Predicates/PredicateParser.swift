@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// Reads a predicate format, the grammar of `NSPredicate(format:)`. Takes any text and arguments; never traps.
 ///

@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// A predicate as a value: a format that was read, with its arguments in their places.
 indirect enum PredicateTree: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import CloudWire
 public import Foundation
+import NacreCloudWire
 
 /// Which records to look for: of one type, that match a predicate, in an order.
 ///

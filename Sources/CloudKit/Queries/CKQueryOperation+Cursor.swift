@@ -1,5 +1,5 @@
-import CloudWire
 public import Foundation
+import NacreCloudWire
 
 extension CKQueryOperation {
     /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.

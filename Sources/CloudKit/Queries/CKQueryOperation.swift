@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Looks for records: a page of those that a query matches, in its order, and a cursor while there may be more.
 ///

@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// A query as an archive keeps it: one property list under one key, as `RecordArchive` does for records.
 struct ArchivedQuery: Codable {

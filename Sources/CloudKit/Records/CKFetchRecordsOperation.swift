@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Fetches records by name, in any number of zones of one database.
 ///

@@ -1,5 +1,5 @@
-import CloudWire
 public import Foundation
+import NacreCloudWire
 
 /// Saves and deletes records, in any number of zones of one database.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import Locks
+import NacreLocks
 
 /// `CKRecord.encryptedValues` in a version that cannot encrypt: holds nothing, and remembers which keys were set, so that the save fails.
 final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {

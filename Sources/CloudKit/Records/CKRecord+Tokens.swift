@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 extension CKRecord {
     /// The words of all text fields, without case and diacritics, each once, for matching text on this device: the words by which

@@ -1,6 +1,6 @@
-import CloudWire
 public import Foundation
-import Locks
+import NacreCloudWire
+import NacreLocks
 
 /// Fields under keys, with a type and a name; what databases store.
 ///

@@ -1,6 +1,6 @@
-import CloudWire
 import CoreLocation
 import Foundation
+import NacreCloudWire
 
 extension FieldValue {
     /// The value as a record of `zone` hands it out; nil for what this version cannot show (assets and sealed values).

@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 extension FieldValue {
     /// A list has one type, its first element's; integers and doubles together are doubles.

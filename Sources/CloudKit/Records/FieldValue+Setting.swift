@@ -1,6 +1,6 @@
-import CloudWire
 import CoreLocation
 import Foundation
+import NacreCloudWire
 
 /// A type that a field can hold; it says which wire value it is.
 private protocol FieldConvertible {

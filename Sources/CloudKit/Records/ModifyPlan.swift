@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// What a modify operation sends: one request for each zone, since a request is a zone is a transaction; and what it never sends.
 struct ModifyPlan {

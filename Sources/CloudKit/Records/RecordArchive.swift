@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
 struct ArchivedRecord: Codable {

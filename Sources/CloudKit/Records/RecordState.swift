@@ -1,4 +1,4 @@
-import CloudWire
+import NacreCloudWire
 
 /// Everything that a `CKRecord` holds, as a value: what it is now, and what the server had when it was last seen.
 struct RecordState: Sendable {

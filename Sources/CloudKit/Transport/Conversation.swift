@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// One operation's talk with a database on a server: messages go out, answers or a `CKError` come back.
 struct Conversation: Sendable {

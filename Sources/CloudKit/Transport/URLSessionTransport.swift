@@ -1,6 +1,6 @@
 #if !canImport(NacreHTTPClient) || NACRE_URLSESSION
     import Foundation
-    import Locks
+    import NacreLocks
 
     #if canImport(FoundationNetworking)
         import FoundationNetworking

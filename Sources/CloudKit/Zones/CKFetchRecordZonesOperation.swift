@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Fetches zones by name, or all of a database. A missing zone is `zoneNotFound`. Apple: iOS 8.
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {

@@ -1,5 +1,5 @@
-import CloudWire
 import Foundation
+import NacreCloudWire
 
 /// Makes and deletes zones of a private database. Deleting a zone deletes everything in it.
 ///

@@ -1,8 +1,8 @@
 // The names are Apple's.
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
-import CloudWire
 public import Foundation
+import NacreCloudWire
 
 /// The name under which an app says "the current user": as the owner of zones and as the name of their user record.
 public let CKCurrentUserDefaultName: String = "__defaultOwner__"

@@ -1,6 +1,6 @@
-import CloudWire
 public import Foundation
-import Locks
+import NacreCloudWire
+import NacreLocks
 
 /// A part of a database that keeps records together: batches in it can be all or nothing, and its changes can be fetched.
 ///

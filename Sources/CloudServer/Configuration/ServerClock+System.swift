@@ -1,8 +1,0 @@
-import CloudWire
-import FoundationEssentials
-
-extension ServerClock {
-    package static let system = ServerClock(
-        now: { Timestamp(secondsSince2001: Date().timeIntervalSinceReferenceDate) },
-        sleep: { try await Task.sleep(for: $0) })
-}

@@ -1,0 +1,101 @@
+import Foundation
+import NacreCloudServer
+import NacreLocks
+
+/// `nacre backup`
+enum BackupCommands {
+    static let command = Command(
+        "backup", "Make, check and restore backups.", subcommands: [BackupCreate.command, BackupVerify.command, BackupRestore.command])
+
+    /// A path as the server sees it, too.
+    static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// Runs what blocks on a thread that may, and ends it at SIGINT, SIGTERM or SIGHUP.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable (OfflineFolder.Cancellation) throws -> Value) async throws -> Value {
+        let signals = StopSignals()
+        let cancellation = OfflineFolder.Cancellation()
+        let watching = Task {
+            await signals.first()
+            if !Task.isCancelled { cancellation.cancel() }
+        }
+        defer { watching.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try body(cancellation) })
+            }
+        }
+    }
+
+    static func show(_ backup: AdminMessages.Backup, as message: String, _ call: Call) throws {
+        if call.has(SharedOptions.json) { return try Output.json(backup) }
+        try Output.data(backup.path)
+        Output.message(
+            "\(message): \(backup.containers) containers, \(backup.databases) databases, \(backup.bytes) bytes, of \(backup.time), by nacre \(backup.nacre)."
+        )
+    }
+}
+
+/// `nacre backup create`
+enum BackupCreate {
+    private static let file = Argument("file", "The file to make; a folder gets one that is named by the time.")
+    private static let bandwidth = Option.value(
+        "bandwidth", "bytes", "How much is read and written in a second, at most: bytes, or with K, M or G.")
+
+    /// Between two questions how far the server is.
+    private static let pollMilliseconds = 200
+
+    static let command = Command(
+        "create", "Make a backup of all data, of one moment, while the server goes on.",
+        discussion: """
+            Asks the server of the data folder; where none runs, the folder is read by this command itself. The file is written under another name, \
+            checked as it stands on the disk, and only then gets its name: nothing is ever overwritten. With --server the path is one on the \
+            server's machine. An interrupt ends the backup, and nothing stays of it. Prints the path.
+            """,
+        arguments: [file], options: AdminServer.options + [bandwidth, SharedOptions.json]
+    ) { call in
+        let path = BackupCommands.absolute(try call.require(file))
+        let rate = try call.value(bandwidth).map { text in
+            guard let bytes = Quantity.bytes(text) else {
+                throw UsageError(.invalid("--\(bandwidth.name)", "give a number of bytes such as 500K or 20M"), path: call.path)
+            }
+            return bytes
+        }
+        let backup = try await make(path, rate, call)
+        try BackupCommands.show(backup, as: "The backup is made and checked", call)
+    }
+
+    private static func make(_ path: String, _ rate: Int?, _ call: Call) async throws -> AdminMessages.Backup {
+        let admin: AdminClient
+        do {
+            admin = try await AdminClient.connect(call)
+        } catch let failure as CommandFailure
+            where failure.code == .unreachable && !call.isGiven(AdminServer.server) && !call.isGiven(AdminServer.tokenFile)
+        {
+            // No server answers; whether none runs the folder's lock tells.
+            let folder = try call.require(SharedOptions.data)
+            return try await BackupCommands.run { try OfflineFolder.create(path, of: folder, bytesPerSecond: rate, $0) }
+        }
+        return try await make(AdminMessages.NewBackup(path: path, bytesPerSecond: rate), admin)
+    }
+
+    private static func make(_ asked: AdminMessages.NewBackup, _ admin: AdminClient) async throws -> AdminMessages.Backup {
+        let signals = StopSignals()
+        let isInterrupted = Locked(false)
+        let watching = Task {
+            await signals.first()
+            if !Task.isCancelled { isInterrupted.withLock { $0 = true } }
+        }
+        defer { watching.cancel() }
+        var status = try await admin.start(asked)
+        while status.state == .running {
+            if isInterrupted.withLock({ $0 }) { _ = try await admin.cancelBackup() }
+            try await Task.sleep(for: .milliseconds(pollMilliseconds))
+            status = try await admin.backupStatus()
+        }
+        if let backup = status.backup, status.state == .done { return backup }
+        throw CommandFailure(
+            isInterrupted.withLock({ $0 }) ? .interrupted : .failure, status.problem ?? "the server knows of no backup", remedy: status.remedy)
+    }
+}

@@ -1,0 +1,40 @@
+import NacreCloudWire
+
+/// A query as it is written on a command line.
+enum QueryText {
+    private static let symbols: [String: QueryComparator] = [
+        "=": .equals, "==": .equals, "!=": .notEquals, "<>": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals, ">": .greaterThan,
+        ">=": .greaterThanOrEquals,
+    ]
+
+    /// `FIELD OP VALUE`; nil where it is not that.
+    ///
+    /// The operator is a sign, or one of CloudKit's comparators in any case. The value is JSON, a field's value with its type, or else text.
+    /// A search has `*` for all fields that can be searched, and `NEAR` takes `LATITUDE,LONGITUDE,METRES`.
+    static func filter(_ text: String) -> QueryFilter? {
+        let parts = text.split(separator: " ", maxSplits: 2).map(String.init)
+        guard parts.count == 3, let comparator = symbols[parts[1]] ?? QueryComparator(rawValue: parts[1].uppercased()) else { return nil }
+        let isSearch = comparator == .containsAllTokens || comparator == .containsAnyTokens
+        let field = isSearch && parts[0] == "*" ? nil : parts[0]
+        guard comparator == .near else { return QueryFilter(comparator, fieldName: field, value: value(parts[2])) }
+        let numbers = parts[2].split(separator: ",").compactMap { Double($0.filter { $0 != " " }) }
+        guard numbers.count == 3 else { return nil }
+        let place = Location(latitude: numbers[0], longitude: numbers[1])
+        return QueryFilter(.near, fieldName: field, value: .location(place), distance: numbers[2])
+    }
+
+    private static func value(_ text: String) -> FieldValue {
+        FieldValue(filterValue: text) ?? FieldValue(filterValue: #"{"value":\#(text)}"#) ?? .string(text)
+    }
+
+    /// `FIELD`, `FIELD ASC` or `FIELD DESC`; nil where it is not that.
+    static func sort(_ text: String) -> QuerySort? {
+        let parts = text.split(separator: " ").map(String.init)
+        guard let field = parts.first, parts.count <= 2 else { return nil }
+        switch parts.dropFirst().first?.uppercased() {
+        case nil, "ASC": return QuerySort(field)
+        case "DESC": return QuerySort(field, isAscending: false)
+        default: return nil
+        }
+    }
+}

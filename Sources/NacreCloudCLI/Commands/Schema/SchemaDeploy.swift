@@ -1,0 +1,34 @@
+import NacreCloudServer
+
+/// `nacre schema deploy`
+enum SchemaDeploy {
+    private static let dryRun = Option.flag("dry-run", "Say what production would gain, and change nothing.")
+
+    static let command = Command(
+        "deploy", "Bring the development schema of a container into production.",
+        discussion: """
+            Production gains the types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
+            field keeps its type. Doing it again changes nothing.
+            """,
+        options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let admin = try await AdminClient.connect(call)
+        let deployment = try await admin.deploy(
+            AdminMessages.NewDeployment(container: try call.require(SharedOptions.container), isDryRun: call.has(dryRun)))
+        if call.has(SharedOptions.json) { return try Output.json(deployment) }
+        for gain in deployment.gains { try Output.data(line(gain)) }
+        Output.message(deployment.summary)
+    }
+
+    private static func line(_ gain: AdminMessages.Gain) -> String {
+        let name = gain.field.map { "\(gain.recordType).\($0)" } ?? gain.recordType
+        return gain.declaration.isEmpty ? "+ \(name)" : "+ \(name) \(gain.declaration)"
+    }
+}
+
+extension AdminMessages.Deployment {
+    fileprivate var summary: String {
+        if gains.isEmpty { return "Production has all that development has." }
+        return isDryRun ? "This was a dry run: production is as it was." : "The schema is deployed."
+    }
+}

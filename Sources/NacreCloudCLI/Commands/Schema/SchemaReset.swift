@@ -1,0 +1,42 @@
+import Glibc
+import NacreCloudServer
+
+/// `nacre schema reset`
+enum SchemaReset {
+    private static let dryRun = Option.flag("dry-run", "Say what would go, and change nothing.")
+    private static let yes = Option.flag("yes", "Do it without asking.")
+
+    static let command = Command(
+        "reset", "Make the development environment of a container what its production is: its schema, and no records.",
+        discussion: """
+            All records and zones of development go, whoever's they are, and the types and fields that production does not have. Production is \
+            not touched. At a terminal it asks first; elsewhere it wants --yes.
+            """,
+        options: [SharedOptions.container, dryRun, yes] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let container = try call.require(SharedOptions.container)
+        let admin = try await AdminClient.connect(call)
+        let isDryRun = call.has(dryRun)
+        if !isDryRun, !call.has(yes) {
+            let loss = try await admin.reset(AdminMessages.NewReset(container: container, isDryRun: true))
+            for line in lines(loss) { Output.message(line) }
+            try confirm(container)
+        }
+        let reset = try await admin.reset(AdminMessages.NewReset(container: container, isDryRun: isDryRun))
+        if call.has(SharedOptions.json) { return try Output.json(reset) }
+        for line in lines(reset) { try Output.data(line) }
+        Output.message(isDryRun ? "This was a dry run: development is as it was." : "The development environment is reset.")
+    }
+
+    private static func lines(_ reset: AdminMessages.Reset) -> [String] {
+        reset.types.map { "- \($0)" } + reset.fields.map { "- \($0)" } + ["- all records of \(reset.databases) databases"]
+    }
+
+    private static func confirm(_ container: String) throws {
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw CommandFailure(.usage, "nothing was reset", remedy: "This takes data away: say --yes, or --dry-run to see what would go.")
+        }
+        Output.message("Reset the development environment of \(container)? Type yes:")
+        guard readLine() == "yes" else { throw CommandFailure(.failure, "nothing was reset") }
+    }
+}

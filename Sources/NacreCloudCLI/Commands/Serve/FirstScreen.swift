@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import NacreCloudServer
+
+/// What a started server says of itself: all that is needed to use it, and what to do next.
+struct FirstScreen: Encodable {
+    let version = ServerVersion.current
+    let mode: String
+    /// The whole path, so that it can be pasted anywhere.
+    let data: String
+    let url: String
+    let adminURL: String
+    let pid = getpid()
+    /// The backup that was made before older data were rewritten.
+    let migrationBackup: String?
+    private let option: String
+
+    private enum CodingKeys: String, CodingKey {
+        case version, mode, data, url, adminURL, pid, migrationBackup
+    }
+
+    init(_ addresses: Server.Addresses, _ configuration: ServerConfiguration) {
+        mode = configuration.isMemory ? "memory" : "sqlite"
+        data = URL(fileURLWithPath: configuration.dataFolder).standardizedFileURL.path
+        url = addresses.publicURL
+        adminURL = addresses.adminURL
+        migrationBackup = addresses.migrationBackup
+        option = configuration.dataFolder == "./nacre-data" ? "" : " --data \(Self.quoted(configuration.dataFolder))"
+    }
+
+    var text: String {
+        let keeps = mode == "memory" ? "in memory: ends with the server" : "SQLite: every answer is on the disk before it is given"
+        let backup = migrationBackup.map { "\n  backup    \($0): the data were of an older version" } ?? ""
+        return """
+
+            Nacre \(version)
+
+              mode      \(keeps)
+              data      \(data)
+              url       \(url)\(backup)
+
+            Apps find the server by these variables:
+
+              export CLOUDKIT_SERVER_URL=\(url)
+              export CLOUDKIT_CONTAINER=iCloud.com.example.Notes
+              export CLOUDKIT_ENVIRONMENT=development
+
+            Next, in another terminal:
+
+              nacre demo\(option)
+              nacre container create iCloud.com.example.Notes\(option)
+              export CLOUDKIT_API_TOKEN=$(nacre token create --container iCloud.com.example.Notes --environment development --kind api\(option))
+
+            Ctrl-C stops it.
+
+            """
+    }
+
+    /// A word as a shell reads it back.
+    private static func quoted(_ word: String) -> String {
+        let plain = word.utf8.allSatisfy { byte in
+            byte > 0x7f || "/._-+,:@%".utf8.contains(byte) || (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf)
+        }
+        return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: #"'\''"#) + "'"
+    }
+}

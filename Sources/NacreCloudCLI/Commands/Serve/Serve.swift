@@ -1,0 +1,97 @@
+import Foundation
+import NacreCloudServer
+
+/// `nacre serve`
+enum Serve {
+    private static let data = Option.value("data", "dir", fallback: "./nacre-data", "Where the data is kept; made if it is missing.")
+    private static let listen = Option.value(
+        "listen", "host:port", fallback: "127.0.0.1:8787", "Where apps reach the server; port 0 for any free one.")
+    private static let memory = Option.flag("memory", "Keep the data in memory, until the server ends.")
+    private static let adminListen = Option.value(
+        "admin-listen", "host:port", fallback: "127.0.0.1:0", "Where administrators reach it; they find it by the data folder.")
+    private static let openSignUp = Option.flag("open-sign-up", "Let anybody make an account.")
+    private static let publicURL = Option.value("public-url", "url", "The URL by which apps reach the server, where a proxy stands before it.")
+    private static let trustedProxy = Option.value(
+        "trusted-proxy", "addresses", "Proxies whose X-Forwarded-For is believed: addresses or networks, with commas between.")
+    private static let logFormat = Option.value(
+        "log-format", "format", oneOf: ServerConfiguration.LogFormat.allCases.map(\.rawValue),
+        "How log lines look on standard error. By default text on a terminal, else json.")
+    private static let logLevel = Option.value(
+        "log-level", "level", oneOf: ServerConfiguration.logLevels, fallback: "notice", "What is logged; info has a line for each request.")
+
+    private static let backupDir = Option.value("backup-dir", "dir", "Where the server puts a backup by itself, now and then; made if it is missing.")
+    private static let backupEvery = Option.value("backup-every", "time", fallback: "24h", "How often: a number with s, m, h or d.")
+    private static let backupKeep = Option.value("backup-keep", "count", fallback: "14", "How many finished ones it keeps.")
+
+    static let command = Command(
+        "serve", "Run the server.",
+        discussion: """
+            Serves until it is interrupted; then requests under way are finished, for at most ten seconds. A second interrupt ends it at once. Whatever \
+            was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
+            """,
+        options: [
+            data, listen, memory, publicURL, trustedProxy, adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup, logFormat,
+            logLevel, SharedOptions.json,
+        ]
+    ) { call in
+        let signals = StopSignals()
+        let configuration = try configuration(call)
+        let server = Server(configuration)
+        let addresses: Server.Addresses
+        do {
+            addresses = try await server.start()
+        } catch {
+            let wanted = [configuration.listen, configuration.adminListen].filter { $0.port != 0 }.map(\.description)
+            throw CommandFailure(StartFault(error, listen: wanted.joined(separator: " or "), dataFolder: configuration.dataFolder))
+        }
+        let screen = FirstScreen(addresses, configuration)
+        if call.has(SharedOptions.json) { try Output.json(screen) }
+        Output.message(screen.text)
+        await signals.first()
+        await server.shutdown()
+        Output.message(configuration.isMemory ? "in memory: discarded (use --data without --memory to keep)" : "saved to \(screen.data)")
+    }
+
+    private static func configuration(_ call: Call) throws -> ServerConfiguration {
+        let format = call.value(logFormat).flatMap(ServerConfiguration.LogFormat.init(rawValue:)) ?? .usual
+        let folder = try call.require(data)
+        guard var configuration = ServerConfiguration(dataFolder: folder, logFormat: format, logLevel: try call.require(logLevel)) else {
+            throw UsageError(.invalid("--\(logLevel.name)", ServerConfiguration.logLevels.joined(separator: ", ")), path: call.path)
+        }
+        configuration.isMemory = call.has(memory)
+        configuration.listen = try address(listen, call)
+        configuration.adminListen = try address(adminListen, call)
+        configuration.opensSignUp = call.has(openSignUp)
+        configuration.backsUpBeforeMigration = !call.has(Migrate.noBackup)
+        configuration.backups = try schedule(call)
+        configuration.publicURL = try call.value(publicURL).map { try AdminServer.checked($0, of: publicURL, call) }
+        for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
+            throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)
+        }
+        return configuration
+    }
+
+    private static func schedule(_ call: Call) throws -> BackupSchedule? {
+        guard let folder = call.value(backupDir) else {
+            if let option = [backupEvery, backupKeep].first(where: call.isGiven) {
+                throw UsageError(.invalid("--\(option.name)", "give --\(backupDir.name) with it"), path: call.path)
+            }
+            return nil
+        }
+        guard !call.has(memory) else { throw UsageError(.exclusive("--\(backupDir.name)", "--\(memory.name)"), path: call.path) }
+        guard let every = Quantity.seconds(try call.require(backupEvery)) else {
+            throw UsageError(.invalid("--\(backupEvery.name)", "give a number with s, m, h or d, such as 24h"), path: call.path)
+        }
+        guard let keep = Int(try call.require(backupKeep)), keep > 0 else {
+            throw UsageError(.invalid("--\(backupKeep.name)", "give a positive number"), path: call.path)
+        }
+        return BackupSchedule(folder: BackupCommands.absolute(folder), everySeconds: every, keep: keep)
+    }
+
+    private static func address(_ option: Option, _ call: Call) throws -> ListenAddress {
+        guard let address = ListenAddress(try call.require(option)) else {
+            throw UsageError(.invalid("--\(option.name)", "give HOST:PORT, such as 127.0.0.1:8787 or [::1]:8787"), path: call.path)
+        }
+        return address
+    }
+}

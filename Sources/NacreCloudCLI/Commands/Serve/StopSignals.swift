@@ -1,0 +1,40 @@
+import Dispatch
+import Glibc
+import NacreLocks
+
+/// SIGINT, SIGTERM and SIGHUP as something to wait for. The second one ends the process at once.
+///
+/// Dispatch sources and not a thread in `sigwait`: once `main` suspends, Dispatch parks the first thread with no signal blocked at all, and the
+/// signal would end the process there.
+final class StopSignals: @unchecked Sendable {
+    // Sendable: both properties are `let`; the sources are kept alive here, and nobody touches them again.
+
+    private let signals: AsyncStream<Void>
+    private let sources: [any DispatchSourceSignal]
+
+    init() {
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+        self.signals = signals
+        let isStopping = Locked(false)
+        let queue = DispatchQueue(label: "nacre.signals")
+        sources = [SIGINT, SIGTERM, SIGHUP].map { signal in
+            let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
+            source.setEventHandler {
+                let wasStopping = isStopping.withLock { isStopping in
+                    defer { isStopping = true }
+                    return isStopping
+                }
+                // 128 and the signal's number, as shells count.
+                if wasStopping { _exit(128 + signal) }
+                continuation.yield()
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    /// Returns at the first signal.
+    func first() async {
+        for await _ in signals { return }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import NacreCloudTorture
+
+/// A line of the user's, run by the shell. What it prints goes to standard error: standard output is ours.
+struct ShellCommand: Sendable {
+    let option: Option
+    let text: String
+
+    /// Runs it to its end.
+    /// - Throws: `TortureFault.restart` where it fails.
+    func run() async throws {
+        let process = process
+        let status: Int32 = try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(throwing: failure(error))
+            }
+        }
+        guard status == 0 else { throw TortureFault.restart("the command of --\(option.name) ended with status \(status)") }
+    }
+
+    /// Starts it and does not wait: it may run as long as the server does.
+    func begin() throws {
+        let process = process
+        let name = option.name
+        process.terminationHandler = { process in
+            if process.terminationReason == .exit, process.terminationStatus != 0 {
+                Output.message("the command of --\(name) ended with status \(process.terminationStatus)")
+            }
+        }
+        do {
+            try process.run()
+        } catch {
+            throw failure(error)
+        }
+    }
+
+    private var process: Process {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", text]
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.standardError
+        return process
+    }
+
+    private func failure(_ error: any Error) -> TortureFault {
+        .restart("the command of --\(option.name) does not start: \((error as NSError).localizedDescription)")
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import NacreCloudTorture
+import NacreCloudWire
+
+/// `nacre torture`
+enum TortureCommand {
+    private static let url = Option.required("url", "url", "The public URL of the server.")
+    private static let account = Option.value(
+        "account-token", "token", "The account token of a device; given several times, several devices (default: CLOUDKIT_ACCOUNT_TOKEN).")
+    private static let seconds = Option.value("seconds", "n", fallback: "30", "How long to write.")
+    private static let writers = Option.value("writers", "n", fallback: "8", "Writers in the zone of each account.")
+    private static let readers = Option.value("readers", "n", fallback: "4", "Followers of the feed of each zone.")
+    private static let seed = Option.value("seed", "n", "Makes the choices of an earlier run again.")
+    private static let kill = Option.value("kill", "command", "Kills the server, again and again while it works; with --start.")
+    private static let start = Option.value("start", "command", "Starts it again; the command may go on as long as the server does.")
+
+    private static let copy = Option.value("copy", "command", "Copies the server's data while it works; with --put-back, --kill and --start.")
+    private static let putBack = Option.value("put-back", "command", "Puts that copy in the place of the data, while the server is down.")
+
+    static let command = Command(
+        "torture", "Look for broken promises of a server under load.",
+        discussion: """
+            Writers change records in atomic batches, each over the version that it knows; followers read the zone's feed, look records up, and go back \
+            to old tokens. Some answers are not waited for, and some requests are sent twice. Then one order of all batches must explain what \
+            everybody saw: no change lost, split, repeated, or out of order. It makes zones of its own and deletes them, unless they show \
+            a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
+
+              nacre torture --url http://127.0.0.1:8787 --container iCloud.com.example.Notes \\
+                --environment development --kill 'systemctl kill -s KILL nacre' \\
+                --start 'systemctl start nacre'
+            """,
+        options: [
+            url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, copy, putBack,
+            SharedOptions.json,
+        ]
+    ) { call in
+        let options = try options(call)
+        Output.message("seed \(options.seed)")
+        let isSilent = call.has(SharedOptions.json)
+        do {
+            let report = try await Torture(options).run { report in
+                if !isSilent { Output.hint("round \(report.rounds): \(report.counts.batchesApplied) batches, \(report.restarts) restarts") }
+            }
+            if isSilent { try Output.json(report) } else { for line in report.lines { try Output.data(line) } }
+            guard report.violations.isEmpty else {
+                throw CommandFailure(.failure, "the server broke a promise", remedy: "Its zones torture-… are still there, as evidence.")
+            }
+        } catch let fault as TortureFault {
+            throw CommandFailure(fault, url: options.url)
+        }
+    }
+
+    private static func options(_ call: Call) throws -> TortureOptions {
+        let fallback = ProcessInfo.processInfo.environment["CLOUDKIT_ACCOUNT_TOKEN"].map { [$0] } ?? []
+        let tokens = call.isGiven(account) ? call.all(account) : fallback
+        if tokens.isEmpty { throw UsageError(.missingOption(account.spelling), path: call.path) }
+        var options = TortureOptions(
+            url: try AdminServer.checked(try call.require(url), of: url, call), container: try call.require(SharedOptions.container),
+            environment: try call.require(SharedOptions.environment), accountTokens: tokens,
+            seconds: Double(try number(seconds, 1...604_800, call)), seed: try seedValue(call))
+        options.writers = try number(writers, 1...BatchID.writersMax, call)
+        options.readers = try number(readers, 1...BatchID.writersMax, call)
+        switch (call.value(kill), call.value(start)) {
+        case (let killing?, let starting?):
+            let (killer, starter) = (ShellCommand(option: kill, text: killing), ShellCommand(option: start, text: starting))
+            options.restarts = TortureRestarts(kill: { try await killer.run() }, start: { try starter.begin() })
+        case (nil, nil): break
+        case (_?, nil): throw UsageError(.missingOption(start.spelling), path: call.path)
+        case (nil, _?): throw UsageError(.missingOption(kill.spelling), path: call.path)
+        }
+        options.putBacks = try putBacks(call)
+        if options.putBacks != nil, options.restarts == nil { throw UsageError(.missingOption(kill.spelling), path: call.path) }
+        return options
+    }
+
+    private static func putBacks(_ call: Call) throws -> TorturePutBacks? {
+        switch (call.value(copy), call.value(putBack)) {
+        case (let copying?, let puttingBack?):
+            let (copier, putter) = (ShellCommand(option: copy, text: copying), ShellCommand(option: putBack, text: puttingBack))
+            return TorturePutBacks(copy: { try await copier.run() }, putBack: { try await putter.run() })
+        case (nil, nil): return nil
+        case (_?, nil): throw UsageError(.missingOption(putBack.spelling), path: call.path)
+        case (nil, _?): throw UsageError(.missingOption(copy.spelling), path: call.path)
+        }
+    }
+
+    private static func number(_ option: Option, _ range: ClosedRange<Int>, _ call: Call) throws -> Int {
+        guard let number = Int(try call.require(option)), range.contains(number) else {
+            throw UsageError(.invalid("--\(option.name)", "give a number from \(range.lowerBound) to \(range.upperBound)"), path: call.path)
+        }
+        return number
+    }
+
+    private static func seedValue(_ call: Call) throws -> UInt64 {
+        // Short enough to be typed again.
+        guard let text = call.value(seed) else { return .random(in: 0...UInt64(UInt32.max)) }
+        guard let value = UInt64(text) else { throw UsageError(.invalid("--\(seed.name)", "give a number"), path: call.path) }
+        return value
+    }
+}
+
+extension CommandFailure {
+    fileprivate init(_ fault: TortureFault, url: String) {
+        switch fault {
+        case .notAURL: self.init(.usage, "\(url) is no URL")
+        case .silent(let text): self.init(.unreachable, "no server answers at \(url): \(text)")
+        case .restart(let text): self.init(.failure, text)
+        case .refused(let error):
+            let isAboutWho = [.authenticationFailed, .authenticationRequired, .accessDenied].contains(error.code)
+            self.init(
+                isAboutWho ? .authentication : .failure, "the server refused: \(error.reason)",
+                remedy: error.remedy ?? (isAboutWho ? "Check the account token, container and environment." : nil))
+        }
+    }
+}

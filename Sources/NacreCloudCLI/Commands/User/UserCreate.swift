@@ -1,0 +1,24 @@
+import NacreCloudServer
+
+/// `nacre user`
+enum UserCommands {
+    static let command = Command("user", "Make accounts and sign them in.", subcommands: [UserCreate.command, UserSignIn.command])
+}
+
+/// `nacre user create`
+enum UserCreate {
+    private static let email = Argument("email", "The address that the user signs in with.")
+
+    static let command = Command(
+        "create", "Make an account.",
+        discussion: "Prints the account's ID.\n\n  printf '%s' \"$PASSWORD\" | nacre user create ada@example.com --password-stdin",
+        arguments: [email], options: [SharedOptions.passwordFromInput] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let password = try Password.fromInput()
+        let admin = try await AdminClient.connect(call)
+        let user = try await admin.create(AdminMessages.NewUser(email: try call.require(email), password: password))
+        if call.has(SharedOptions.json) { return try Output.json(user) }
+        try Output.data(user.id)
+        Output.message("The account of \(user.email) is made.")
+    }
+}

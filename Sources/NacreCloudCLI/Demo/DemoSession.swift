@@ -1,0 +1,75 @@
+import CloudKit
+import Foundation
+import NacreCloudServer
+
+/// Everything that the demo needs of the server before it can use the framework: a container, two users, and tokens for the devices of both.
+struct DemoSession: Sendable {
+    static let container = "iCloud.dev.nacre.demo"
+    static let environment = CloudKitServer.Environment.development
+    static let zoneID = CKRecordZone.ID(zoneName: "Atlas")
+
+    let publicURL: String
+    private let url: URL
+    private let apiToken: String
+    let user: String
+    /// Of A and B, and of the friend's device.
+    private let tokens: [String]
+
+    /// - Parameter folder: where the user of the last run is written down; nil: nowhere, and every run has a user of its own.
+    static func begin(_ call: Call, folder: String?) async throws -> DemoSession {
+        let admin = try await AdminClient.connect(call)
+        _ = try await admin.create(AdminMessages.NewContainer(name: container))
+        let publicURL = try await admin.server().publicURL
+        guard let url = URL(string: publicURL) else { throw DemoFailure("\(publicURL) is no URL") }
+        if let folder, let known = try DemoCredentials.load(folder: folder) {
+            do {
+                return try await signIn(known, publicURL, url)
+            } catch let failure as CommandFailure where failure.code == .authentication {
+                // Written for a server whose data is gone, as it is in memory: a new user then.
+            }
+        }
+        let credentials = try await DemoCredentials.make(by: admin, container: container, environment: environment.rawValue)
+        let session = try await signIn(credentials, publicURL, url)
+        if let folder { try credentials.save(folder: folder) }
+        return session
+    }
+
+    private static func signIn(_ credentials: DemoCredentials, _ publicURL: String, _ url: URL) async throws -> DemoSession {
+        let client = PublicClient(url: publicURL)
+        var tokens: [String] = []
+        var user = ""
+        for (device, email) in [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.friendsEmail)] {
+            let request = SignIn(
+                email: email, password: credentials.password, apiToken: credentials.apiToken, container: container,
+                environment: environment.rawValue, kind: .account, device: "demo \(device)")
+            let signedIn = try await client.signIn(request)
+            tokens.append(signedIn.token)
+            if email == credentials.email { user = signedIn.userRecordName }
+        }
+        return DemoSession(publicURL: publicURL, url: url, apiToken: credentials.apiToken, user: user, tokens: tokens)
+    }
+
+    /// The two devices of the user.
+    func devices() -> (a: Device, b: Device) {
+        (device("A", tokens[0]), device("B", tokens[1]))
+    }
+
+    private func device(_ name: String, _ token: String) -> Device {
+        let server = CloudKitServer(url: url, environment: Self.environment, apiToken: apiToken, accountToken: token)
+        return Device(name: name, container: CKContainer(identifier: Self.container, server: server), zoneID: Self.zoneID)
+    }
+
+    /// The device of another user.
+    func friend() -> CKContainer { device("Ben", tokens[2]).container }
+
+    /// A device that nobody is signed in on.
+    func signedOut() -> CKContainer {
+        CKContainer(identifier: Self.container, server: CloudKitServer(url: url, environment: Self.environment, apiToken: apiToken))
+    }
+
+    /// Signs all devices out, so that runs leave no tokens behind.
+    func end() async throws {
+        let client = PublicClient(url: publicURL)
+        for token in tokens { try await client.signOut(accountToken: token) }
+    }
+}

@@ -1,0 +1,43 @@
+import NacreCloudServer
+
+/// How the process ends. Numbers from 64 on: BSD's sysexits.h; 130: 128 and SIGINT, as shells count.
+enum ExitCode: Int32 {
+    case success = 0
+    case failure = 1
+    /// What was looked at is not sound.
+    case damaged = 2
+    case usage = 64
+    case unreachable = 69
+    case authentication = 77
+    case interrupted = 130
+}
+
+/// Why a command did not do what it was asked, in a sentence, and what to do about it.
+struct CommandFailure: Error {
+    let code: ExitCode
+    let message: String
+    let remedy: String?
+
+    init(_ code: ExitCode, _ message: String, remedy: String? = nil) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+    }
+
+    init(_ error: PrivateFileError) {
+        let remedy: String? =
+            switch error.code {
+            case .notPrivate: "chmod 600 \(error.path)"
+            default: nil
+            }
+        self.init(error.code == .notPrivate ? .authentication : .failure, "\(error.path): \(error.text)", remedy: remedy)
+    }
+
+    init(_ fault: BackupFault) {
+        self.init(fault.kind == .damaged ? .damaged : .failure, fault.text, remedy: fault.remedy)
+    }
+
+    init(_ fault: StartFault) {
+        self.init(.failure, fault.text, remedy: fault.remedy)
+    }
+}

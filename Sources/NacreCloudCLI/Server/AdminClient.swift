@@ -1,0 +1,111 @@
+import Foundation
+import NacreCloudServer
+
+/// Asks the admin API of a server that has proved to be the one.
+struct AdminClient {
+    private let web: WebClient
+    private let token: String
+
+    /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
+    static func connect(_ call: Call) async throws -> AdminClient {
+        let server = try AdminServer.named(by: call)
+        let web = WebClient(url: server.url)
+        let nonce = try AdminProof.newNonce()
+        let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)")
+        guard answer.status == 200, let proof = try? JSONDecoder().decode(AdminMessages.Proof.self, from: answer.body),
+            AdminProof.isValid(proof.proof, nonce: nonce, token: server.token)
+        else {
+            throw CommandFailure(
+                .authentication, "what answers at \(server.url) does not know the admin token, so it was not sent",
+                remedy: "The server makes a new token at each start: take its admin.json as it is now.")
+        }
+        return AdminClient(web: web, token: server.token)
+    }
+
+    func server() async throws -> AdminMessages.Server {
+        try read(AdminMessages.Server.self, try await web.send("GET", "/admin/1/server", bearer: token))
+    }
+
+    func create(_ container: AdminMessages.NewContainer) async throws -> AdminMessages.Container {
+        try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
+    }
+
+    func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
+        try read(AdminMessages.ContainerChange.self, try await web.send("POST", "/admin/1/containers/change", bearer: token, body: container))
+    }
+
+    func create(_ asked: AdminMessages.NewToken) async throws -> AdminMessages.Token {
+        try read(AdminMessages.Token.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
+    }
+
+    func create(_ user: AdminMessages.NewUser) async throws -> AdminMessages.User {
+        try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
+    }
+
+    func schema(of container: String, _ environment: String) async throws -> AdminMessages.Schema {
+        var query = URLComponents()
+        query.queryItems = [URLQueryItem(name: "container", value: container), URLQueryItem(name: "environment", value: environment)]
+        let path = "/admin/1/schema?\(query.percentEncodedQuery ?? "")"
+        return try read(AdminMessages.Schema.self, try await web.send("GET", path, bearer: token))
+    }
+
+    func deploy(_ asked: AdminMessages.NewDeployment) async throws -> AdminMessages.Deployment {
+        try read(AdminMessages.Deployment.self, try await web.send("POST", "/admin/1/schema/deploy", bearer: token, body: asked))
+    }
+
+    func set(_ asked: AdminMessages.NewIndexes) async throws -> AdminMessages.Indexes {
+        try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
+    }
+
+    func reset(_ asked: AdminMessages.NewReset) async throws -> AdminMessages.Reset {
+        try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
+    }
+
+    func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
+        try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
+    }
+
+    /// For a part of a check: the engine looks at a whole table at once, before its rows.
+    private static let checkPatience: Duration = .seconds(3600)
+
+    func check(_ asked: AdminMessages.NewCheck) async throws -> AdminMessages.CheckPart {
+        let answer = try await web.send("POST", "/admin/1/check", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.CheckPart.self, answer)
+    }
+
+    func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
+    }
+
+    func backupStatus() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("GET", "/admin/1/backup", bearer: token))
+    }
+
+    func cancelBackup() async throws -> AdminMessages.BackupStatus {
+        try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
+    }
+
+    private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {
+        guard (200..<300).contains(answer.status) else { throw Self.failure(answer) }
+        do {
+            return try JSONDecoder().decode(type, from: answer.body)
+        } catch {
+            throw CommandFailure(.failure, "the server's answer does not read; is it of version \(ServerVersion.current)?")
+        }
+    }
+
+    private static func failure(_ answer: WebClient.Answer) -> CommandFailure {
+        guard let problem = try? JSONDecoder().decode(AdminMessages.Problem.self, from: answer.body) else {
+            return CommandFailure(answer.status == 401 ? .authentication : .failure, "the server answered \(answer.status)")
+        }
+        let code: ExitCode =
+            switch problem.status {
+            case 401, 403: .authentication
+            case 503: .unreachable
+            default: .failure
+            }
+        let place = problem.field.map { " (\($0))" } ?? ""
+        let request = problem.status >= 500 ? "; request \(problem.requestID)" : ""
+        return CommandFailure(code, "\(problem.detail)\(place)\(request)", remedy: problem.remedy)
+    }
+}

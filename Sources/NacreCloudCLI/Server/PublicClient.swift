@@ -1,0 +1,71 @@
+import Foundation
+import NacreCloudWire
+
+/// What `/account/1/sign-in` takes.
+struct SignIn: Encodable {
+    enum Kind: String, Encodable {
+        case web
+        case account
+    }
+
+    var email: String
+    var password: String
+    var apiToken: String
+    var container: String
+    var environment: String
+    var kind: Kind
+    var device: String?
+    var keepSignedIn: Bool?
+}
+
+/// What it gives.
+struct SignedIn: Codable {
+    var token: String
+    var userRecordName: String
+}
+
+/// Asks the server what anybody may ask: to be signed in and out.
+struct PublicClient {
+    private let web: WebClient
+
+    init(url: String) {
+        web = WebClient(url: url)
+    }
+
+    /// - Throws: `CommandFailure` 77 for a wrong password or API token.
+    func signIn(_ request: SignIn) async throws -> SignedIn {
+        let answer = try await web.send("POST", "/account/1/sign-in", body: request)
+        guard answer.status == 200 else { throw Self.failure(answer) }
+        do {
+            return try JSONDecoder().decode(SignedIn.self, from: answer.body)
+        } catch {
+            throw CommandFailure(.failure, "what answers at \(web.url) is no nacre server")
+        }
+    }
+
+    /// Ends what an account token allows.
+    func signOut(accountToken: String) async throws {
+        let answer = try await web.send("POST", "/account/1/sign-out", bearer: accountToken)
+        guard answer.status == 200 else { throw Self.failure(answer) }
+    }
+
+    /// CloudKit's error dictionary.
+    private struct Fault: Decodable {
+        var serverErrorCode: String
+        var reason: String?
+    }
+
+    private static func failure(_ answer: WebClient.Answer) -> CommandFailure {
+        guard let fault = try? JSONDecoder().decode(Fault.self, from: answer.body) else {
+            return CommandFailure(.failure, "the server answered \(answer.status)")
+        }
+        let code: ExitCode =
+            switch ServerErrorCode(rawValue: fault.serverErrorCode) {
+            case .authenticationFailed, .authenticationRequired, .accessDenied: .authentication
+            case .tryAgainLater, .throttled: .unreachable
+            default: .failure
+            }
+        let remedy = code == .authentication ? "Check address, password, API token, container and environment." : nil
+        return CommandFailure(code, fault.reason ?? fault.serverErrorCode, remedy: remedy)
+    }
+}

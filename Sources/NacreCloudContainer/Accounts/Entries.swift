@@ -1,0 +1,94 @@
+import FoundationEssentials
+import NacreCloudWire
+
+/// A small value that the registry keeps: containers, tokens, accounts. JSON inside, so that an administrator can read a database.
+package protocol RegistryEntry: Codable, Hashable, Sendable {
+    static var kind: EntryKind { get }
+}
+
+/// A container that this server serves.
+package struct ContainerEntry: RegistryEntry {
+    package static let kind = EntryKind.container
+    package var name: String
+    /// Seconds since 2001, as all times of the registry.
+    package var created: Double
+}
+
+/// An API token: who holds it may use one container in one environment as the world, and sign users in.
+package struct APITokenEntry: RegistryEntry {
+    package static let kind = EntryKind.apiToken
+    package var container: String
+    package var environment: String
+    package var name: String
+    package var created: Double
+}
+
+/// A person's account on this server.
+package struct AccountEntry: RegistryEntry {
+    package static let kind = EntryKind.account
+    package var id: String
+    package var email: String
+    package var passwordHash: String
+    package var created: Double
+}
+
+/// Which account an e-mail address belongs to.
+package struct EmailEntry: RegistryEntry {
+    package static let kind = EntryKind.accountEmail
+    package var account: String
+}
+
+/// A sign-in on the web: one account, one API token.
+package struct SessionEntry: RegistryEntry {
+    package static let kind = EntryKind.session
+    package var id: String
+    package var account: String
+    package var container: String
+    package var environment: String
+    package var apiToken: String
+    package var userRecordName: String
+    package var created: Double
+    /// "Keep me signed in": tokens live two weeks and not half an hour.
+    package var isKept: Bool
+}
+
+/// What a device signs in with: one account, named containers, one environment; revocable.
+package struct AccountTokenEntry: RegistryEntry {
+    package static let kind = EntryKind.accountToken
+    package var id: String
+    package var account: String
+    package var containers: [String]
+    package var environment: String
+    package var device: String
+    package var created: Double
+}
+
+/// The name under which an account is known in one container and environment.
+package struct UserEntry: RegistryEntry {
+    package static let kind = EntryKind.user
+    package var userRecordName: String
+}
+
+extension RegistryEntry {
+    func row(_ key: String, in database: DatabaseID, expires: Timestamp? = nil) throws -> EntryRow {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return EntryRow(key: EntryKey(database, Self.kind, key), value: [UInt8](try encoder.encode(self)), expires: expires)
+    }
+
+    init(_ row: EntryRow) throws(StoreError) {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: Data(row.value))
+        } catch {
+            throw StoreError(.corrupt, "A registry entry is malformed", ["kind": String(row.key.kind.rawValue)])
+        }
+    }
+}
+
+extension ReadTransaction {
+    func entry<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in database: DatabaseID, at now: Timestamp) throws -> Entry? {
+        guard let row = try entries(in: database, Entry.kind, keys: [key]).first else { return nil }
+        if let expires = row.expires, expires <= now { return nil }
+        return try Entry(row)
+    }
+}

@@ -1,0 +1,134 @@
+import NacreCloudWire
+
+/// Containers and API tokens: what an administrator makes.
+///
+/// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, one for the schema of each
+/// container and environment, so that what must be unique is unique within one of them.
+extension Cloud {
+    /// Makes a container. Making one that is there is no error and changes nothing of it; `isNew` says which it was.
+    package func createContainer(_ name: String, justInTime: JustInTime = .native) async throws -> (container: ContainerEntry, isNew: Bool) {
+        if let fault = Names.containerFault(name) { throw fault }
+        // First, so that a container is never there with another choice than the one it was made with.
+        if justInTime != .native, try await container(name) == nil {
+            try await changeSchema(of: name, .development) { $0.justInTime = justInTime }
+        }
+        let entry = ContainerEntry(name: name, created: clock().secondsSince2001)
+        return try await registry(.server) { database, now, transaction in
+            if let old = try transaction.entry(ContainerEntry.self, name, in: database, at: now) { return .rollback((old, false)) }
+            try transaction.put([try entry.row(name, in: database)])
+            return .commit((entry, true))
+        }
+    }
+
+    package func container(_ name: String) async throws -> ContainerEntry? {
+        try await lookUp(ContainerEntry.self, name, in: .server)
+    }
+
+    /// Makes an API token for a container that is there.
+    /// - Returns: the token, 64 hexadecimal digits. It is shown to users of web pages, so it is kept as it is.
+    package func createAPIToken(container: String, environment: DatabaseKey.Environment, name: String) async throws -> String {
+        let token = hex(4)
+        let entry = APITokenEntry(
+            container: container, environment: environment.rawValue, name: name, created: clock().secondsSince2001)
+        return try await registry(.server) { database, now, transaction in
+            guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
+                throw ServerError.noContainer
+            }
+            try transaction.put([try entry.row(token, in: database)])
+            return .commit(token)
+        }
+    }
+
+    package func apiToken(_ token: String) async throws -> APITokenEntry? {
+        try await lookUp(APITokenEntry.self, token, in: .server)
+    }
+
+    /// The keys that seal tokens, newest last, by their IDs; `make` gives the bytes of the first when there is none.
+    package func sealingKeys(make: @escaping @Sendable () throws -> [UInt8]) async throws -> [(id: String, key: [UInt8])] {
+        let database = try await databaseID(RegistryPart.server.key)
+        let known = try await stored { try await self.store.read { try $0.entries(in: database, .sealingKey, after: nil, limit: 256) } }
+        // A server whose disk cannot be written now can read all the same.
+        guard known.isEmpty else { return known.map { ($0.key.key, $0.value) } }
+        let fresh = try make()
+        return try await registry(.server) { database, _, transaction in
+            let rows = try transaction.entries(in: database, .sealingKey, after: nil, limit: 256)
+            if !rows.isEmpty { return .rollback(rows.map { ($0.key.key, $0.value) }) }
+            try transaction.put([EntryRow(key: EntryKey(database, .sealingKey, "1"), value: fresh)])
+            return .commit([("1", fresh)])
+        }
+    }
+
+    // MARK: Databases of the registry
+
+    enum RegistryPart: Sendable {
+        case server
+        case account(String)
+        case email(String)
+        case schema(container: String, DatabaseKey.Environment)
+
+        var key: DatabaseKey {
+            switch self {
+            case .server: Self.key(owner: "server")
+            case .account(let id): Self.key(owner: "account:\(id)")
+            case .email(let address): Self.key(owner: "email:\(address)")
+            case .schema(let container, let environment):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
+            }
+        }
+
+        private static func key(owner: String) -> DatabaseKey {
+            DatabaseKey(container: "", environment: .production, scope: .registry, owner: owner)
+        }
+    }
+
+    func registry<Value: Sendable>(
+        _ part: RegistryPart, _ body: @escaping @Sendable (DatabaseID, Timestamp, any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        let database = try await databaseID(part.key)
+        let now = clock()
+        return try await stored {
+            try await self.store.write { transaction in
+                try Self.settle(part.key, as: database, transaction)
+                return try body(database, now, transaction)
+            }
+        }
+    }
+
+    /// Writes down whose database this is, at the first write into it.
+    private static func settle(_ key: DatabaseKey, as database: DatabaseID, _ transaction: any WriteTransaction) throws {
+        if let row = try transaction.databases([database]).first {
+            guard row.key == key else { throw ServerError.internalError }
+            return
+        }
+        var plan = WritePlan()
+        plan.databases = [DatabaseRow(id: database, key: key, run: Run.none, lastSeq: 0)]
+        try transaction.apply(plan)
+    }
+
+    func lookUp<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in part: RegistryPart) async throws -> Entry? {
+        let database = try await databaseID(part.key)
+        let now = clock()
+        return try await stored { try await self.store.read { try $0.entry(type, key, in: database, at: now) } }
+    }
+
+    /// `words` times 64 random bits as hexadecimal digits.
+    func hex(_ words: Int) -> String {
+        (0..<words).map { _ in
+            let digits = String(random(), radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}
+
+extension WriteTransaction {
+    func put(_ entries: [EntryRow]) throws {
+        var plan = WritePlan()
+        plan.entries = entries
+        try apply(plan)
+    }
+}
+
+extension ServerError {
+    static let noContainer = ServerError(
+        .notFound, "container does not exist", native: .badContainer, field: "container", remedy: "Make it: nacre container create NAME.")
+}

@@ -1,0 +1,137 @@
+import NacreCloudWire
+
+/// What a change token says once it is opened. Clients see it sealed; only the server that gave it can read it.
+///
+/// It binds the database and the zone's key, never its name: a zone deleted and made again does not answer an old token.
+enum ChangeToken: Hashable, Sendable {
+    struct OfZone: Hashable, Sendable {
+        var zone: ZoneAddress
+        /// Whose view of the zone.
+        var view: FeedView
+        var position: FeedPosition
+        /// Where the zone stood when this client began: it never saw what was gone by then, and is not told of it.
+        var baseline: ChangeNumber
+        /// Where the zone stood when the token was given. A client that is in the middle of a zone has seen what was new then, too: where that was
+        /// lost, its place in the feed means nothing.
+        var seen: ChangeNumber
+    }
+
+    struct OfDatabase: Hashable, Sendable {
+        var database: DatabaseID
+        var position: ZoneFeedPosition
+        var baseline: Int64
+        /// Where the database stood when the token was given.
+        var seen: ChangeNumber
+    }
+
+    case zone(OfZone)
+    case database(OfDatabase)
+
+    /// 2: tokens say what their client has seen. Those of version 1 have expired.
+    private static let version: UInt8 = 2
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        switch self {
+        case .zone(let token):
+            writer.byte(1)
+            writer.fixed(UInt64(bitPattern: token.zone.database.rawValue))
+            writer.fixed(UInt64(bitPattern: token.zone.zone))
+            writer.signed(token.view.rawValue)
+            writer.write(token.position.number)
+            writer.write(token.baseline)
+            Self.write(token.position.name, to: &writer)
+            writer.write(token.seen)
+        case .database(let token):
+            writer.byte(2)
+            writer.fixed(UInt64(bitPattern: token.database.rawValue))
+            writer.signed(token.position.seq)
+            writer.signed(token.baseline)
+            Self.write(token.position.name, to: &writer)
+            writer.write(token.seen)
+        }
+        return writer.bytes
+    }
+
+    /// nil for bytes that are no token.
+    /// - Throws: `ServerError` "expired" for a token of an earlier version.
+    init?(_ bytes: [UInt8]) throws(ServerError) {
+        // What is sealed is ours: a smaller number at its beginning is that of a version before this one.
+        if let first = bytes.first, first > 0, first < Self.version { throw .tokenExpired }
+        var reader = ByteReader(bytes)
+        guard let token = try? Self.read(&reader), reader.isAtEnd else { return nil }
+        self = token
+    }
+
+    private static func read(_ reader: inout ByteReader) throws(MalformedBytes) -> ChangeToken {
+        guard try reader.byte() == version else { throw MalformedBytes() }
+        switch try reader.byte() {
+        case 1:
+            let database = DatabaseID(rawValue: Int64(bitPattern: try reader.fixed()))
+            let zone = ZoneAddress(database: database, zone: Int64(bitPattern: try reader.fixed()))
+            let view = FeedView(rawValue: try reader.signed())
+            let number = try reader.changeNumber()
+            let baseline = try reader.changeNumber()
+            let position = FeedPosition(number, name: try name(&reader))
+            return .zone(OfZone(zone: zone, view: view, position: position, baseline: baseline, seen: try reader.changeNumber()))
+        case 2:
+            let database = DatabaseID(rawValue: Int64(bitPattern: try reader.fixed()))
+            let seq = try reader.signed()
+            let baseline = try reader.signed()
+            let position = ZoneFeedPosition(seq, name: try name(&reader))
+            return .database(OfDatabase(database: database, position: position, baseline: baseline, seen: try reader.changeNumber()))
+        default:
+            throw MalformedBytes()
+        }
+    }
+
+    private static func write(_ name: String?, to writer: inout ByteWriter) {
+        writer.byte(name == nil ? 0 : 1)
+        if let name { writer.string(name) }
+    }
+
+    private static func name(_ reader: inout ByteReader) throws(MalformedBytes) -> String? {
+        try reader.byte() == 0 ? nil : try reader.string()
+    }
+}
+
+extension Cloud {
+    /// What a client's token says; nil where it gives none. See `docs/decisions/an-empty-token-is-no-token.md`.
+    func changeToken(_ text: String?) throws(ServerError) -> ChangeToken? {
+        guard let text, !text.isEmpty else { return nil }
+        guard let bytes = tokens.open(text), let token = try ChangeToken(bytes) else {
+            throw tokens.isOutdated(text) ? .tokenExpired : .unknownToken
+        }
+        return token
+    }
+}
+
+extension ChangeToken.OfZone {
+    /// Before everything, for a client that begins now.
+    static func start(of zone: ZoneRow, view: FeedView) -> Self {
+        Self(zone: zone.address, view: view, position: .start, baseline: zone.number, seen: zone.number)
+    }
+
+    /// Whether the token still leads to every change since: of this zone as it is, not from a future that was lost, and from after every
+    /// tombstone that is purged. A client that began after those never needs them.
+    func isValid(for zone: ZoneRow, _ transaction: any ReadTransaction) throws -> Bool {
+        guard self.zone == zone.address, position.number <= seen, try transaction.knows(seen, of: zone) else { return false }
+        return baseline >= zone.forgotten || position.number > zone.forgotten || (position.number == zone.forgotten && position.name == nil)
+    }
+
+    /// The token after everything that the zone has.
+    static func caughtUp(with zone: ZoneRow, view: FeedView) -> Self {
+        Self(zone: zone.address, view: view, position: FeedPosition(zone.number), baseline: .zero, seen: zone.number)
+    }
+
+    /// The token after a place, given while the zone stands where it does. Past the baseline it says nothing more, and one state of a zone gives
+    /// one token.
+    func moved(to position: FeedPosition, in zone: ZoneRow) -> Self {
+        var next = self
+        next.position = position
+        next.seen = zone.number
+        if position.number > baseline || (position.number == baseline && position.name == nil) { next.baseline = .zero }
+        return next
+    }
+}

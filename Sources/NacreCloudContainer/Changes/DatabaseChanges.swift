@@ -1,0 +1,94 @@
+package import NacreCloudWire
+
+extension Cloud {
+    /// `changes/database`: which zones changed since the token. One snapshot; two calls of the store, three when zones are gone.
+    ///
+    /// A zone that was deleted and made again shows as changed: its old token is refused as expired, and so its client begins anew.
+    package func databaseChanges(
+        _ request: ChangesDatabaseRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> ChangesDatabaseResponse {
+        let key = try databaseVerdict(target, for: .changes, by: caller).get()
+        let database = try await databaseID(key)
+        let token = try databaseToken(request.syncToken)
+        let limit = try Self.pageLimit(request.resultsLimit)
+        let page = try await stored(of: key) {
+            try await self.store.read { transaction in
+                let row = try transaction.databases([database]).first ?? DatabaseRow(id: database, key: key, run: Run.none, lastSeq: 0)
+                let from = token ?? .start(of: row)
+                guard try from.isValid(for: row, transaction) else { throw ServerError.tokenExpired }
+                return try ZoneFeedPage(after: from, of: row, limit: limit, transaction)
+            }
+        }
+        return ChangesDatabaseResponse(
+            zones: page.zones.map { zone in
+                .init(zoneID: key.zoneID(zone.name), deletion: zone.state.deletion)
+            },
+            syncToken: try tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
+    }
+
+    private func databaseToken(_ text: String?) throws(ServerError) -> ChangeToken.OfDatabase? {
+        switch try changeToken(text) {
+        case .database(let token): token
+        case .zone: throw .unknownToken
+        case nil: nil
+        }
+    }
+}
+
+/// One page of a database's feed of zones, with the token after it.
+struct ZoneFeedPage: Sendable {
+    private(set) var zones: [ZoneRow]
+    private(set) var token: ChangeToken.OfDatabase
+    private(set) var moreComing: Bool
+
+    init(after token: ChangeToken.OfDatabase, of database: DatabaseRow, limit: Int, _ transaction: any ReadTransaction) throws {
+        let found = try transaction.zoneFeed(in: database.id, after: token.position, limit: limit + 1)
+        let rows = found.prefix(limit)
+        self.token = .caughtUp(with: database)
+        moreComing = found.count > limit
+        if moreComing, let last = rows.last {
+            self.token = token.moved(to: ZoneFeedPosition(last.feedSeq, name: last.name), in: database)
+        }
+        let gone = Dictionary(rows.filter { $0.state != .live }.map { ($0.name, $0.feedSeq) }, uniquingKeysWith: max)
+        let again = gone.isEmpty ? [] : Set(try transaction.zones(in: database.id, named: Array(gone.keys)).map(\.name))
+        zones = rows.filter { zone in
+            zone.state == .live || !again.contains(zone.name) && gone[zone.name] == zone.feedSeq && zone.feedSeq > token.baseline
+        }
+    }
+}
+
+extension ChangeToken.OfDatabase {
+    static func start(of database: DatabaseRow) -> Self {
+        Self(database: database.id, position: .start, baseline: database.lastSeq, seen: database.number)
+    }
+
+    static func caughtUp(with database: DatabaseRow) -> Self {
+        Self(database: database.id, position: ZoneFeedPosition(database.lastSeq), baseline: 0, seen: database.number)
+    }
+
+    /// Whether the token still leads to every change since: it is not from a future that was lost, and zones that went after it are not forgotten,
+    /// or went before its client began.
+    func isValid(for row: DatabaseRow, _ transaction: any ReadTransaction) throws -> Bool {
+        guard database == row.id, position.seq <= seen.seq, try transaction.knows(seen, of: row) else { return false }
+        return baseline >= row.forgottenSeq || position.seq > row.forgottenSeq || (position.seq == row.forgottenSeq && position.name == nil)
+    }
+
+    func moved(to position: ZoneFeedPosition, in database: DatabaseRow) -> Self {
+        var next = self
+        next.position = position
+        next.seen = database.number
+        if position.seq > baseline { next.baseline = 0 }
+        return next
+    }
+}
+
+extension ZoneRow.State {
+    var deletion: ZoneDeletionReason? {
+        switch self {
+        case .live: nil
+        case .deleted: .deleted
+        case .purged: .purged
+        case .encryptedDataReset: .encryptedDataReset
+        }
+    }
+}

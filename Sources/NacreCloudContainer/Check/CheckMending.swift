@@ -1,0 +1,107 @@
+import NacreCloudWire
+
+/// The plan that puts problems right, in the transaction that found them.
+struct CheckMending {
+    let database: DatabaseRow?
+    let schema: Schema
+    let now: Timestamp
+    let transaction: any WriteTransaction
+    private(set) var plan = WritePlan()
+    private var plans: [ZoneAddress: RecordPlan] = [:]
+    private var zones: [ZoneAddress: ZoneRow] = [:]
+
+    init(_ database: DatabaseRow?, schema: Schema, now: Timestamp, _ transaction: any WriteTransaction) {
+        self.database = database
+        self.schema = schema
+        self.now = now
+        self.transaction = transaction
+    }
+
+    /// - Returns: what became of it.
+    mutating func mend(_ problem: CheckProblem) throws -> CheckFinding.Outcome {
+        switch problem.mending {
+        case .none: return problem.outcome ?? .beyondRepair
+        case .put(let row): plan.derived.append(row)
+        case .remove(let row): plan.derivedRemoved.append(row)
+        case .restore(let zone, let row):
+            // What is derived from it is put right when its rows are looked at.
+            plan.records.append(RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false))
+            plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now))
+        case .lose(let record, let zone):
+            guard let rows = try plan(for: zone) else { return .beyondRepair }
+            plan.records.append(rows.put(losing: record))
+        case .bury(let record, let zone):
+            guard var rows = try plan(for: zone) else { return .beyondRepair }
+            plan.records.append(rows.put(deleting: record))
+            plan.tasks.append(PurgeTombstones.task(for: zones[zone.address] ?? zone, deletedAt: now))
+        case .discard(let zone, let row):
+            let place = FeedPlace(view: .owner, number: row.number)
+            plan.recordsRemoved.append(RecordRemoval(zone: zone, name: row.name, leaves: [place]))
+        case .raise(let zone, let number):
+            var row = zones[zone.address] ?? zone
+            row.lastSeq = max(row.lastSeq, number.seq)
+            row.run = max(row.run, number.run)
+            zones[zone.address] = row
+        case .raiseDatabase(let row, let seq):
+            var raised = plan.databases.first ?? row
+            raised.lastSeq = max(raised.lastSeq, seq)
+            plan.databases = [raised]
+        case .rewrite(let value): rewrite(value)
+        case .replace(let key, let task):
+            if let task { plan.tasks.append(task) } else { plan.tasksFinished.append(key) }
+        }
+        return problem.outcome ?? .mended
+    }
+
+    mutating func rewrite(_ value: KeptRow.Value) {
+        switch value {
+        case .database(let row): plan.databases.append(row)
+        case .zone(let row):
+            plan.zones.append(row)
+            // A place of its own again: who follows the database asks for the zone's changes, and finds none or some.
+            if database != nil, row.feedSeq > 0 { plan.zonesChanged.append(row.address) }
+        case .entry(let row): plan.entries.append(row)
+        case .operation(let row): plan.operations.append(row)
+        case .record, .derived, .task, .unreadable: break
+        }
+    }
+
+    /// Gives rows their checksums, as they are.
+    mutating func seal(_ values: [KeptRow.Value]) {
+        for value in values {
+            switch value {
+            case .database(let row): plan.databases.append(row)
+            case .zone(let row): plan.zones.append(row)
+            case .entry(let row): plan.entries.append(row)
+            case .record, .derived, .operation, .task, .unreadable: break
+            }
+        }
+    }
+
+    /// - Returns: the databases whose feeds moved.
+    mutating func apply() throws -> Set<DatabaseID> {
+        for (address, row) in zones {
+            plan.zones.append(row)
+            if database?.key.hasFeed(inZoneNamed: row.name) == true { plan.zonesChanged.append(address) }
+        }
+        if !plan.isEmpty { try transaction.apply(plan) }
+        return Set(plan.zonesChanged.map(\.database))
+    }
+
+    /// Changes of a zone's records, under its next change number; nil where the zone is gone meanwhile.
+    private mutating func plan(for zone: ZoneRow) throws -> RecordPlan? {
+        if let known = plans[zone.address] { return known }
+        let advance = try transaction.advance(zoneNamed: zone.name, in: zone.address.database, operation: nil)
+        guard var row = advance.zone, row.address == zone.address, let key = advance.database?.key else { return nil }
+        if let raised = zones[zone.address] {
+            row.lastSeq = max(row.lastSeq, raised.lastSeq + 1)
+            row.run = max(row.run, raised.run)
+        }
+        zones[zone.address] = row
+        let made = RecordPlan(
+            zone: zone.address, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: ""),
+            hasFeed: key.hasFeed(inZoneNamed: zone.name), isPublic: key.scope == .public, schema: schema)
+        plans[zone.address] = made
+        return made
+    }
+}

@@ -1,0 +1,344 @@
+import NacreCloudWire
+
+/// Rows of one database and table, held against what they must agree with. Reads; what it finds is for others to put right.
+///
+/// A record is the truth, and what is found by it is derived: places in feeds, links, index rows. A damaged record says nothing about them, so nothing is
+/// said of them either until it is known to be lost.
+struct CheckReading {
+    let rows: [KeptRow]
+    let database: DatabaseRow?
+    /// The database's row is there and cannot be read: nothing can be said of what is in it.
+    let isDatabaseUnreadable: Bool
+    /// nil: it cannot be read, and nothing can be said of index rows.
+    let schema: Schema?
+    let mode: CheckMode
+    let now: Timestamp
+    let transaction: any ReadTransaction
+    private var zones: [ZoneAddress: KeptRow?] = [:]
+    private(set) var problems: [CheckProblem] = []
+    /// Rows without a checksum that are sound as far as can be told: they get one.
+    private(set) var unsealed: [KeptRow.Value] = []
+
+    init(
+        _ rows: [KeptRow], of database: DatabaseRow?, isUnreadable: Bool, schema: Schema?, mode: CheckMode, now: Timestamp,
+        _ transaction: any ReadTransaction
+    ) {
+        self.rows = rows
+        self.database = database
+        isDatabaseUnreadable = isUnreadable
+        self.schema = schema
+        self.mode = mode
+        self.now = now
+        self.transaction = transaction
+    }
+
+    mutating func read() throws {
+        var records: [(ZoneAddress, RecordRow)] = []
+        var derived: [DerivedRow] = []
+        for row in rows {
+            if !row.isSealed { unsealed.append(row.value) }
+            switch row.value {
+            case .unreadable(let error, let mended): add(unreadable: row.place, error, mended)
+            case .database(let row): check(row)
+            case .zone(let row): check(row)
+            case .record(let zone, let row): records.append((zone, row))
+            case .derived(let row): derived.append(row)
+            case .entry: break
+            case .operation(let row): check(row)
+            case .task(let row): try check(row)
+            }
+        }
+        if isDatabaseUnreadable { return }
+        for (zone, group) in Dictionary(grouping: records, by: \.0).sorted(by: { $0.key.zone < $1.key.zone }) {
+            try check(group.map(\.1), in: zone)
+        }
+        for (zone, group) in Dictionary(grouping: derived, by: \.zone).sorted(by: { $0.key.zone < $1.key.zone }) {
+            try check(group, in: zone)
+        }
+    }
+
+    // MARK: Rows for themselves
+
+    private mutating func add(unreadable place: KeptPlace, _ error: StoreError, _ mended: KeptRow.Value?) {
+        var (zone, record) = ("", place.text)
+        switch mended {
+        case .zone(let row): (zone, record) = (row.name, "")
+        case .database: record = ""
+        default: break
+        }
+        let details = error.values.sorted { $0.key < $1.key }.map { ", \($0.key) \($0.value)" }.joined()
+        problems.append(CheckProblem(error.text + details, zone: zone, record: record, mended.map { .rewrite($0) } ?? .none))
+    }
+
+    /// Salts with which a database's key is looked for. On this server.
+    private static let salts: Range<UInt64> = 0..<16
+
+    private mutating func check(_ row: DatabaseRow) {
+        guard !Self.salts.contains(where: { DatabaseID(row.key, salt: $0) == row.id }) else { return }
+        problems.append(CheckProblem("A database stands under the number of another", .none))
+    }
+
+    private mutating func check(_ row: ZoneRow) {
+        if isDatabaseUnreadable { return }
+        guard let database else {
+            problems.append(CheckProblem("A zone of no database", zone: row.name, .none))
+            return
+        }
+        if row.feedSeq > database.lastSeq {
+            problems.append(
+                CheckProblem("A zone's place is beyond its database's feed", zone: row.name, .raiseDatabase(database, to: row.feedSeq)))
+        }
+    }
+
+    private mutating func check(_ row: OperationRow) {
+        if row.result == OperationResult.lostBytes { return }
+        guard (try? OperationResult(row.result)) == nil else { return }
+        var lost = row
+        lost.result = OperationResult.lostBytes
+        problems.append(CheckProblem("A logged operation's result cannot be read", .rewrite(.operation(lost))))
+    }
+
+    private mutating func check(_ row: TaskRow) throws {
+        let again: TaskRow?
+        switch row.key.kind {
+        case .reclaimZone:
+            if ReclaimZone.zone(of: row) != nil { return }
+            again = Int64(row.key.name).map { ReclaimZone.task(for: ZoneAddress(database: row.key.database, zone: $0), due: now) }
+        case .sweepZone:
+            if (try? SweepZone(row)) != nil { return }
+            again = row.key.name.split(separator: ":").first.flatMap { Int64($0) }.map {
+                SweepZone.again(row.key, zone: ZoneAddress(database: row.key.database, zone: $0), due: now)
+            }
+        case .forgetZone:
+            if ForgetZone.payload(of: row) != nil { return }
+            let zone = try Int64(row.key.name).flatMap { try self.zone(ZoneAddress(database: row.key.database, zone: $0)) }
+            again = zone.map { ForgetZone.task(for: $0.address, goneAt: $0.feedSeq, due: row.due) }
+        case .purgeTombstones:
+            if PurgeTombstones(row) != nil { return }
+            let parts = row.key.name.split(separator: ":").compactMap { Int64($0) }
+            let zone = try parts.first.flatMap { try self.zone(ZoneAddress(database: row.key.database, zone: $0)) }
+            again = zone.flatMap { zone in parts.last.map { PurgeTombstones.task(for: zone, onDay: $0) } }
+        case .buildIndexes:
+            if (try? IndexBuild(row)) != nil { return }
+            again = IndexBuild().task(in: row.key.database, due: now)
+        case .cascade:
+            if (try? FinishCascade(row)) != nil { return }
+            again = nil
+        case .trimOperations: return
+        }
+        let what = "A task cannot be read: \(row.key.kind)"
+        problems.append(CheckProblem(what, record: row.key.name, again.map { .replace(row.key, $0) } ?? .none))
+    }
+
+    // MARK: Records
+
+    private mutating func check(_ rows: [RecordRow], in address: ZoneAddress) throws {
+        guard let zone = try living(address) else {
+            if try self.zone(address) == nil, try !isUnreadable(address) { add(rows, ofNoZone: address) }
+            return
+        }
+        guard let hasFeed = database?.key.hasFeed(inZoneNamed: zone.name) else { return }
+        var expected: [DerivedRow] = []
+        let records = rows.map { StoredRecord($0, in: address) }
+        let creators = try creators(ofTargetsOf: records, in: address)
+        for record in records {
+            let row = record.row
+            if record.isDamaged {
+                add(damaged: record, of: zone)
+            } else if record.row.number > zone.number {
+                problems.append(
+                    CheckProblem("A record's change is beyond its zone's", zone: zone.name, record: row.name, .raise(zone, to: row.number)))
+            }
+            expected += derived(from: record, hasFeed: hasFeed, usable: true, links: links(expectedOf: record, creators), in: address)
+        }
+        for missing in try transaction.missing(expected) where try !isKeptOtherwise(missing) {
+            problems.append(CheckProblem(missing.absence, zone: zone.name, record: missing.name, .put(missing)))
+        }
+    }
+
+    /// A record that is damaged too is no record of any zone. One that is sound waits for its zone's row to come back.
+    private mutating func add(_ rows: [RecordRow], ofNoZone zone: ZoneAddress) {
+        for row in rows {
+            let isDamaged = StoredRecord(row, in: zone).isDamaged
+            let mending = isDamaged && mode == .removeLost ? CheckProblem.Mending.discard(zone, row) : .none
+            problems.append(CheckProblem("A record of no zone", record: row.name, mending, outcome: isDamaged && mode != .removeLost ? .lost : nil))
+        }
+    }
+
+    private mutating func add(damaged record: StoredRecord, of zone: ZoneRow) {
+        let name = record.row.name
+        var turned = record.row
+        turned.isTombstone.toggle()
+        if !StoredRecord(turned, in: zone.address).isDamaged {
+            let what = "A record says falsely whether it is deleted"
+            problems.append(CheckProblem(what, zone: zone.name, record: name, .restore(zone.address, turned)))
+        } else if mode == .removeLost || (!record.isLost && record.row.isTombstone) {
+            // Of a tombstone nothing is lost but its date.
+            let what = record.row.isTombstone ? "A deleted record's row is damaged" : record.damage?.text ?? ""
+            problems.append(CheckProblem(what, zone: zone.name, record: name, .bury(record, zone)))
+        } else {
+            let mending = record.isLost ? CheckProblem.Mending.none : .lose(record, zone)
+            problems.append(CheckProblem(record.damage?.text ?? "", zone: zone.name, record: name, mending, outcome: .lost))
+        }
+    }
+
+    private var isPublic: Bool { database?.key.scope == .public }
+
+    /// Who made what records of a public database refer to, and when: their links depend on it. See
+    /// `docs/decisions/a-stranger-holds-nothing-in-public.md`.
+    private func creators(ofTargetsOf records: [StoredRecord], in zone: ZoneAddress) throws -> [String: Target] {
+        guard isPublic else { return [:] }
+        let targets = Set(records.flatMap { links(possibleOf: $0).map(\.target) })
+        guard !targets.isEmpty else { return [:] }
+        let found = try transaction.records(in: zone, named: targets.sorted()).map { StoredRecord($0, in: zone) }.filter(\.isLive)
+        return Dictionary(
+            found.map { ($0.row.name, Target(creator: $0.creator, entered: $0.content.entered)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Every link as which a reference of the record may be kept.
+    private func links(possibleOf record: StoredRecord) -> Set<ReferenceLink> {
+        let links = record.content.fields.bindingReferences.links(parent: record.row.parent, inPublic: isPublic)
+        return isPublic ? Set(links.flatMap(\.inPublic)) : links
+    }
+
+    private struct Target {
+        var creator: String
+        var entered: ChangeNumber
+    }
+
+    /// The links that a record must have. A target that was made after it may have been another's before: nobody knows what was kept then.
+    private func links(expectedOf record: StoredRecord, _ targets: [String: Target]) -> Set<ReferenceLink> {
+        let links = record.content.fields.bindingReferences.links(parent: record.row.parent, inPublic: isPublic)
+        guard isPublic else { return links }
+        return Set(
+            links.compactMap { link in
+                guard let target = targets[link.target], target.creator == record.creator, target.entered <= record.content.entered else {
+                    return link.ofOthers
+                }
+                return link
+            })
+    }
+
+    /// Whose a target was is not looked up again after the save: a link may be of the other kind.
+    private func isKeptOtherwise(_ row: DerivedRow) throws -> Bool {
+        guard isPublic, case .link(let zone, let link, let name) = row else { return false }
+        let others: [DerivedRow] = ReferenceLink(target: link.target, kind: .deleteSelf).inPublic.filter { $0 != link }.map {
+            .link(zone, $0, name: name)
+        }
+        guard link.kind != .validate else { return false }
+        return try transaction.missing(others).isEmpty
+    }
+
+    /// The rows that a record has beside its own. Of one whose columns are not sure: none.
+    /// - Parameters:
+    ///   - usable: without those of indexes that are being built.
+    ///   - links: its links.
+    private func derived(
+        from record: StoredRecord, hasFeed: Bool, usable: Bool, links: Set<ReferenceLink>, in zone: ZoneAddress
+    ) -> [DerivedRow] {
+        guard !record.isDamaged || record.isLost else { return [] }
+        let name = record.row.name
+        var rows: [DerivedRow] = []
+        if let place = RecordPlan.place(of: record, hasFeed: hasFeed) { rows.append(.feed(zone, place, name: name)) }
+        guard record.isLive else { return rows }
+        rows += links.map { .link(zone, $0, name: name) }
+        guard let type = schema?.types[record.row.type] else { return rows }
+        let building = usable ? Set(type.fields.values.flatMap(\.indexes).filter { $0.state == .building }.map(\.index)) : []
+        rows += IndexRows(type).entries(of: record).filter { !building.contains($0.index) }.map { .index(zone, $0, name: name) }
+        return rows
+    }
+
+    // MARK: Derived rows
+
+    private mutating func check(_ rows: [DerivedRow], in address: ZoneAddress) throws {
+        guard let zone = try living(address) else {
+            if try self.zone(address) == nil, try !isUnreadable(address) {
+                for row in rows { problems.append(CheckProblem("A row of no zone", record: row.name, .remove(row))) }
+            }
+            return
+        }
+        guard let hasFeed = database?.key.hasFeed(inZoneNamed: zone.name) else { return }
+        let found = try transaction.records(in: address, named: Array(Set(rows.map(\.name))))
+        let records = Dictionary(found.map { ($0.name, StoredRecord($0, in: address)) }, uniquingKeysWith: { first, _ in first })
+        var expected: [String: Set<DerivedRow>] = [:]
+        for (name, record) in records {
+            expected[name] = Set(derived(from: record, hasFeed: hasFeed, usable: false, links: links(possibleOf: record), in: address))
+        }
+        for row in rows {
+            let record = records[row.name]
+            if record?.isDamaged == true, record?.isLost == false { continue }
+            if expected[row.name]?.contains(row) == true || isOfNoIndex(row) { continue }
+            if record == nil, hasFeed, case .feed(_, let feed, let name) = row, feed.place.view == .owner, !feed.isDeparture {
+                add(vanished: name, at: feed.place.number, in: zone)
+                continue
+            }
+            problems.append(CheckProblem(row.presence, zone: zone.name, record: row.name, .remove(row)))
+        }
+    }
+
+    /// Only its place in the feed is left of a record: whoever has it must hear that it is lost, not that nothing was ever there.
+    private mutating func add(vanished name: String, at number: ChangeNumber, in zone: ZoneRow) {
+        let row = RecordRow(name: name, type: "", number: number, isTombstone: false, parent: nil, body: [])
+        let record = StoredRecord(row, in: zone.address)
+        let mending = mode == .removeLost ? CheckProblem.Mending.bury(record, zone) : .lose(record, zone)
+        problems.append(
+            CheckProblem("A record is gone from its place", zone: zone.name, record: name, mending, outcome: mode == .removeLost ? nil : .lost))
+    }
+
+    /// A row of an index that is no more, or of one that was sortable once: nobody looks at it.
+    private func isOfNoIndex(_ row: DerivedRow) -> Bool {
+        guard case .index(_, let entry, _) = row else { return false }
+        guard let schema else { return true }
+        let fields = schema.types.values.lazy.flatMap(\.fields.values)
+        guard let field = fields.first(where: { $0.indexes.contains { $0.index == entry.index } }) else { return true }
+        return entry.key == IndexKey.none && !field.isSortable
+    }
+
+    // MARK: Zones
+
+    /// The zone of some rows, where it lives. Rows of one that is gone are being reclaimed; of one that cannot be read nothing can be said.
+    private mutating func living(_ address: ZoneAddress) throws -> ZoneRow? {
+        try zone(address).flatMap { $0.state == .live ? $0 : nil }
+    }
+
+    private mutating func isUnreadable(_ address: ZoneAddress) throws -> Bool {
+        if case .unreadable = try kept(address)?.value { true } else { false }
+    }
+
+    private mutating func zone(_ address: ZoneAddress) throws -> ZoneRow? {
+        if case .zone(let row) = try kept(address)?.value { row } else { nil }
+    }
+
+    private mutating func kept(_ address: ZoneAddress) throws -> KeptRow? {
+        if let known = zones[address] { return known }
+        let before = KeptPlace.zone(ZoneAddress(database: address.database, zone: address.zone == .min ? .min : address.zone - 1))
+        let found = try transaction.rows(of: .zones, after: before, limit: 1).first.flatMap { $0.place == .zone(address) ? $0 : nil }
+        zones[address] = .some(found)
+        return found
+    }
+}
+
+extension KeptPlace {
+    /// Its last part, where that is a name.
+    fileprivate var text: String {
+        if case .text(let name)? = parts.last { name } else { "" }
+    }
+}
+
+extension DerivedRow {
+    fileprivate var absence: String {
+        switch self {
+        case .feed: "A record is not at its place in the feed"
+        case .link, .unknownLink: "A record's link is missing"
+        case .index: "A record's index row is missing"
+        }
+    }
+
+    fileprivate var presence: String {
+        switch self {
+        case .feed: "A place in the feed is of no record"
+        case .link, .unknownLink: "A link is of no record"
+        case .index: "An index row is of no record"
+        }
+    }
+}

@@ -1,0 +1,110 @@
+package import NacreCloudWire
+import NacreLocks
+
+/// The cloud: every operation of CloudKit that this server knows, over any store.
+///
+/// An operation loads, asks the rules, and writes one plan. It has no clock and no randomness of its own: both come with it, so that a
+/// run can be replayed. Thread-safe; each call is one transaction, or says how many.
+package final class Cloud: Sendable {
+    package let store: any Store
+    let clock: @Sendable () -> Timestamp
+    let random: @Sendable () -> UInt64
+    let tokens: any TokenSealing
+    /// Told, after the commit, of each database whose feed has moved. Must return at once.
+    let committed: @Sendable (DatabaseID) -> Void
+    /// Told of each failure of the store that a request or a task met, and of each damaged record, by whoever met it. Must return at once.
+    let failed: @Sendable (StoreError) -> Void
+    let cascadePerTransaction: Int
+    private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
+    let schemas = SchemaMemory()
+    /// Private databases whose owners have their records.
+    let admitted = KeyMemory()
+    /// What a repair last heard of the engine's own structure, and when.
+    let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
+
+    /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
+    private static let rememberedDatabases = 50_000
+
+    package init(
+        store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in },
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+    ) {
+        self.store = store
+        self.clock = clock
+        self.random = random
+        self.tokens = tokens
+        self.cascadePerTransaction = cascadePerTransaction
+        self.committed = committed
+        self.failed = failed
+    }
+
+    /// The 64-bit key of a database: the first salt under which no other database lives.
+    package func databaseID(_ key: DatabaseKey) async throws -> DatabaseID {
+        if let known = directory.withLock({ $0[key] }) { return known }
+        for salt in 0..<UInt64.max {
+            let id = DatabaseID(key, salt: salt)
+            guard let row = try await stored({ try await self.store.read { try $0.databases([id]).first } }) else { return id }
+            guard row.key == key else { continue }
+            directory.withLock { known in
+                if known.count >= Self.rememberedDatabases { known.removeAll() }
+                known[key] = id
+            }
+            return id
+        }
+        throw ServerError.internalError
+    }
+
+    /// A version 4 UUID in CloudKit's spelling: upper case.
+    func uuid() -> String {
+        UUIDText.version4(random(), random())
+    }
+}
+
+/// Keys that this process has met. Forgetting one costs a look at the store, no more.
+final class KeyMemory: Sendable {
+    private let keys = Locked<Set<DatabaseKey>>([])
+
+    /// Beyond it the memory starts afresh. On this server.
+    private static let remembered = 50_000
+
+    func contains(_ key: DatabaseKey) -> Bool {
+        keys.withLock { $0.contains(key) }
+    }
+
+    func insert(_ key: DatabaseKey) {
+        keys.withLock { keys in
+            if keys.count >= Self.remembered { keys.removeAll() }
+            keys.insert(key)
+        }
+    }
+
+    func removeAll() {
+        keys.withLock { $0.removeAll() }
+    }
+}
+
+/// Makes change tokens opaque and proves that they are ours. Values inside, text outside.
+package protocol TokenSealing: Sendable {
+    /// The same bytes give the same text while the key is the same. Throws where the machine cannot seal.
+    func seal(_ bytes: [UInt8]) throws -> String
+    /// nil for anything that `seal` did not make.
+    func open(_ text: String) -> [UInt8]?
+    /// Whether an earlier version made the text, in a form that is not opened any more.
+    func isOutdated(_ text: String) -> Bool
+}
+
+package enum UUIDText {
+    /// A version 4 UUID from 128 random bits, in upper case as CloudKit spells record names.
+    package static func version4(_ high: UInt64, _ low: UInt64) -> String {
+        let bits = [high & ~0xf000 | 0x4000, low & ~(0b11 << 62) | (0b10 << 62)]
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for position in 0..<32 {
+            if [8, 12, 16, 20].contains(position) { text.append(UInt8(ascii: "-")) }
+            text.append(digits[Int(bits[position / 16] >> UInt64(60 - position % 16 * 4) & 0xf)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,55 @@
+package import NacreCloudWire
+
+/// A database as a request names it: whose it is depends on who asks.
+package struct DatabaseTarget: Hashable, Sendable {
+    package var container: String
+    package var environment: DatabaseKey.Environment
+    package var scope: DatabaseKey.Scope
+
+    package init(container: String, environment: DatabaseKey.Environment, scope: DatabaseKey.Scope) {
+        self.container = container
+        self.environment = environment
+        self.scope = scope
+    }
+}
+
+/// What a caller means to do with a database.
+package enum Access: Hashable, Sendable, CaseIterable {
+    case read
+    case write
+    /// Make or delete zones.
+    case zones
+    /// Follow its changes.
+    case changes
+}
+
+/// Whether a caller may use a database, and which one it is.
+///
+/// CloudKit: the public database is readable by all and writable with an account; the private one is its owner's;
+/// the shared one holds what others share with an account. Custom zones and change feeds are not for the public database.
+package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by caller: Caller) -> Result<DatabaseKey, ServerError> {
+    switch (target.scope, caller.identity, access) {
+    case (.registry, _, _):
+        return .failure(.authenticationRequired)
+    case (.public, _, .zones), (.public, _, .changes):
+        return .failure(.notInPublicDatabase)
+    case (.shared, _, .zones):
+        return .failure(.notInSharedDatabase)
+    case (.public, .world, .write), (.private, .world, _), (.shared, .world, _):
+        return .failure(.authenticationRequired)
+    case (.public, _, _):
+        return .success(DatabaseKey(container: target.container, environment: target.environment, scope: .public, owner: ""))
+    case (let scope, .user(let name), _):
+        return .success(DatabaseKey(container: target.container, environment: target.environment, scope: scope, owner: name))
+    }
+}
+
+/// Whether a zone that a request names can be one of the caller's database, whatever its name. In the public database, which is nobody's, the
+/// owner is the caller.
+package func ownerVerdict(_ zoneID: ZoneID, in database: DatabaseKey, by caller: Caller) -> ServerError? {
+    guard let owner = zoneID.ownerRecordName, owner != database.owner, owner != caller.userRecordName else { return nil }
+    switch database.scope {
+    case .private: return .anotherUsersZone(zoneID)
+    case .public, .shared, .registry: return .zoneNotFound(zoneID)
+    }
+}

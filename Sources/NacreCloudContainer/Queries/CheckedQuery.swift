@@ -1,0 +1,58 @@
+import NacreCloudWire
+
+/// A query that its type's definition allows, made ready to be run.
+struct CheckedQuery: Sendable {
+    let type: RecordTypeDefinition
+    let tests: [FilterTest]
+    let drivers: [QueryDriver]
+    /// What was asked for; none: in the order of names.
+    let terms: [SortTerm]
+    /// The fields that have to be read of a record to know whether and where it is in the answer.
+    let fields: FieldNames
+    /// The index of the type's record names, where there is one.
+    let nameIndex: IndexID?
+    /// An index that the query names is still being built: what cannot be done without it has to wait.
+    let waitsForIndex: Bool
+
+    /// - Throws: what CloudKit says of a query that a schema does not allow.
+    init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
+        let shape = try QueryShape(query, in: schema, of: container, by: caller)
+        type = shape.type
+        tests = shape.filters.map { FilterTest($0.filter, fields: $0.fields.map(\.name)) }
+        drivers = zip(shape.filters, tests).enumerated().flatMap { place, pair in
+            QueryDriver.ways(to: pair.1, filter: place, at: pair.0.fields.map(\.definition), value: pair.0.filter.value)
+        }
+        terms = shape.terms
+        // A filter's own order is by its field.
+        fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
+        let names = shape.type.fields[SystemField.recordName.rawValue]?.values
+        nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
+        waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }
+    }
+
+    /// The part of a term's index in which the records stand that its own filters let through.
+    func span(of term: SortTerm) -> QueryDriver.Span {
+        var span = QueryDriver.Span(index: term.index.index, lower: IndexKey.none, upper: nil)
+        for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == span.index {
+            span.lower = ZoneSearch.later(span.lower, driver.spans[0].lower)
+            span.upper = ZoneSearch.earlier(span.upper, driver.spans[0].upper)
+        }
+        return span
+    }
+
+    /// How far the filters let records be from where a term measures; nil: anywhere, and nowhere.
+    func radius(of term: SortTerm) -> Double? {
+        drivers.filter { $0.ownTerm?.from == term.from && $0.ownTerm?.field == term.field }.map { tests[$0.filter].distance }.min()
+    }
+
+    func described(_ driver: QueryDriver) -> String {
+        let test = tests[driver.filter]
+        return "\(test.fields.joined(separator: ", ")) \(test.comparator.rawValue)"
+    }
+}
+
+extension FilterTest {
+    fileprivate func waits(for field: QueryShape.Field) -> Bool {
+        (comparator.isTokenSearch ? field.definition.tokens : field.definition.values)?.state == .building
+    }
+}

@@ -1,0 +1,56 @@
+package import NacreCloudWire
+
+/// How a query was answered, in lines for people.
+package struct QueryExplanation: Hashable, Sendable {
+    package var lines: [String]
+}
+
+extension Cloud {
+    /// Runs one page of a query and says how: the indexes that it could use and where in them, the way that it took, and what that cost.
+    package func explainQuery(
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
+    ) async throws -> QueryExplanation {
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows)
+        return QueryExplanation(lines: page.explanation)
+    }
+}
+
+extension QueryPage {
+    fileprivate var explanation: [String] {
+        var lines = ["records of type \(query.type.name), ordered by \(order.explanation)"]
+        for (place, test) in query.tests.enumerated() {
+            let ways = query.drivers.filter { $0.filter == place }.map(\.explanation)
+            let fields = test.fields.joined(separator: ", ")
+            lines.append("filter \(fields) \(test.comparator.rawValue): \(ways.isEmpty ? "no usable index" : ways.joined(separator: "; or "))")
+        }
+        lines += steps
+        lines.append("every candidate is asked for all filters")
+        lines.append(
+            "read \(rowsRead) rows, \(recordsRead) of them with their records; answered \(records.count)\(cursor == nil ? "" : ", more to come")")
+        return lines
+    }
+}
+
+extension QueryOrder {
+    fileprivate var explanation: String {
+        let terms = terms.map { "\($0.from == nil ? "" : "distance of ")\($0.field) \($0.isAscending ? "ascending" : "descending")" }
+        return (terms + ["name"]).joined(separator: ", ")
+    }
+}
+
+extension QueryDriver {
+    /// The first few spans; keys in hexadecimal, the first byte says "a value".
+    fileprivate var explanation: String {
+        let shown = spans.prefix(3).map { span in
+            isPoints
+                ? "index \(span.index.rawValue) at \(Self.text(span.lower))"
+                : "index \(span.index.rawValue) from \(Self.text(span.lower)) to \(span.upper.map(Self.text) ?? "its end")"
+        }
+        return shown.joined(separator: ", ") + (spans.count > 3 ? " and \(spans.count - 3) more" : "")
+    }
+
+    private static func text(_ key: [UInt8]) -> String {
+        let digits = key.prefix(16).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }
+        return digits.joined() + (key.count > 16 ? "…" : "")
+    }
+}

@@ -1,0 +1,149 @@
+import NacreCloudWire
+
+/// What stands in an index for a value: bytes in whose order the values are. Keys are kept in databases: changing one is a migration.
+///
+/// The empty key is "no value"; it stands before all others, and only in indexes that orders use. Every other key begins with a byte
+/// that says what follows.
+enum IndexKey {
+    /// A record without a value, in an index that orders use.
+    static let none: [UInt8] = []
+    /// A list without elements: it has a value, but none that could be found by.
+    static let emptyList: [UInt8] = [0x01]
+    private static let value: UInt8 = 0x02
+    /// Where the keys of values begin, and where those of values and empty lists do.
+    static let firstValue: [UInt8] = [value]
+    static let firstPresent = emptyList
+
+    /// The keys of a value in an index of a field of this type, each once, in no order. None where the value is not of the type.
+    static func keys(of value: FieldValue, as type: FieldType) -> [[UInt8]] {
+        guard type.isList else { return key(of: value, as: type).map { [$0] } ?? [] }
+        let elements = value.elements
+        if elements.isEmpty { return value.isEmptyList ? [emptyList] : [] }
+        return Array(Set(elements.compactMap { key(of: $0, as: type.element) }))
+    }
+
+    /// The key of one value, lists excepted; nil where the value cannot be one of the type.
+    static func key(of value: FieldValue, as type: FieldType) -> [UInt8]? {
+        bound(of: value, as: type)?.key
+    }
+
+    /// A key, and whether it says all of the value: values beside it in order may share one that does not.
+    struct Bound: Hashable, Sendable {
+        var key: [UInt8]
+        var isExact: Bool
+    }
+
+    /// Where a value stands among those of a type. Numbers find their place among the other kind of numbers.
+    static func bound(of value: FieldValue, as type: FieldType) -> Bound? {
+        switch (value, type) {
+        case (.string(let value), .string): text(value.utf8)
+        case (.reference(let value), .reference): text(value.recordName.utf8)
+        case (.bytes(let value), .bytes): text(value)
+        case (.int64(let value), .int64): Bound(key: integer(value), isExact: true)
+        case (.double(let value), .double): Bound(key: number(value), isExact: true)
+        case (.timestamp(let value), .timestamp): Bound(key: number(value.secondsSince2001), isExact: true)
+        case (.int64(let value), .double): Bound(key: number(Double(value)), isExact: Int64(exactly: Double(value)) == value)
+        case (.double(let value), .int64): integer(near: value)
+        case (.location(let value), .location): Bound(key: GeoKey(GeoPoint(value)).bytes, isExact: true)
+        default: nil
+        }
+    }
+
+    /// A word, or any text: its UTF-8, cut where the index ends.
+    static func text(_ bytes: some Collection<UInt8>) -> Bound {
+        let isExact = bytes.count <= Limits.indexKeyBytes
+        var key: [UInt8] = []
+        key.reserveCapacity(1 + min(bytes.count, Limits.indexKeyBytes))
+        key.append(value)
+        key.append(contentsOf: bytes.prefix(Limits.indexKeyBytes))
+        return Bound(key: key, isExact: isExact)
+    }
+
+    /// Ordered as the numbers are: the sign is turned round, and negative ones count backwards. -0 is 0.
+    static func number(_ number: Double) -> [UInt8] {
+        let bits = number == 0 ? 0 : number.bitPattern
+        return eight(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
+    }
+
+    /// The number of a key that `number` made.
+    static func number(of key: [UInt8]) -> Double? {
+        guard key.count == 9 else { return nil }
+        let bits = key.dropFirst().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Double(bitPattern: bits >> 63 == 1 ? bits & ~(1 << 63) : ~bits)
+    }
+
+    private static func integer(_ integer: Int64) -> [UInt8] {
+        eight(UInt64(bitPattern: integer) ^ 1 << 63)
+    }
+
+    /// The greatest integer that is not above, or the end of the integers.
+    private static func integer(near number: Double) -> Bound {
+        if let exact = Int64(exactly: number) { return Bound(key: integer(exact), isExact: true) }
+        let floor = number.rounded(.down)
+        return Bound(key: integer(Int64(exactly: floor) ?? (floor < 0 ? .min : .max)), isExact: false)
+    }
+
+    /// The key of numbers of 64 bits, the highest byte first.
+    static func eight(_ numbers: UInt64...) -> [UInt8] {
+        var key: [UInt8] = []
+        key.reserveCapacity(1 + 8 * numbers.count)
+        key.append(value)
+        for number in numbers { withUnsafeBytes(of: number.bigEndian) { key.append(contentsOf: $0) } }
+        return key
+    }
+
+    /// The first key after this one.
+    static func successor(_ key: [UInt8]) -> [UInt8] { key + [0] }
+
+    /// The first key that does not begin so; nil: there is none.
+    static func end(ofPrefix prefix: [UInt8]) -> [UInt8]? {
+        var end = prefix
+        while let last = end.popLast() {
+            if last < 0xff { return end + [last + 1] }
+        }
+        return nil
+    }
+}
+
+extension FieldType {
+    var isList: Bool { element != self }
+
+    /// The type of a list's elements; of what is no list, itself.
+    var element: FieldType {
+        switch self {
+        case .stringList: .string
+        case .int64List: .int64
+        case .doubleList: .double
+        case .timestampList: .timestamp
+        case .bytesList: .bytes
+        case .locationList: .location
+        case .referenceList: .reference
+        case .assetList: .asset
+        case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset: self
+        // An empty list that nobody gave a type: no field is defined so.
+        case .unknownList: .string
+        }
+    }
+}
+
+extension FieldValue {
+    /// The elements of a list; none of what is no list.
+    var elements: [FieldValue] {
+        switch self {
+        case .stringList(let values): values.map(FieldValue.string)
+        case .int64List(let values): values.map(FieldValue.int64)
+        case .doubleList(let values): values.map(FieldValue.double)
+        case .timestampList(let values): values.map(FieldValue.timestamp)
+        case .bytesList(let values): values.map(FieldValue.bytes)
+        case .locationList(let values): values.map(FieldValue.location)
+        case .referenceList(let values): values.map(FieldValue.reference)
+        case .assetList(let values): values.map(FieldValue.asset)
+        case .emptyList, .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset, .sealed: []
+        }
+    }
+
+    var isEmptyList: Bool {
+        if case .sealed = self { return false }
+        return type.isList && elements.isEmpty
+    }
+}

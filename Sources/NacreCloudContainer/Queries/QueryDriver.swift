@@ -1,0 +1,115 @@
+import NacreCloudWire
+
+/// Where in the indexes the records stand that may pass a filter: all that pass, and perhaps some more.
+struct QueryDriver: Hashable, Sendable {
+    /// A piece of an index.
+    struct Span: Hashable, Sendable {
+        var index: IndexID
+        var lower: [UInt8]
+        /// The first key beyond; nil: to the end.
+        var upper: [UInt8]?
+    }
+
+    /// The filter's place in the query.
+    var filter: Int
+    var spans: [Span]
+    /// Each span is one key, in which records stand in the order of their names.
+    var isPoints: Bool
+    /// No record stands in the spans twice.
+    var isOneRowEach: Bool
+    /// An order in which the spans could be walked where nobody asked for another one.
+    var ownTerm: SortTerm?
+
+    /// The ways to the records that may pass a filter; none where an index that it takes is still being built.
+    static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
+        if test.comparator.isTokenSearch { return ways(toWordsOf: test, filter: filter, at: fields) }
+        guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }
+        let index = values.index
+        func points(_ values: [FieldValue]) -> QueryDriver {
+            let bounds = Set(values.compactMap { IndexKey.bound(of: $0, as: field.type.element) })
+            // A number between two that the field could hold equals none of them.
+            let keys = bounds.filter { $0.isExact || field.type.element == .string || field.type.element == .bytes }.map(\.key)
+            let spans = keys.sorted { $0.lexicographicallyPrecedes($1) }.map { Span(index: index, lower: $0, upper: IndexKey.successor($0)) }
+            return QueryDriver(filter: filter, spans: spans, isPoints: true, isOneRowEach: !field.type.isList || spans.count == 1)
+        }
+        func range(_ lower: [UInt8], _ upper: [UInt8]?) -> QueryDriver {
+            let term = field.type.isList || field.type == .location ? nil : SortTerm(field: name, type: field.type, index: values, isAscending: true)
+            let span = Span(index: index, lower: lower, upper: upper)
+            return QueryDriver(filter: filter, spans: [span], isPoints: false, isOneRowEach: !field.type.isList, ownTerm: term)
+        }
+        switch test.comparator {
+        case .equals, .listContains: return [points([value])]
+        case .in, .listContainsAny: return [points(value.elements)]
+        case .listContainsAll where !value.elements.isEmpty: return value.elements.map { points([$0]) }
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
+            guard let bound = IndexKey.bound(of: value, as: field.type) else { return [] }
+            let behind = IndexKey.successor(bound.key)
+            switch test.comparator {
+            case .lessThan: return [range(IndexKey.firstValue, bound.isExact ? bound.key : behind)]
+            case .lessThanOrEquals: return [range(IndexKey.firstValue, behind)]
+            case .greaterThan: return [range(bound.isExact ? behind : bound.key, nil)]
+            default: return [range(bound.key, nil)]
+            }
+        case .beginsWith, .listMemberBeginsWith:
+            guard let bound = IndexKey.bound(of: value, as: .string) else { return [] }
+            return [range(bound.key, IndexKey.end(ofPrefix: bound.key))]
+        case .near:
+            guard case .location(let location) = value else { return [] }
+            let place = GeoPoint(location)
+            let spans = GeoCover.spans(of: GeoCover.cells(around: place, within: test.distance), in: index)
+            let term = SortTerm(field: name, type: .location, index: values, isAscending: true, from: place)
+            return [QueryDriver(filter: filter, spans: spans, isPoints: false, isOneRowEach: true, ownTerm: term)]
+        case .notEquals, .notIn, .notBeginsWith, .notListContains, .notListContainsAny, .notListContainsAll, .listContainsAll,
+            .notListMemberBeginsWith, .containsAllTokens, .containsAnyTokens:
+            return [range(IndexKey.firstPresent, nil)]
+        }
+    }
+
+    /// Every word is a way of its own where all must occur; else all of them are one.
+    private static func ways(toWordsOf test: FilterTest, filter: Int, at fields: [FieldDefinition]) -> [QueryDriver] {
+        let tokens = fields.compactMap(\.tokens)
+        guard tokens.allSatisfy({ $0.state == .usable }) else { return [] }
+        let spans = test.words.map { word in
+            let key = IndexKey.text(word.utf8).key
+            return tokens.map { Span(index: $0.index, lower: key, upper: IndexKey.successor(key)) }
+        }
+        if test.comparator == .containsAllTokens, !spans.isEmpty {
+            return spans.map { QueryDriver(filter: filter, spans: $0, isPoints: true, isOneRowEach: $0.count == 1) }
+        }
+        return [QueryDriver(filter: filter, spans: spans.flatMap(\.self), isPoints: true, isOneRowEach: spans.count * tokens.count == 1)]
+    }
+}
+
+/// A circle on the Earth as a few pieces of the index, which may be larger than the circle.
+enum GeoCover {
+    /// Pieces at most. On this server.
+    private static let cells = 24
+
+    /// Quarters are halved where they are only touched, the largest first, as long as the pieces are few.
+    static func cells(around place: GeoPoint, within distance: Double) -> [GeoCell] {
+        var open = [GeoCell.world]
+        var whole: [GeoCell] = []
+        while let cell = open.first {
+            let quarters = cell.quarters.map { (cell: $0, distances: place.distances(to: $0)) }.filter { $0.distances.lowerBound <= distance }
+            guard !quarters.isEmpty, whole.count + open.count - 1 + quarters.count <= cells else { break }
+            open.removeFirst()
+            for quarter in quarters {
+                if quarter.distances.upperBound <= distance { whole.append(quarter.cell) } else { open.append(quarter.cell) }
+            }
+        }
+        return (whole + open).sorted { $0.code < $1.code }
+    }
+
+    /// The cells as spans of an index, neighbours in one.
+    static func spans(of cells: [GeoCell], in index: IndexID) -> [QueryDriver.Span] {
+        var spans: [QueryDriver.Span] = []
+        for cell in cells {
+            if let last = spans.last, last.upper == cell.lowerKey {
+                spans[spans.count - 1].upper = cell.upperKey
+            } else {
+                spans.append(QueryDriver.Span(index: index, lower: cell.lowerKey, upper: cell.upperKey))
+            }
+        }
+        return spans
+    }
+}

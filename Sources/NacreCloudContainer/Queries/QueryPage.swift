@@ -1,0 +1,95 @@
+import NacreCloudWire
+
+/// A page of a query's answer, out of one zone or many.
+struct QueryPage: Sendable {
+    private(set) var records: [Record] = []
+    /// Those that it met and that are not what was written, with their zones: whether they pass is not known.
+    private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
+    /// Where the next page begins; nil: this is the last one.
+    private(set) var cursor: QueryCursor?
+    private(set) var rowsRead = 0
+    private(set) var recordsRead = 0
+    /// How it was found, a line a zone.
+    private(set) var steps: [String] = []
+    let query: CheckedQuery
+    private(set) var order: QueryOrder
+
+    /// Rows that each of many zones may look at, so that each of them gets on. On this server.
+    private static let rowsPerZone = 16
+
+    /// - Parameter zoneID: a zone by its name, as records show it.
+    init(
+        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, seen: QueryCursor.Seen, limit: Int, keys: [String]?,
+        zoneID: (String) -> ZoneID, rows: Int, _ reader: QueryReader
+    ) throws {
+        self.query = query
+        var chosen = cursor?.order ?? .asked
+        order = try Self.order(chosen, of: query)
+        if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
+        let mayReorder = cursor == nil && query.terms.isEmpty
+        let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
+        var answers = try Self.answers(query, in: order, of: zones, after: cursor?.position, limit: limit, rows: share, mayReorder, reader, &steps)
+        if answers == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {
+            chosen = .ofFilter(filter)
+            order = try Self.order(chosen, of: query)
+            answers = try Self.answers(query, in: order, of: zones, after: nil, limit: limit, rows: share, false, reader, &steps)
+        }
+        let found = answers ?? []
+        if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
+        let end = try take(found, of: zones, limit: limit, keys: keys, zoneID: zoneID)
+        damaged = zones.flatMap { zone in
+            let met = (reader.damaged[zone.address] ?? [:]).values
+            return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zoneID(zone.name)) }
+        }
+        rowsRead = reader.rowsRead
+        recordsRead = reader.recordsRead
+        self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0, seen: seen) }
+    }
+
+    private static func order(_ chosen: QueryCursor.Order, of query: CheckedQuery) throws(ServerError) -> QueryOrder {
+        guard case .ofFilter(let filter) = chosen else { return QueryOrder(terms: query.terms) }
+        let driver = query.drivers.first { $0.filter == filter && $0.ownTerm != nil }
+        guard let term = driver?.ownTerm else { throw .indexesAreBuilding }
+        return QueryOrder(terms: [term])
+    }
+
+    /// - Returns: nil when the records are too many for this order, and another one may be taken.
+    private static func answers(
+        _ query: CheckedQuery, in order: QueryOrder, of zones: [ZoneRow], after: QueryPosition?, limit: Int, rows: Int, _ mayReorder: Bool,
+        _ reader: QueryReader, _ steps: inout [String]
+    ) throws -> [ZoneSearch.Answer]? {
+        var answers: [ZoneSearch.Answer] = []
+        for zone in zones {
+            var search = ZoneSearch(query, in: order, of: zone.address, after: after, wanted: limit + 1, rows: rows, reader)
+            guard let answer = try search.run(mayReorder: mayReorder) else {
+                steps.append("\(zone.name): more than \(rows) matches, so not in the order of names")
+                return nil
+            }
+            steps += search.steps.map { "\(zone.name): \($0)" }
+            answers.append(answer)
+        }
+        return answers
+    }
+
+    /// Takes the first of what was found, and reads them as they are to be answered.
+    /// - Returns: where the next page begins.
+    private mutating func take(
+        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?, zoneID: (String) -> ZoneID
+    ) throws -> QueryPosition? {
+        let order = order
+        // Behind the first end of a zone something may be missing.
+        let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
+        var whole = zip(answers, zones).flatMap { answer, zone in
+            let zoneID = zoneID(zone.name)
+            return answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneID: zoneID) }
+        }
+        if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
+        let wanted = keys.map { FieldNames($0) }
+        var bytes = 0
+        for (hit, zoneID) in whole.prefix(limit) where bytes < Limits.pageBytes {
+            bytes += hit.row.body.count
+            records.append(StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted)).record.shown(in: zoneID))
+        }
+        return records.count < whole.count ? whole[records.count - 1].hit.position : end
+    }
+}

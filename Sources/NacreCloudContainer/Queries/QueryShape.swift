@@ -1,0 +1,167 @@
+import NacreCloudWire
+
+/// A query and the definitions of what it names, once it was found that the schema allows it.
+/// See `docs/decisions/every-filter-needs-its-option.md`.
+struct QueryShape {
+    struct Field {
+        /// As records have it: system fields by their schema names.
+        var name: String
+        var definition: FieldDefinition
+        /// As CloudKit's errors have it.
+        var shownName: String
+    }
+
+    struct Filter {
+        var filter: QueryFilter
+        /// One, or every searchable one.
+        var fields: [Field]
+    }
+
+    let type: RecordTypeDefinition
+    private(set) var filters: [Filter] = []
+    private(set) var terms: [SortTerm] = []
+
+    init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
+        if query.recordType.isEmpty { throw .missing("recordType") }
+        if query.recordType == UserRecord.type { throw .cannotQuerySystemTypes }
+        if query.filters.count > Limits.filtersPerQuery {
+            throw .tooManyItems(query.filters.count, limit: Limits.filtersPerQuery, field: "filterBy")
+        }
+        if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
+        guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
+        guard type.fields.values.contains(where: { $0.values != nil || $0.tokens != nil }) else { throw .typeNotIndexable(type.name) }
+        self.type = type
+        if query.filters.isEmpty, type.fields[SystemField.recordName.rawValue]?.isQueryable != true {
+            throw .fieldNotMarked("queryable", SystemField.recordName.errorName)
+        }
+        for filter in query.filters { filters.append(try checked(filter, of: container, by: caller)) }
+        for sort in query.sorts {
+            let term = try term(for: sort)
+            if !terms.contains(where: { $0.field == term.field && $0.from == term.from }) { terms.append(term) }
+        }
+    }
+
+    private func field(_ name: String) throws(ServerError) -> Field {
+        if let system = SystemField(rawValue: name) {
+            let definition = type.fields[name] ?? FieldDefinition(type: system.type)
+            return Field(name: name, definition: definition, shownName: system.errorName)
+        }
+        guard let definition = type.fields[name] else { throw .unknownField(name) }
+        return Field(name: name, definition: definition, shownName: name)
+    }
+
+    // MARK: Filters
+
+    private func checked(_ filter: QueryFilter, of container: String, by caller: Caller) throws(ServerError) -> Filter {
+        if filter.comparator.isTokenSearch { return try checkedSearch(filter, of: container) }
+        guard let name = filter.fieldName else { throw .missing("fieldName") }
+        let field = try field(name)
+        if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
+        guard field.definition.isQueryable else { throw .fieldNotMarked("queryable", field.shownName) }
+        guard filter.comparator.takes(field.definition.type) else { throw .wrongFilter(field, filter.comparator) }
+        var checked = filter
+        checked.value = try value(filter.value, for: filter.comparator, of: field, by: caller)
+        if checked.value.elements.count > Limits.valuesPerFilter { throw .tooManyFilterValues(in: container) }
+        if !filter.value.hasFiniteNumbers { throw .badValue(field.shownName, "numbers must be finite", remedy: "Compare with numbers.") }
+        if filter.comparator == .near {
+            guard let distance = filter.distance else { throw .missing("distance") }
+            guard distance >= 0, distance.isFinite else {
+                throw .badValue("distance", "invalid distance", remedy: "Give metres, 0 or more.")
+            }
+        }
+        return Filter(filter: checked, fields: [field])
+    }
+
+    /// What a filter compares with, if that is what the field holds.
+    private func value(
+        _ value: FieldValue, for comparator: QueryComparator, of field: Field, by caller: Caller
+    ) throws(ServerError) -> FieldValue {
+        let value = field.reading(value, by: caller)
+        if comparator.takesList, !value.type.isList { throw .filterTakesList(field.shownName, comparator) }
+        if case .sealed = value { throw .wrongFilterValue(field, value) }
+        let wanted = field.definition.type.element
+        let given = comparator.takesList ? value.type.element : value.type
+        let areNumbers = Set([wanted, given]) == [.int64, .double]
+        let isEmpty = comparator.takesList && value.type == .unknownList
+        guard wanted == given || areNumbers || isEmpty else { throw .wrongFilterValue(field, value) }
+        return value
+    }
+
+    private func checkedSearch(_ filter: QueryFilter, of container: String) throws(ServerError) -> Filter {
+        var fields: [Field] = []
+        if let name = filter.fieldName {
+            let field = try field(name)
+            if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
+            guard field.definition.isSearchable else { throw .fieldNotMarked("searchable", field.shownName) }
+            fields = [field]
+        } else {
+            let searchable = type.fields.filter { $0.value.isSearchable }.sorted { $0.key < $1.key }
+            fields = searchable.map { Field(name: $0.key, definition: $0.value, shownName: $0.key) }
+            if fields.isEmpty { throw .nothingSearchable(type.name) }
+        }
+        guard case .string = filter.value else { throw .wrongFilterValue(fields[0], filter.value) }
+        if Set(SearchWords.of(filter.value)).count > Limits.valuesPerFilter { throw .tooManyFilterValues(in: container) }
+        return Filter(filter: filter, fields: fields)
+    }
+
+    // MARK: Sorts
+
+    private func term(for sort: QuerySort) throws(ServerError) -> SortTerm {
+        let field = try field(sort.fieldName)
+        guard let index = field.definition.values, field.definition.isSortable, !field.definition.isEncrypted, !field.definition.type.isList
+        else { throw .fieldNotMarked("sortable", field.shownName) }
+        guard (field.definition.type == .location) == (sort.relativeLocation != nil) else {
+            throw .badValue(
+                "relativeLocation", "Field '\(field.shownName)' has a value type of \(field.definition.shape.name)",
+                remedy: "Sort locations by their distance from a relativeLocation, and nothing else.")
+        }
+        if let location = sort.relativeLocation, !FieldValue.location(location).hasFiniteNumbers {
+            throw .badValue("relativeLocation", "numbers must be finite", remedy: "Give a latitude and a longitude.")
+        }
+        return SortTerm(
+            field: field.name, type: field.definition.type, index: index, isAscending: sort.isAscending,
+            from: sort.relativeLocation.map(GeoPoint.init))
+    }
+}
+
+extension QueryShape.Field {
+    /// A value for a filter on a system field may name a record by a text, and the caller by an alias.
+    fileprivate func reading(_ value: FieldValue, by caller: Caller) -> FieldValue {
+        guard let system = SystemField(rawValue: name), system.type == .reference else { return value }
+        let isUser = system == .createdUserRecordName || system == .modifiedUserRecordName
+        func reference(_ name: String) -> Reference {
+            let isAlias = isUser && ZoneID.ownerAliases.contains(name)
+            return Reference(recordName: isAlias ? caller.userRecordName ?? name : name, action: .none)
+        }
+        return switch value {
+        case .string(let name): .reference(reference(name))
+        case .stringList(let names): .referenceList(names.map(reference))
+        case .reference(let target): .reference(reference(target.recordName))
+        case .referenceList(let targets): .referenceList(targets.map { reference($0.recordName) })
+        default: value
+        }
+    }
+}
+
+extension QueryComparator {
+    /// Whether it compares with several values.
+    var takesList: Bool {
+        switch self {
+        case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: true
+        default: false
+        }
+    }
+
+    /// Whether fields of a type can be compared so.
+    func takes(_ type: FieldType) -> Bool {
+        switch self {
+        case .equals, .notEquals, .in, .notIn: !type.isList && type != .asset
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: !type.isList && type != .asset && type != .location
+        case .near: type == .location
+        case .beginsWith, .notBeginsWith: type == .string
+        case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: type.isList
+        case .listMemberBeginsWith, .notListMemberBeginsWith: type == .stringList
+        case .containsAllTokens, .containsAnyTokens: type == .string || type == .stringList
+        }
+    }
+}

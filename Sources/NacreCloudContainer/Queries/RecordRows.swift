@@ -1,0 +1,111 @@
+import NacreCloudWire
+
+/// Where records stand in the indexes of their type: pure functions of records and the definition.
+struct IndexRows: Sendable {
+    /// Those that have an index.
+    private let fields: [(name: String, definition: FieldDefinition)]
+
+    init(_ type: RecordTypeDefinition) {
+        fields = type.fields.compactMap { name, field in
+            field.isEncrypted || field.indexes.isEmpty ? nil : (name, field)
+        }
+    }
+
+    /// The rows of a live record, each once; a tombstone has none.
+    func entries(of record: StoredRecord) -> [IndexEntry] {
+        record.isLive ? fields.flatMap { Self.entries(of: record.value(of: $0.name), in: $0.definition) } : []
+    }
+
+    /// The rows that a change takes away, and those that it brings. Costs little for fields that stay as they are.
+    ///
+    /// - Parameters:
+    ///   - before: the live record; nil: there was none. So is `after`.
+    func changes(from before: StoredRecord?, to after: StoredRecord?) -> (gone: [IndexEntry], come: [IndexEntry]) {
+        var gone: [IndexEntry] = []
+        var come: [IndexEntry] = []
+        for (name, definition) in fields {
+            let old = before?.value(of: name)
+            let new = after?.value(of: name)
+            if before != nil, after != nil, Self.areSurelySame(old, new) { continue }
+            let left = before == nil ? [] : Self.entries(of: old, in: definition)
+            let right = after == nil ? [] : Self.entries(of: new, in: definition)
+            gone += left.without(right)
+            come += right.without(left)
+        }
+        return (gone, come)
+    }
+
+    /// Whether two values have the same rows, as far as that shows at once. Texts compare by their bytes, as they do in an index: to Swift, a
+    /// letter composed and decomposed is one.
+    private static func areSurelySame(_ left: FieldValue?, _ right: FieldValue?) -> Bool {
+        switch (left, right) {
+        case (nil, nil): true
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.int64(let left), .int64(let right)): left == right
+        case (.double(let left), .double(let right)): left == right
+        case (.timestamp(let left), .timestamp(let right)): left == right
+        default: false
+        }
+    }
+
+    /// - Parameter value: a live record's; nil: it has none.
+    private static func entries(of value: FieldValue?, in field: FieldDefinition) -> [IndexEntry] {
+        var entries: [IndexEntry] = []
+        if let values = field.values {
+            var keys = value.map { IndexKey.keys(of: $0, as: field.type) } ?? []
+            if keys.isEmpty, field.isSortable { keys = [IndexKey.none] }
+            entries = keys.map { IndexEntry(index: values.index, key: $0) }
+        }
+        if let tokens = field.tokens, let value {
+            entries += Set(SearchWords.of(value)).map { IndexEntry(index: tokens.index, key: IndexKey.text($0.utf8).key) }
+        }
+        return entries
+    }
+}
+
+extension [IndexEntry] {
+    /// In their order.
+    fileprivate func without(_ others: [IndexEntry]) -> [IndexEntry] {
+        if isEmpty || others.isEmpty { return self }
+        let others = Set(others)
+        return filter { !others.contains($0) }
+    }
+}
+
+/// The words by which a value is found: all that it has. See `docs/decisions/every-word-is-found.md`.
+enum SearchWords {
+    static func of(_ value: FieldValue) -> [String] {
+        switch value {
+        case .string(let text): Words.of(text)
+        case .stringList(let texts): texts.flatMap(Words.of)
+        default: []
+        }
+    }
+}
+
+extension SystemField {
+    /// nil for an app's own field, which its first letter tells.
+    init?(schemaName name: String) {
+        guard name.utf8.first == UInt8(ascii: "_") else { return nil }
+        self.init(rawValue: name)
+    }
+}
+
+extension StoredRecord {
+    /// A field, or a system field by its schema name; nil where the record has no value.
+    func value(of name: String) -> FieldValue? {
+        SystemField(schemaName: name).map(value(of:)) ?? content.fields[name]
+    }
+
+    func value(of field: SystemField) -> FieldValue? {
+        switch field {
+        case .recordName: .reference(Reference(recordName: row.name, action: .none))
+        case .parent: row.parent.map { .reference(Reference(recordName: $0, action: .none)) }
+        case .share: nil
+        case .createdUserRecordName: .reference(Reference(recordName: content.created.userRecordName, action: .none))
+        case .modifiedUserRecordName: .reference(Reference(recordName: content.modified.userRecordName, action: .none))
+        case .createdTimestamp: .timestamp(content.created.timestamp)
+        case .modifiedTimestamp: .timestamp(content.modified.timestamp)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import NacreCloudWire
+
+/// How values compare in filters: texts and names by their bytes, numbers exactly, whichever kind they are.
+/// See `docs/decisions/texts-compare-by-their-bytes.md`.
+enum ValueOrder: Int, Hashable, Sendable {
+    case below = -1
+    case equal = 0
+    case above = 1
+
+    /// nil where the values have no order: of two kinds, or places that differ.
+    init?(_ left: FieldValue, _ right: FieldValue) {
+        switch (left, right) {
+        case (.string(let left), .string(let right)): self.init(bytes: left.utf8, right.utf8)
+        case (.reference(let left), .reference(let right)): self.init(bytes: left.recordName.utf8, right.recordName.utf8)
+        case (.bytes(let left), .bytes(let right)): self.init(bytes: left, right)
+        case (.int64(let left), .int64(let right)): self.init(numbers: left, right)
+        case (.double(let left), .double(let right)): self.init(numbers: left, right)
+        case (.timestamp(let left), .timestamp(let right)): self.init(numbers: left.secondsSince2001, right.secondsSince2001)
+        case (.int64(let left), .double(let right)): self.init(left, right)
+        case (.double(let left), .int64(let right)):
+            guard let turned = ValueOrder(right, left) else { return nil }
+            self = turned == .equal ? .equal : turned == .above ? .below : .above
+        case (.location(let left), .location(let right)):
+            guard GeoPoint(left) == GeoPoint(right) else { return nil }
+            self = .equal
+        default: return nil
+        }
+    }
+
+    init(bytes left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) {
+        if left.elementsEqual(right) {
+            self = .equal
+        } else {
+            self = left.lexicographicallyPrecedes(right) ? .below : .above
+        }
+    }
+
+    /// NaN has no order; records hold none.
+    private init?<Number: Comparable>(numbers left: Number, _ right: Number) {
+        guard left == left, right == right else { return nil }
+        self = left == right ? .equal : left < right ? .below : .above
+    }
+
+    /// Without rounding either: above 2⁵³ not every integer is a double.
+    private init?(_ integer: Int64, _ double: Double) {
+        guard !double.isNaN else { return nil }
+        guard let whole = Int64(exactly: double.rounded(.down)) else {
+            self = double < 0 ? .above : .below
+            return
+        }
+        if integer != whole {
+            self = integer < whole ? .below : .above
+        } else {
+            self = double == double.rounded(.down) ? .equal : .below
+        }
+    }
+}

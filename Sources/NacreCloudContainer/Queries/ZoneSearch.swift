@@ -1,0 +1,321 @@
+import NacreCloudWire
+
+/// A page's worth of one zone: the records behind a position that pass the filters, in the query's order.
+struct ZoneSearch {
+    /// What was found of one zone.
+    struct Answer {
+        /// In order, no more than were wanted.
+        var hits: [QueryHit]
+        /// Up to here nothing is missing; nil: to the end.
+        var end: QueryPosition?
+        /// It ended because enough was looked at, not because enough was found.
+        var isCut = false
+
+        var isWhole: Bool { end == nil && !isCut }
+    }
+
+    let query: CheckedQuery
+    let order: QueryOrder
+    let zone: ZoneAddress
+    let after: QueryPosition?
+    /// Records at most.
+    let wanted: Int
+    /// Rows to look at, on each of the ways.
+    let rows: Int
+    let reader: QueryReader
+    /// What it did, for who wants to know.
+    private(set) var steps: [String] = []
+
+    init(_ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, rows: Int, _ reader: QueryReader) {
+        self.query = query
+        self.order = order
+        self.zone = zone
+        self.after = after
+        self.wanted = wanted
+        self.rows = rows
+        self.reader = reader
+    }
+
+    /// - Parameter mayReorder: nobody was promised this order yet.
+    /// - Returns: nil when another order would serve better, and may be taken.
+    mutating func run(mayReorder: Bool) throws -> Answer? {
+        let drivers = query.drivers.filter { !isServedByWalk($0) }
+        let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
+        let isWalkable = order.terms.isEmpty ? points != nil || query.nameIndex != nil || !query.waitsForIndex : order.terms[0].isUsable
+        if isWalkable, drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
+        if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
+        var probes = drivers.map { DriverProbe($0, of: zone) }
+        if let answer = try collect(among: &probes, upTo: rows) { return answer }
+        if mayReorder, drivers.contains(where: { $0.ownTerm != nil }) { return nil }
+        return isWalkable ? try walkAll(nil) : try collectWhole()
+    }
+
+    /// A filter on the field that the order goes by only bounds the walk.
+    private func isServedByWalk(_ driver: QueryDriver) -> Bool {
+        guard let term = order.terms.first, term.isUsable else { return false }
+        if term.from != nil { return driver.ownTerm?.from == term.from && driver.ownTerm?.field == term.field }
+        return driver.spans.count == 1 && driver.spans[0].index == term.index.index
+    }
+
+    // MARK: Which way
+
+    /// Looks in turns whether a filter has few matches, and whether the walk finds enough soon, each time a little farther.
+    private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
+        var probes = drivers.map { DriverProbe($0, of: zone) }
+        var reach = min(Self.firstReach, rows)
+        if let answer = try collect(among: &probes, upTo: reach) { return answer }
+        var found = Answer(hits: [], end: after)
+        var walked = 0
+        var stride = min(Self.firstStride, rows)
+        while walked < rows {
+            let isLast = walked + stride >= rows
+            reader.allow(stride)
+            let before = reader.rowsRead
+            let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
+            walked += max(1, reader.rowsRead - before)
+            found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
+            if found.isWhole || found.hits.count >= wanted || isLast { break }
+            // As it went on so far, so many rows more are needed.
+            let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
+            while reach < rows, missing > 2 * reach {
+                reach = min(reach * 4, rows)
+                if let answer = try collect(among: &probes, upTo: reach) { return answer }
+            }
+            stride = min(max(missing + Self.firstStride, walked), rows - walked)
+        }
+        if found.isCut, found.end == after { return try walkAll(points) }
+        let probed = probes.map { "\(query.described($0.driver)) has \($0.count) rows or more" }
+        steps.append("\(probed.joined(separator: ", ")); walk \(described(points)), \(walked) rows")
+        return found
+    }
+
+    /// Index rows that are probed before anything else is tried, and rows that a walk tries first. On this server.
+    private static let firstReach = 128
+    private static let firstStride = 64
+
+    private mutating func walkAll(_ points: QueryDriver?) throws -> Answer {
+        reader.allow(rows)
+        let before = reader.rowsRead
+        let answer = try walk(0, [], after: after, wanted: wanted, divides: true, points)
+        steps.append("walk \(described(points)), \(reader.rowsRead - before) rows")
+        return answer
+    }
+
+    /// All matches of the first filter that has no more rows than `reach`.
+    private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
+        for place in probes.indices where try probes[place].reaches(end: reach, reader) {
+            steps.append("collect \(query.described(probes[place].driver)), \(probes[place].count) rows, sort in memory")
+            return try collect(probes[place].driver, count: probes[place].count)
+        }
+        return nil
+    }
+
+    // MARK: Collecting
+
+    private func collect(_ driver: QueryDriver, count: Int) throws -> Answer {
+        var best = BestHits(wanted + 1, in: order)
+        var seen: Set<String> = []
+        reader.allow(count + driver.spans.count)
+        for span in driver.spans {
+            let scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, limit: 0)
+            var rows = KeyRows(scan, reader, ahead: ReadAhead.most)
+            while case .row(_, let row) = try rows.next() {
+                // Even where a record has one row: one that is damaged may have left another.
+                guard seen.insert(row.name).inserted else { continue }
+                if let hit = try hit(row) { best.add(hit) }
+            }
+        }
+        return trimmed(best.take())
+    }
+
+    /// For a zone that is small enough to do without the index that is being built.
+    private mutating func collectWhole() throws -> Answer {
+        reader.allow(rows)
+        var all = NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
+        var best = BestHits(wanted + 1, in: order)
+        while true {
+            switch try all.next() {
+            case .row(_, let row):
+                if let hit = try hit(row) { best.add(hit) }
+            case .pause: throw ServerError.indexesAreBuilding
+            case .end:
+                steps.append("collect the whole zone, sort in memory")
+                return trimmed(best.take())
+            }
+        }
+    }
+
+    /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
+    private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
+        guard row.type == query.type.name, !row.isTombstone else { return nil }
+        guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
+            reader.met(StoredRecord(row, in: zone), in: zone)
+            return nil
+        }
+        func value(of name: String) throws -> FieldValue? {
+            guard let field = SystemField(schemaName: name) else { return fields[name] }
+            return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
+        }
+        for test in query.tests where try !test.passes(value) { return nil }
+        let keys = try order.terms.map { try $0.key(value) }
+        guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
+        let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
+        return order.isBehind(hit.position, after) ? hit : nil
+    }
+
+    // MARK: Walking
+
+    /// Goes through the index of the order's term at `level`, among records whose keys begin with `prefix`.
+    ///
+    /// - Parameter divides: records of one key that are too many to be sorted are walked by the next term's index.
+    private func walk(
+        _ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, divides: Bool, _ points: QueryDriver? = nil
+    ) throws -> Answer {
+        var rows = try orderedRows(level, after: start, wanted: wanted, points)
+        let isLast = level + 1 >= order.terms.count
+        var hits = isLast ? try twin(at: start, keys: prefix) : []
+        var group = BestHits(wanted, in: order)
+        var groupKey: [UInt8]?
+        var end = start
+        while hits.count < wanted {
+            switch try rows.next() {
+            case .row(let key, let row):
+                if isLast {
+                    end = QueryPosition(
+                        keys: order.terms.isEmpty ? [] : prefix + [key], spot: .record(name: row.name, zone: zone.zone))
+                } else if key != groupKey {
+                    if let groupKey { end = QueryPosition(keys: prefix + [groupKey], spot: .behind) }
+                    groupKey = key
+                    hits += group.take()
+                    if hits.count >= wanted { break }
+                }
+                // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
+                guard let hit = try hit(row, keys: order.terms.isEmpty ? prefix : prefix + [key]),
+                    start.map({ order.compare($0, hit.position) < 0 }) ?? true
+                else { continue }
+                if isLast { hits.append(hit) } else { group.add(hit) }
+            case .pause(let edge):
+                if let edge {
+                    // What was given so far is whole groups.
+                    let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
+                    return whole.hits.count > wanted ? trimmed(whole.hits) : whole
+                }
+                if isLast { return Answer(hits: hits, end: end, isCut: true) }
+                guard divides, end == start, let groupKey else { return Answer(hits: hits, end: end, isCut: true) }
+                return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
+            case .end:
+                return trimmed(hits + group.take())
+            }
+        }
+        return Answer(hits: Array(hits.prefix(wanted)), end: hits.prefix(wanted).last?.position)
+    }
+
+    /// The record at the very place where the page before ended in another zone: it is behind that one, and an index cannot begin at it.
+    private func twin(at start: QueryPosition?, keys prefix: [[UInt8]]) throws -> [QueryHit] {
+        guard let start, case .record(let name, let other) = start.spot, other < zone.zone else { return [] }
+        let hits = try reader.records(in: zone, named: [name]).compactMap { try hit($0, keys: prefix) }
+        return hits.filter { $0.position.keys == start.keys }
+    }
+
+    /// - Parameter hits: all that there are, or more than are wanted.
+    private func trimmed(_ hits: [QueryHit]) -> Answer {
+        let first = Array(hits.prefix(wanted))
+        return Answer(hits: first, end: hits.count > wanted ? first.last?.position : nil)
+    }
+
+    /// The records of one key by the order's next terms.
+    private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int) throws -> Answer {
+        reader.allow(rows)
+        let inside = start.flatMap { $0.keys.count > prefix.count && $0.keys.starts(with: prefix) ? $0 : nil }
+        var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true)
+        if answer.end == nil { answer = Answer(hits: answer.hits, end: QueryPosition(keys: prefix, spot: .behind), isCut: true) }
+        return answer
+    }
+
+    private func orderedRows(_ level: Int, after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
+        guard order.terms.indices.contains(level) else { return namedRows(after: start, wanted: wanted, points) }
+        let term = order.terms[level]
+        guard term.isUsable else { throw ServerError.indexesAreBuilding }
+        let isLast = level + 1 == order.terms.count
+        // In a group that is not the last word, the place inside it is for those who sort the group.
+        let key = start.flatMap { $0.keys.count > level ? $0.keys[level] : nil }
+        let spot = start.map { isLast || $0.keys.count == level + 1 ? $0.spot : .before } ?? .before
+        if let from = term.from {
+            return DistanceRows(
+                by: term, from: from, in: zone, within: query.radius(of: term), after: key.map { .init(distance: $0, spot: spot) },
+                namesAscend: order.namesAscend, reader, leafRows: max(2, min(Self.firstStride, rows / 16)))
+        }
+        return KeyRows(scan(term, key, spot), reader, ahead: wanted)
+    }
+
+    private func scan(_ term: SortTerm, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
+        let span = query.span(of: term)
+        var scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, isDescending: !term.isAscending, limit: 0)
+        guard let key else { return scan }
+        switch spot {
+        case .record(let name, _): scan.after = IndexPlace(key: key, name: name)
+        case .before where term.isAscending: scan.lower = Self.later(scan.lower, key)
+        case .behind where term.isAscending: scan.lower = Self.later(scan.lower, IndexKey.successor(key))
+        case .before: scan.upper = Self.earlier(scan.upper, IndexKey.successor(key))
+        case .behind: scan.upper = Self.earlier(scan.upper, key)
+        }
+        return scan
+    }
+
+    static func later(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
+        left.lexicographicallyPrecedes(right) ? right : left
+    }
+
+    static func earlier(_ left: [UInt8]?, _ right: [UInt8]?) -> [UInt8]? {
+        guard let left, let right else { return left ?? right }
+        return left.lexicographicallyPrecedes(right) ? left : right
+    }
+
+    private func namedRows(after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) -> any OrderedRows {
+        var name: String?
+        if case .record(let last, _) = start?.spot { name = last }
+        if let points { return PointRows(at: points.spans, of: zone, after: name, reader, ahead: wanted) }
+        guard let index = query.nameIndex else { return NameRows(of: zone, after: name, reader, ahead: wanted) }
+        let place = name.map { IndexPlace(key: IndexKey.text($0.utf8).key, name: $0) }
+        return KeyRows(IndexScan(zone: zone, index: index, after: place, limit: 0), reader, ahead: wanted)
+    }
+
+    private func described(_ points: QueryDriver?) -> String {
+        if let points { return "\(query.described(points)) by name" }
+        guard let term = order.terms.first else { return query.nameIndex == nil ? "all records by name" : "the index of recordName" }
+        return "the index of \(term.field)"
+    }
+}
+
+/// How many rows a driver has, counted only as far as it matters.
+private struct DriverProbe {
+    let driver: QueryDriver
+    private let zone: ZoneAddress
+    private(set) var count = 0
+    private var span = 0
+    private var last: IndexPlace?
+
+    init(_ driver: QueryDriver, of zone: ZoneAddress) {
+        self.driver = driver
+        self.zone = zone
+    }
+
+    /// Whether it has no more than so many.
+    mutating func reaches(end reach: Int, _ reader: QueryReader) throws -> Bool {
+        while span < driver.spans.count {
+            guard count <= reach else { return false }
+            let here = driver.spans[span]
+            let limit = reach - count + 1
+            let hits = try reader.search(
+                IndexScan(zone: zone, index: here.index, lower: here.lower, upper: here.upper, after: last, limit: limit))
+            count += hits.count
+            if hits.count < limit {
+                span += 1
+                last = nil
+            } else {
+                last = hits.last?.place
+            }
+        }
+        return count <= reach
+    }
+}

@@ -1,0 +1,276 @@
+package import NacreCloudWire
+
+extension Cloud {
+    /// `records/modify`: changes records of one zone, in one transaction.
+    ///
+    /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, who depends on what goes and
+    /// what is referred to, and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
+    ///
+    /// - Parameters:
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
+    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
+    /// - Throws: `ServerError` for the request as a whole; what is wrong with one record is its own result.
+    package func modifyRecords(
+        _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil
+    ) async throws -> RecordsResponse {
+        let key = try databaseVerdict(target, for: .write, by: caller).get()
+        if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
+        let database = try await databaseID(key)
+        let modification = try RecordModification(
+            request, database: database, key: key, caller: caller, digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
+            cascadeRoom: cascadePerTransaction, name: uuid)
+        let outcome = try await withSchema(of: key.container, key.environment) { schema in
+            try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
+        }
+        tell(outcome.damaged, of: key, request.zoneID)
+        if outcome.movedFeed { committed(database) }
+        return outcome.response
+    }
+
+}
+
+/// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct RecordModification: Sendable {
+    struct Outcome: Sendable {
+        var response: RecordsResponse
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+        /// Records that the request met, and that are not what was written.
+        var damaged: [StoredRecord] = []
+    }
+
+    private let request: RecordsModifyRequest
+    private let database: DatabaseID
+    private let key: DatabaseKey
+    private let caller: Caller
+    private let log: OperationLog?
+    private let now: Timestamp
+    /// The key of the default zone, should this be the first save into it.
+    private let newZone: Int64
+    private let items: [ModifyBatch.Item]
+    private let madeNames: [OperationResult.MadeName]
+    private let faults: [Int: ServerError]
+    /// Most records that go with those that the batch deletes.
+    private let cascadeRoom: Int
+
+    private var zoneID: ZoneID { key.zoneID(request.zoneID.zoneName) }
+    private var hasFeed: Bool { key.hasFeed(inZoneNamed: request.zoneID.zoneName) }
+
+    init(
+        _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], age: Double?, now: Timestamp,
+        newZone: Int64, cascadeRoom: Int, name: () -> String
+    ) throws(ServerError) {
+        if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
+        self.request = request
+        self.database = database
+        self.key = key
+        self.caller = caller
+        log = OperationLog(request.extension, by: caller, digest: digest, age: age)
+        self.now = now
+        self.newZone = newZone
+        var items: [ModifyBatch.Item] = []
+        var made: [OperationResult.MadeName] = []
+        var faults: [Int: ServerError] = [:]
+        items.reserveCapacity(request.operations.count)
+        for (place, item) in request.operations.enumerated() {
+            let operation: RecordOperation
+            switch item {
+            case .success(let readable):
+                operation = readable
+                faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
+            case .failure(let fault):
+                operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
+                faults[place] = fault.error
+            }
+            let given = operation.change.recordName
+            if given == nil { made.append(OperationResult.MadeName(place: place, name: name())) }
+            items.append(ModifyBatch.Item(name: given ?? made[made.count - 1].name, operation: operation))
+        }
+        self.items = items
+        madeNames = made
+        self.faults = faults
+        self.cascadeRoom = cascadeRoom
+    }
+
+    func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(
+            zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
+            entries: [schema.versionKey] + (log?.entries(in: database) ?? []))
+        if let operation = advance.operation {
+            return .rollback(try replay(operation, in: advance.zone, transaction))
+        }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        let ground = try ground(of: advance)
+        let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
+        var batch = ModifyBatch(
+            items, faults: faults, stored: stored,
+            in: RecordSetting(
+                scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
+                schema: schema.schema))
+        batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
+        if request.atomic ?? true, hasFeed, batch.settleAtomically() {
+            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
+        }
+        if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
+        return try write(batch, on: ground, by: schema.schema, transaction)
+    }
+
+    // MARK: Loading
+
+    /// What the change stands on: the rows that are there, or new ones for a first save into a default zone.
+    private struct Ground {
+        var zone: ZoneRow
+        var newDatabase: DatabaseRow?
+        var isNewZone: Bool
+    }
+
+    private func ground(of advance: Advance) throws -> Ground {
+        if let row = advance.database, row.key != key { throw ServerError.internalError }
+        if let zone = advance.zone { return Ground(zone: zone, newDatabase: nil, isNewZone: false) }
+        guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
+        let first = ZoneRow(
+            address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
+            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+        let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
+        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
+    }
+
+    /// The records of the batch, and the parents and targets that it gives them; then, where records keep a parent, those.
+    private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
+        guard !isNew else { return [:] }
+        var wanted = items.map(\.name)
+        for place in items.indices {
+            if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
+            wanted.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
+        }
+        var stored: [String: StoredRecord] = [:]
+        try add(wanted, from: zone, to: &stored, transaction)
+        guard !stored.isEmpty else { return stored }
+        let kept = items.indices.compactMap { place -> String? in
+            guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
+            return stored[items[place].name]?.row.parent
+        }
+        let missing = kept.filter { stored[$0] == nil }
+        if !missing.isEmpty { try add(missing, from: zone, to: &stored, transaction) }
+        return stored
+    }
+
+    private func add(
+        _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], _ transaction: any ReadTransaction
+    ) throws {
+        for row in try transaction.records(in: zone.address, named: Array(Set(names))) {
+            stored[row.name] = StoredRecord(row, in: zone.address)
+        }
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ batch: ModifyBatch, on ground: Ground, by schema: Schema, _ transaction: any WriteTransaction
+    ) throws -> Ending<Outcome> {
+        var rows = RecordPlan(
+            zone: ground.zone.address, number: ground.zone.number, now: now,
+            stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
+            isPublic: batch.isPublic, schema: schema)
+        var plan = WritePlan()
+        var saved: [StoredRecord] = []
+        plan.records.reserveCapacity(items.count)
+        saved.reserveCapacity(items.count)
+        for place in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[place] else { continue }
+            let change = rows.put(save, named: batch.items[place].name, links: batch.links(of: save))
+            plan.records.append(change.put)
+            saved.append(change.record)
+        }
+        for record in batch.goingRecords { plan.records.append(rows.put(deleting: record)) }
+        guard !plan.records.isEmpty else {
+            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
+        }
+        for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
+        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
+        if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
+        addGround(ground, to: &plan)
+        addOperation(batch, number: ground.zone.number, to: &plan)
+        if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
+        try transaction.apply(plan)
+        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed, damaged: batch.damaged))
+    }
+
+    private func addGround(_ ground: Ground, to plan: inout WritePlan) {
+        var zone = ground.zone
+        if let token = request.extension.clientChangeToken { zone.clientChangeToken = token }
+        if let row = ground.newDatabase { plan.databases.append(row) }
+        if ground.isNewZone || request.extension.clientChangeToken != nil { plan.zones.append(zone) }
+        if hasFeed { plan.zonesChanged.append(zone.address) }
+    }
+
+    private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
+        guard let log else { return }
+        let failures = batch.verdicts.indices.compactMap { place -> OperationResult.Failure? in
+            guard case .refuse(let error) = batch.verdicts[place] else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        let result = OperationResult(number: number, madeNames: madeNames, failures: failures)
+        plan.operations.append(log.row(result, in: database, at: now))
+        // A number drawn at random, for another purpose.
+        if newZone % TrimOperations.commitsPerTask == 0 { plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now)) }
+    }
+
+    // MARK: Answering
+
+    /// - Parameter saved: what the batch's saves made, in their order.
+    private func response(to batch: ModifyBatch, with saved: [StoredRecord]) -> RecordsResponse {
+        var response = RecordsResponse(records: [])
+        response.records.reserveCapacity(items.count)
+        var next = 0
+        for place in items.indices {
+            let name = items[place].name
+            switch batch.verdicts[place] {
+            case .refuse(let error):
+                response.records.append(.failure(recordName: name, error.shown(in: zoneID)))
+            case .delete, .nothing:
+                response.records.append(.deleted(Tombstone(recordName: name, recordType: batch.stored[name]?.row.type)))
+            case .save:
+                response.records.append(.record(shown(saved[next].record, for: items[place].operation)))
+                next += 1
+            }
+        }
+        return response
+    }
+
+    private func shown(_ record: Record, for operation: RecordOperation) -> Record {
+        var shown = record
+        shown.fields = record.fields.only(operation.desiredKeys ?? request.desiredKeys)
+        return shown.shown(in: zoneID)
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
+    ///
+    /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
+    private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> Outcome {
+        let result = try OperationResult(operation, of: log)
+        guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
+        var names = items.map(\.name)
+        for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
+        var stored: [String: StoredRecord] = [:]
+        try add(names, from: zone, to: &stored, transaction)
+        let failures = result.errors
+        let response = RecordsResponse(
+            records: names.enumerated().map { place, name in
+                let live = stored[name].flatMap { $0.isLive ? $0.record : nil }
+                if var error = failures[place] {
+                    if error.code == .conflict { error.serverRecord = live.map(Box.init) }
+                    return .failure(recordName: name, error.shown(in: zoneID))
+                }
+                if items[place].operation.type.isDelete {
+                    return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
+                }
+                guard let live else {
+                    return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
+                }
+                return .record(shown(live, for: items[place].operation))
+            })
+        return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
+    }
+}

@@ -1,0 +1,361 @@
+import NacreCloudWire
+
+/// What a record is beyond the columns of its row.
+struct RecordContent: Hashable, Sendable {
+    var created: Record.Stamp
+    var modified: Record.Stamp
+    /// The change number with which the record came into being, and so entered its owner's feed.
+    var entered: ChangeNumber
+    var fields: RecordFields
+    /// Types that records of this name had before, which were deleted. Who follows one of them learns from here that its record is gone.
+    var formerTypes: [String] = []
+
+    /// Of a record whose body cannot be read.
+    static let unknown = RecordContent(
+        created: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""),
+        modified: Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: ""), entered: .zero, fields: RecordFields())
+}
+
+/// The one binary form of a record's content, for every engine and for archives.
+///
+/// Version byte, stamps, `entered`, in version 2 `formerTypes`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
+enum RecordBody {
+    /// Of a body without former types, which hardly any record has; and of one with them.
+    static let version: UInt8 = 1
+    static let versionWithFormerTypes: UInt8 = 2
+    private static let checksumBytes = 4
+
+    static func encode(
+        _ content: RecordContent, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
+    ) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes.reserveCapacity(64 + content.fields.count * 32)
+        writer.byte(content.formerTypes.isEmpty ? version : versionWithFormerTypes)
+        write(content.created, to: &writer)
+        write(content.modified, to: &writer)
+        writer.write(content.entered)
+        if !content.formerTypes.isEmpty { write(content.formerTypes, to: &writer) { $1.string($0) } }
+        writer.number(UInt64(content.fields.count))
+        let fields = content.fields.entries
+        for place in fields.indices {
+            writer.string(fields[place].name)
+            write(fields[place].value, to: &writer)
+        }
+        let sum = checksum(of: writer.bytes[...], in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
+        withUnsafeBytes(of: sum.littleEndian) { writer.bytes.append(contentsOf: $0) }
+        return writer.bytes
+    }
+
+    /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
+    static func decode(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) -> RecordContent {
+        try check(row, in: zone)
+        return try read(row)
+    }
+
+    /// Only the fields that are wanted; what else there is, is passed over or not looked at.
+    /// - Throws: as `decode` does.
+    static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
+        try check(row, in: zone)
+        return try read(row) { reader throws(MalformedBytes) in
+            try skipStamp(&reader)
+            try skipStamp(&reader)
+            _ = try reader.number()
+            _ = try reader.number()
+            _ = try formerTypes(&reader, of: row)
+            return try fields(&reader, only: wanted)
+        }
+    }
+
+    /// The content of a row whose checksum was found right before.
+    /// - Parameter wanted: the fields to read, all when nil.
+    static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
+        try read(row) { reader throws(MalformedBytes) in
+            let created = try stamp(&reader)
+            let modified = try stamp(&reader)
+            let entered = try reader.changeNumber()
+            let formerTypes = try formerTypes(&reader, of: row)
+            return RecordContent(
+                created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes)
+        }
+    }
+
+    /// In the place of the version: the body is gone for good, and whoever looks is told so. The columns beside it are sure.
+    private static let lostMark: UInt8 = 0
+    private static let lostText = "A record's body is lost, and waits to be saved again"
+
+    /// The body of a record that the check found damaged: nothing of it is left but its name.
+    static func lost(in zone: ZoneAddress, name: String, type: String, number: ChangeNumber) -> [UInt8] {
+        var bytes = [lostMark]
+        let sum = checksum(of: bytes[...], in: zone, name: name, type: type, number: number, isTombstone: false, parent: nil)
+        withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
+        return bytes
+    }
+
+    static func isLost(_ damage: StoreError) -> Bool {
+        damage.text == lostText
+    }
+
+    private static func check(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) {
+        let payload = row.body.dropLast(checksumBytes)
+        let stored = row.body[payload.endIndex...].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let sum = checksum(
+            of: payload, in: zone, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+        guard row.body.count > checksumBytes, sum == stored else {
+            throw StoreError(.corrupt, "A record's checksum does not match", ["recordName": row.name])
+        }
+    }
+
+    private static func read<Value>(
+        _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
+    ) throws(StoreError) -> Value {
+        if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
+        guard row.body.first == version || row.body.first == versionWithFormerTypes else {
+            throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
+        }
+        var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
+        do {
+            return try body(&reader)
+        } catch {
+            throw StoreError(.corrupt, "A record's body is malformed", ["recordName": row.name])
+        }
+    }
+
+    private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
+        guard row.body.first == versionWithFormerTypes else { return [] }
+        return try list(&reader) { (r) throws(MalformedBytes) in try r.string() }
+    }
+
+    private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
+        let count = try reader.count()
+        var fields: [RecordFields.Field] = []
+        fields.reserveCapacity(wanted.map { min($0.count, count) } ?? count)
+        for _ in 0..<count {
+            if let wanted, fields.count == wanted.count { break }
+            let name = try reader.block { wanted?.contains($0) ?? true ? String(decoding: $0, as: UTF8.self) : nil }
+            if let name {
+                fields.append(RecordFields.Field(name, try value(&reader)))
+            } else {
+                try skipValue(&reader)
+            }
+        }
+        guard reader.isAtEnd || wanted?.count == fields.count else { throw MalformedBytes() }
+        return RecordFields(fields)
+    }
+
+    static func checksum(
+        of body: ArraySlice<UInt8>, in zone: ZoneAddress, name: String, type: String, number: ChangeNumber, isTombstone: Bool, parent: String?
+    ) -> UInt32 {
+        var columns = ByteWriter()
+        columns.bytes.reserveCapacity(64 + name.utf8.count + type.utf8.count + (parent?.utf8.count ?? 0))
+        columns.fixed(UInt64(bitPattern: zone.database.rawValue))
+        columns.fixed(UInt64(bitPattern: zone.zone))
+        columns.string(name)
+        columns.string(type)
+        columns.write(number)
+        columns.byte(isTombstone ? 1 : 0)
+        columns.byte(parent == nil ? 0 : 1)
+        if let parent { columns.string(parent) }
+        return Checksum.crc32c(columns.bytes, seed: Checksum.crc32c(body))
+    }
+
+    private static func write(_ stamp: Record.Stamp, to writer: inout ByteWriter) {
+        writer.double(stamp.timestamp.secondsSince2001)
+        writer.string(stamp.userRecordName)
+        writer.byte(stamp.deviceID == nil ? 0 : 1)
+        if let deviceID = stamp.deviceID { writer.string(deviceID) }
+    }
+
+    private static func stamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
+        let timestamp = Timestamp(secondsSince2001: try reader.double())
+        let user = try reader.string()
+        return Record.Stamp(timestamp: timestamp, userRecordName: user, deviceID: try reader.byte() == 0 ? nil : try reader.string())
+    }
+
+    private static func skipStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
+        _ = try reader.double()
+        try reader.skipBlock()
+        if try reader.byte() != 0 { try reader.skipBlock() }
+    }
+}
+
+// MARK: - Values
+
+extension RecordBody {
+    static func write(_ value: FieldValue, to writer: inout ByteWriter) {
+        writer.byte(code(of: value))
+        switch value {
+        case .string(let value): writer.string(value)
+        case .int64(let value): writer.signed(value)
+        case .double(let value): writer.double(value)
+        case .timestamp(let value): writer.double(value.secondsSince2001)
+        case .bytes(let value): writer.block(value)
+        case .location(let value): write(value, to: &writer)
+        case .reference(let value): write(value, to: &writer)
+        case .asset(let value): write(value, to: &writer)
+        case .stringList(let values): write(values, to: &writer) { $1.string($0) }
+        case .int64List(let values): write(values, to: &writer) { $1.signed($0) }
+        case .doubleList(let values): write(values, to: &writer) { $1.double($0) }
+        case .timestampList(let values): write(values, to: &writer) { $1.double($0.secondsSince2001) }
+        case .bytesList(let values): write(values, to: &writer) { $1.block($0) }
+        case .locationList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .referenceList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .assetList(let values): write(values, to: &writer) { write($0, to: &$1) }
+        case .emptyList: break
+        case .sealed(let value):
+            writer.string(value.type.rawValue)
+            writer.string(value.keyID ?? "")
+            writer.block(value.bytes)
+        }
+    }
+
+    private static func code(of value: FieldValue) -> UInt8 {
+        switch value {
+        case .string: 1
+        case .int64: 2
+        case .double: 3
+        case .timestamp: 4
+        case .bytes: 5
+        case .location: 6
+        case .reference: 7
+        case .asset: 8
+        case .stringList: 17
+        case .int64List: 18
+        case .doubleList: 19
+        case .timestampList: 20
+        case .bytesList: 21
+        case .locationList: 22
+        case .referenceList: 23
+        case .assetList: 24
+        case .emptyList: 25
+        case .sealed: 32
+        }
+    }
+
+    /// Passes over a value. What is longest is not even copied.
+    private static func skipValue(_ reader: inout ByteReader) throws(MalformedBytes) {
+        let code = try reader.byte()
+        switch code {
+        case 1, 5: try reader.skipBlock()
+        case 2: _ = try reader.number()
+        case 3, 4: _ = try reader.fixed()
+        case 17, 21:
+            for _ in 0..<(try reader.count()) { try reader.skipBlock() }
+        default: _ = try value(of: code, &reader)
+        }
+    }
+
+    private static func value(_ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {
+        try value(of: try reader.byte(), &reader)
+    }
+
+    private static func value(of code: UInt8, _ reader: inout ByteReader) throws(MalformedBytes) -> FieldValue {
+        switch code {
+        case 1: return .string(try reader.string())
+        case 2: return .int64(try reader.signed())
+        case 3: return .double(try reader.double())
+        case 4: return .timestamp(Timestamp(secondsSince2001: try reader.double()))
+        case 5: return .bytes(try reader.block())
+        case 6: return .location(try location(&reader))
+        case 7: return .reference(try reference(&reader))
+        case 8: return .asset(try asset(&reader))
+        case 17: return .stringList(try list(&reader) { (r) throws(MalformedBytes) in try r.string() })
+        case 18: return .int64List(try list(&reader) { (r) throws(MalformedBytes) in try r.signed() })
+        case 19: return .doubleList(try list(&reader) { (r) throws(MalformedBytes) in try r.double() })
+        case 20: return .timestampList(try list(&reader) { (r) throws(MalformedBytes) in Timestamp(secondsSince2001: try r.double()) })
+        case 21: return .bytesList(try list(&reader) { (r) throws(MalformedBytes) in try r.block() })
+        case 22: return .locationList(try list(&reader, location))
+        case 23: return .referenceList(try list(&reader, reference))
+        case 24: return .assetList(try list(&reader, asset))
+        case 25: return .emptyList
+        case 32:
+            guard let type = FieldType(rawValue: try reader.string()) else { throw MalformedBytes() }
+            return .sealed(SealedValue(type: type, keyID: try reader.string(), bytes: try reader.block()))
+        default: throw MalformedBytes()
+        }
+    }
+
+    private static func write<Element>(
+        _ values: [Element], to writer: inout ByteWriter, _ write: (Element, inout ByteWriter) -> Void
+    ) {
+        writer.number(UInt64(values.count))
+        for value in values { write(value, &writer) }
+    }
+
+    private static func list<Element>(
+        _ reader: inout ByteReader, _ element: (inout ByteReader) throws(MalformedBytes) -> Element
+    ) throws(MalformedBytes) -> [Element] {
+        let count = try reader.count()
+        var values: [Element] = []
+        values.reserveCapacity(count)
+        for _ in 0..<count { values.append(try element(&reader)) }
+        return values
+    }
+
+    private static func write(_ location: Location, to writer: inout ByteWriter) {
+        let optional = [
+            location.horizontalAccuracy, location.verticalAccuracy, location.altitude, location.speed, location.course,
+            location.timestamp?.secondsSince2001,
+        ]
+        writer.double(location.latitude)
+        writer.double(location.longitude)
+        writer.byte(optional.enumerated().reduce(0) { $1.element == nil ? $0 : $0 | 1 << UInt8($1.offset) })
+        for value in optional {
+            if let value { writer.double(value) }
+        }
+    }
+
+    private static func location(_ reader: inout ByteReader) throws(MalformedBytes) -> Location {
+        var location = Location(latitude: try reader.double(), longitude: try reader.double())
+        let present = try reader.byte()
+        if present & 1 != 0 { location.horizontalAccuracy = try reader.double() }
+        if present & 2 != 0 { location.verticalAccuracy = try reader.double() }
+        if present & 4 != 0 { location.altitude = try reader.double() }
+        if present & 8 != 0 { location.speed = try reader.double() }
+        if present & 16 != 0 { location.course = try reader.double() }
+        if present & 32 != 0 { location.timestamp = Timestamp(secondsSince2001: try reader.double()) }
+        return location
+    }
+
+    private static func write(_ reference: Reference, to writer: inout ByteWriter) {
+        writer.string(reference.recordName)
+        writer.byte(reference.action == .none ? 0 : reference.action == .deleteSelf ? 1 : 2)
+        // No zone: it is the record's own, however the writer spelled it.
+        writer.byte(0)
+    }
+
+    private static func reference(_ reader: inout ByteReader) throws(MalformedBytes) -> Reference {
+        let name = try reader.string()
+        let action: Reference.Action
+        switch try reader.byte() {
+        case 0: action = .none
+        case 1: action = .deleteSelf
+        case 2: action = .validate
+        default: throw MalformedBytes()
+        }
+        // Earlier versions kept the writer's spelling of the zone, with or without its owner.
+        if try reader.byte() == 1 {
+            try reader.skipBlock()
+            if try reader.byte() == 1 { try reader.skipBlock() }
+        }
+        return Reference(recordName: name, action: action)
+    }
+
+    private static func write(_ asset: Asset, to writer: inout ByteWriter) {
+        writer.string(asset.fileChecksum)
+        writer.signed(asset.size)
+        for text in [asset.referenceChecksum, asset.wrappingKey, asset.receipt, asset.downloadURL] {
+            writer.byte(text == nil ? 0 : 1)
+            if let text { writer.string(text) }
+        }
+    }
+
+    private static func asset(_ reader: inout ByteReader) throws(MalformedBytes) -> Asset {
+        var asset = Asset(fileChecksum: try reader.string(), size: try reader.signed())
+        if try reader.byte() == 1 { asset.referenceChecksum = try reader.string() }
+        if try reader.byte() == 1 { asset.wrappingKey = try reader.string() }
+        if try reader.byte() == 1 { asset.receipt = try reader.string() }
+        if try reader.byte() == 1 { asset.downloadURL = try reader.string() }
+        return asset
+    }
+}

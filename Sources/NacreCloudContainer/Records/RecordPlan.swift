@@ -1,0 +1,127 @@
+import NacreCloudWire
+
+/// Turns verdicts into rows: everything that a change does to a record, its tag, its stamps and its places in the feeds.
+struct RecordPlan {
+    var zone: ZoneAddress
+    /// The commit's change number: every record of it has it.
+    var number: ChangeNumber
+    var now: Timestamp
+    var stamp: Record.Stamp
+    /// The default zone and the public database have no feed, and do not pay for one.
+    var hasFeed: Bool
+    var isPublic: Bool
+    /// Says which index rows a record has.
+    var schema: Schema
+    /// By record type, as far as they were asked for.
+    private var indexRows: [String: IndexRows] = [:]
+
+    init(zone: ZoneAddress, number: ChangeNumber, now: Timestamp, stamp: Record.Stamp, hasFeed: Bool, isPublic: Bool, schema: Schema) {
+        self.zone = zone
+        self.number = number
+        self.now = now
+        self.stamp = stamp
+        self.hasFeed = hasFeed
+        self.isPublic = isPublic
+        self.schema = schema
+    }
+
+    /// - Parameter links: those that go and come with it.
+    mutating func put(
+        _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink])
+    ) -> (put: RecordPut, record: StoredRecord) {
+        let live = save.over.flatMap { $0.isLive ? $0 : nil }
+        let modified = rising(after: save.over)
+        let content = RecordContent(
+            created: live?.content.created ?? modified, modified: modified, entered: live?.content.entered ?? number, fields: save.fields,
+            formerTypes: formerTypes(of: save))
+        let record = stored(content, name: name, type: save.type, isTombstone: false, parent: save.parent)
+        var put = put(record, over: save.over)
+        put.unlinked = links.gone
+        put.linked = links.come
+        index(&put, from: live, to: record)
+        return (put, record)
+    }
+
+    mutating func put(deleting before: StoredRecord) -> RecordPut {
+        let modified = rising(after: before)
+        let content = RecordContent(
+            created: before.isDamaged ? modified : before.content.created, modified: modified,
+            entered: before.isDamaged ? number : before.content.entered, fields: RecordFields(), formerTypes: before.content.formerTypes)
+        let tombstone = stored(content, name: before.row.name, type: before.row.type, isTombstone: true, parent: nil)
+        var put = put(tombstone, over: before)
+        let links = before.content.fields.bindingReferences.links(parent: before.row.parent, inPublic: isPublic)
+        put.unlinked = isPublic ? links.flatMap(\.inPublic) : Array(links)
+        index(&put, from: before.isDamaged ? nil : before, to: nil)
+        return put
+    }
+
+    /// In the place of a damaged record, one that says so and whose columns are sure, at a new place in the feed: every device hears of it.
+    func put(losing before: StoredRecord) -> RecordPut {
+        let (name, type) = (before.row.name, before.row.type)
+        let row = RecordRow(
+            name: name, type: type, number: number, isTombstone: false, parent: nil,
+            body: RecordBody.lost(in: zone, name: name, type: type, number: number))
+        return put(StoredRecord(row, in: zone), over: before)
+    }
+
+    /// The same record under a new tag, and so at a new place in the feed: nothing by which it is found changes.
+    func put(touching before: StoredRecord) -> RecordPut {
+        put(stored(before.content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
+    }
+
+    /// The other types that the name had, as far as somebody may follow them.
+    private func formerTypes(of save: RecordVerdict.Save) -> [String] {
+        guard hasFeed, let before = save.over else { return [] }
+        let known = before.content.formerTypes
+        guard !before.isLive else { return known }
+        return (known.contains(before.row.type) ? known : known + [before.row.type]).filter { $0 != save.type }
+    }
+
+    /// `modificationDate` rises strictly, whatever the clock does. It rises in whole milliseconds, so that the web sees it too.
+    private func rising(after record: StoredRecord?) -> Record.Stamp {
+        guard let last = record?.content.modified.timestamp.millisecondsSince1970, stamp.timestamp.millisecondsSince1970 <= last else { return stamp }
+        var later = stamp
+        later.timestamp = Timestamp(millisecondsSince1970: last + 1)
+        return later
+    }
+
+    private func stored(_ content: RecordContent, name: String, type: String, isTombstone: Bool, parent: String?) -> StoredRecord {
+        let body = RecordBody.encode(content, in: zone, name: name, type: type, number: number, isTombstone: isTombstone, parent: parent)
+        return StoredRecord(
+            row: RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
+    }
+
+    /// Where a record stands in the feed of its zone; nil where the zone has none.
+    static func place(of record: StoredRecord, hasFeed: Bool) -> FeedRow? {
+        guard hasFeed else { return nil }
+        let entered = record.isDamaged ? record.row.number : record.content.entered
+        return FeedRow(
+            place: FeedPlace(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)
+    }
+
+    private func put(_ record: StoredRecord, over before: StoredRecord?) -> RecordPut {
+        var put = RecordPut(zone: zone, row: record.row, leaves: [], enters: [], isNew: before == nil)
+        if let place = Self.place(of: record, hasFeed: hasFeed) {
+            put.leaves = before.map { [FeedPlace(view: .owner, number: $0.row.number)] } ?? []
+            put.enters = [place]
+        }
+        return put
+    }
+
+    /// - Parameters:
+    ///   - before: live, or nil. So is `after`.
+    private mutating func index(_ put: inout RecordPut, from before: StoredRecord?, to after: StoredRecord?) {
+        guard let rows = indexRows(of: put.row.type) else { return }
+        let changes = rows.changes(from: before, to: after)
+        put.unindexed = changes.gone
+        put.indexed = changes.come
+    }
+
+    private mutating func indexRows(of type: String) -> IndexRows? {
+        if let known = indexRows[type] { return known }
+        guard let definition = schema.types[type] else { return nil }
+        let rows = IndexRows(definition)
+        indexRows[type] = rows
+        return rows
+    }
+}

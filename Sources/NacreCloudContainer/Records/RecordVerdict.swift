@@ -1,0 +1,218 @@
+import NacreCloudWire
+
+/// A record as a transaction found it: its row, and what is in the row.
+struct StoredRecord: Hashable, Sendable {
+    var row: RecordRow
+    /// Empty where the record is damaged.
+    var content: RecordContent
+    /// What is wrong where the row is not what was written. Of such a record only the name is sure.
+    private(set) var damage: StoreError?
+
+    init(row: RecordRow, content: RecordContent) {
+        self.row = row
+        self.content = content
+    }
+
+    init(_ row: RecordRow, in zone: ZoneAddress) {
+        self.row = row
+        do {
+            content = try RecordBody.decode(row, in: zone)
+        } catch {
+            content = RecordContent.unknown
+            damage = error
+        }
+    }
+
+    /// It is there, and is what was written.
+    var isLive: Bool { isThere && !isDamaged }
+    var isDamaged: Bool { damage != nil }
+    /// The check found it damaged: its columns are sure, and nothing else.
+    var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
+    /// It is there, damaged or not: others may refer to it.
+    var isThere: Bool { !row.isTombstone }
+
+    /// As clients see it, all fields.
+    var record: Record {
+        Record(
+            recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.text(row.number), created: content.created,
+            modified: content.modified, parent: row.parent.map { Reference(recordName: $0, action: .none) }, fields: content.fields)
+    }
+}
+
+/// What the rules say of one operation on one record.
+enum RecordVerdict: Hashable, Sendable {
+    /// The record's next state.
+    struct Save: Hashable, Sendable {
+        let type: String
+        let parent: String?
+        let fields: RecordFields
+        /// Those of the fields that do more than point.
+        let references: [BindingReference]
+        /// The state that it replaces; nil makes a record.
+        let over: StoredRecord?
+        /// The schema lacks its type, or some of its fields.
+        var extendsSchema = false
+
+        init(type: String, parent: String?, fields: RecordFields, over: StoredRecord?) {
+            self.type = type
+            self.parent = parent
+            self.fields = fields
+            references = fields.bindingReferences
+            self.over = over
+        }
+
+        /// The records with which this one will go.
+        var owners: Set<String> { references.owners }
+    }
+
+    case save(Save)
+    case delete
+    /// There is nothing to delete, and that is no error.
+    case nothing
+    case refuse(ServerError)
+}
+
+/// Where and by whom an operation is asked for, as far as the verdict depends on it.
+struct RecordSetting: Hashable, Sendable {
+    var scope: DatabaseKey.Scope
+    var environment: DatabaseKey.Environment
+    var caller: Caller
+    /// The client is shown moments and encrypted values whole.
+    var seesDetails = true
+    var schema = Schema()
+}
+
+extension RecordVerdict {
+    /// CloudKit: Web Services Reference, "Modifying Records", the table of operation types; `CKModifyRecordsOperation.RecordSavePolicy`.
+    ///
+    /// - Parameters:
+    ///   - existing: the record of that name, live, a tombstone, or nil.
+    init(_ operation: RecordOperation, over existing: StoredRecord?, in setting: RecordSetting) {
+        if let existing, existing.isDamaged, let fault = Self.faultOfDamage(operation, setting) {
+            self = .refuse(fault)
+            return
+        }
+        let live = existing.flatMap { $0.isLive ? $0 : nil }
+        var operation = operation
+        if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
+        if let fault = Self.faultOfVersion(operation, live) ?? Self.faultOfRole(live, setting) ?? Self.faultOfUser(operation, live, setting) {
+            self = .refuse(fault)
+            return
+        }
+        if operation.type.isDelete {
+            self = live == nil && existing?.isDamaged != true ? .nothing : .delete
+            return
+        }
+        guard let type = operation.change.recordType ?? live?.row.type else {
+            self = .refuse(.missing("recordType"))
+            return
+        }
+        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+            self = .refuse(fault)
+            return
+        }
+        let fitted: RecordFields
+        let extendsSchema: Bool
+        switch setting.schema.verdict(on: operation.change, of: type, in: setting.environment, by: setting.caller.client) {
+        case .fits(let fields): (fitted, extendsSchema) = (fields, false)
+        case .adds(let fields): (fitted, extendsSchema) = (fields, true)
+        case .refuse(let fault):
+            self = .refuse(fault)
+            return
+        }
+        var save = Self.next(operation, setting: fitted, type: type, live: live, tombstone: existing)
+        // What a record kept from before there was a schema comes into it with the record's next save.
+        save.extendsSchema =
+            extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
+        self = save.fields.byteCount > Limits.recordBytes ? .refuse(.recordTooLarge) : .save(save)
+    }
+
+    /// What goes over a damaged record: a forced operation that needs nothing of what was there. Whose a record of the public database was is lost
+    /// with its body, so nobody may claim it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    private static func faultOfDamage(_ operation: RecordOperation, _ setting: RecordSetting) -> ServerError? {
+        if setting.scope == .public { return .recordDamagedInPublic }
+        switch operation.type {
+        case .forceReplace, .forceDelete: return nil
+        case .forceUpdate: return operation.change.carriesAllKeys ? nil : .recordDamagedBeneathMerge
+        case .create, .update, .replace, .delete: return .recordDamaged
+        }
+    }
+
+    /// Whether the record is there, or is not, in the version that the operation asks for.
+    private static func faultOfVersion(_ operation: RecordOperation, _ live: StoredRecord?) -> ServerError? {
+        let tag = operation.change.recordChangeTag
+        switch (operation.type, live) {
+        case (.create, let live?):
+            return .recordExists(live.record)
+        case (.update, nil), (.replace, nil), (.delete, nil):
+            return .recordNotFound
+        case (.update, let live?), (.replace, let live?):
+            guard let tag else { return .missing("recordChangeTag") }
+            return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+        case (.delete, let live?):
+            return tag == nil || tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+        case (.create, nil), (.forceUpdate, _), (.forceReplace, _), (.forceDelete, _):
+            return nil
+        }
+    }
+
+    /// CloudKit: in the public database the creator of a record may change it, others may read it.
+    private static func faultOfRole(_ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard setting.scope == .public, let live else { return nil }
+        return live.content.created.userRecordName == setting.caller.userRecordName ? nil : .writeNotPermitted
+    }
+
+    /// CloudKit: users' records are fetched and changed, never made or deleted by apps.
+    private static func faultOfUser(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard let live else {
+            guard let name = operation.change.recordName, !setting.caller.isServer else { return nil }
+            return operation.change.recordType == UserRecord.type ? .createNotPermitted : Names.recordNameFault(name, field: "recordName")
+        }
+        guard live.row.type == UserRecord.type else { return nil }
+        if operation.type.isDelete { return .userRecordStays }
+        let roles = live.content.fields[UserRecord.rolesField]
+        if let given = operation.change.set[UserRecord.rolesField], given != roles, !(roles == nil && given.isEmptyList) { return .rolesAreGiven }
+        return roles != nil && operation.change.cleared.contains(UserRecord.rolesField) ? .rolesAreGiven : nil
+    }
+
+    private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        if let live { return type == live.row.type ? nil : .typeChanged }
+        if type == UserRecord.type { return setting.caller.isServer ? nil : .createNotPermitted }
+        if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
+        return Names.recordTypeFault(type)
+    }
+
+    private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {
+        let fields = change.set.entries
+        for place in fields.indices {
+            if let fault = Names.fieldNameFault(fields[place].name) { return fault }
+            guard case .sealed(let value) = fields[place].value else { continue }
+            if setting.scope == .public { return .noEncryptionInPublic(fields[place].name) }
+            if value.keyID == nil { return .sealedWithoutKey(fields[place].name) }
+        }
+        return change.cleared.lazy.compactMap(Names.fieldNameFault).first
+    }
+
+    private static func next(
+        _ operation: RecordOperation, setting set: RecordFields, type: String, live: StoredRecord?, tombstone: StoredRecord?
+    ) -> Save {
+        let change = operation.change
+        var fields: RecordFields
+        switch operation.type {
+        case .update, .forceUpdate:
+            fields = live?.content.fields ?? RecordFields()
+            for field in set.entries { fields[field.name] = field.value }
+            for name in change.cleared { fields[name] = nil }
+        case .create, .replace, .forceReplace, .delete, .forceDelete:
+            fields = set
+        }
+        if live?.row.type == UserRecord.type { fields[UserRecord.rolesField] = live?.content.fields[UserRecord.rolesField] }
+        let parent: String?
+        switch change.parent {
+        case .keep: parent = live?.row.parent
+        case .set(let reference): parent = reference.recordName
+        case .clear: parent = nil
+        }
+        return Save(type: type, parent: parent, fields: fields, over: live ?? tombstone)
+    }
+}

@@ -1,0 +1,93 @@
+import NacreCloudWire
+
+/// What is wrong with a request before anything is looked up.
+enum RequestShape {
+    static func fault(of request: RecordsModifyRequest, by caller: Caller) -> ServerError? {
+        if let fault = fault(count: request.operations.count, field: "operations", by: caller) ?? fault(of: request.extension) { return fault }
+        let readable = request.operations.compactMap { try? $0.get() }
+        let names = request.operations.compactMap { operation in
+            switch operation {
+            case .success(let operation): operation.change.recordName
+            case .failure(let fault): fault.recordName
+            }
+        }
+        guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
+        let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
+        return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
+    }
+
+    static func fault(count: Int, field: String, by caller: Caller) -> ServerError? {
+        if count == 0 { return .missing(field) }
+        return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
+    }
+
+    static func fault(of request: RequestExtension) -> ServerError? {
+        if let id = request.operationID, id.isEmpty || id.utf8.count > Limits.operationIDCharacters {
+            return .badValue(
+                "nacre.operationID", "invalid operation ID",
+                remedy: "Operation IDs have 1 to \(Limits.operationIDCharacters) characters; a UUID is good.")
+        }
+        if let token = request.clientChangeToken, token.count > Limits.clientChangeTokenBytes {
+            return .badValue(
+                "nacre.clientChangeToken", "client change token is too large", remedy: "It may take \(Limits.clientChangeTokenBytes) bytes.")
+        }
+        return nil
+    }
+
+    static func fault(of operation: RecordOperation, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller) -> ServerError? {
+        if let name = operation.change.recordName {
+            if let fault = Names.recordNameFault(name, field: "recordName", mayBeUser: zoneID.isDefault) { return fault }
+        } else if operation.type.isDelete || operation.type == .update || operation.type == .replace {
+            return .missing("recordName")
+        }
+        if operation.type == .create, operation.change.recordType == nil { return .missing("recordType") }
+        return fault(ofNumbersIn: operation.change.set) ?? fault(ofReferencesIn: operation.change, in: zoneID, of: database, by: caller)
+    }
+
+    /// On this server: numbers are finite; see `docs/decisions/numbers-are-finite.md`.
+    private static func fault(ofNumbersIn fields: RecordFields) -> ServerError? {
+        let place = fields.entries.indices.first { !fields.entries[$0].value.hasFiniteNumbers }
+        return place.map {
+            .badValue(fields.entries[$0].name, "numbers must be finite", remedy: "Leave the field out where there is no number to give.")
+        }
+    }
+
+    /// CloudKit: a reference stays inside its zone, and a parent's action is none.
+    private static func fault(
+        ofReferencesIn change: RecordChange, in zoneID: ZoneID, of database: DatabaseKey, by caller: Caller
+    ) -> ServerError? {
+        func fault(ofZone target: ZoneID?, field: String) -> ServerError? {
+            guard let target, target.zoneName != zoneID.zoneName || ownerVerdict(target, in: database, by: caller) != nil else { return nil }
+            return .badValue(field, "references across zones are not allowed", remedy: "Refer to records of the same zone.")
+        }
+        if case .set(let parent) = change.parent {
+            if parent.action != .none {
+                return .badValue("parent", "parent reference must have action NONE", remedy: "Make the parent reference with action NONE.")
+            }
+            if let fault = Names.recordNameFault(parent.recordName, field: "parent", mayBeUser: zoneID.isDefault)
+                ?? fault(ofZone: parent.zoneID, field: "parent")
+            {
+                return fault
+            }
+        }
+        let fields = change.set.entries
+        for place in fields.indices {
+            let references: [Reference]
+            switch fields[place].value {
+            case .reference(let reference): references = [reference]
+            case .referenceList(let list): references = list
+            case .asset, .assetList: return .notSupported(fields[place].name, "saving assets")
+            default: continue
+            }
+            for reference in references {
+                if let fault = fault(ofZone: reference.zoneID, field: fields[place].name) { return fault }
+                if reference.action != .none,
+                    let fault = Names.recordNameFault(reference.recordName, field: fields[place].name, mayBeUser: zoneID.isDefault)
+                {
+                    return fault
+                }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,215 @@
+package import NacreCloudWire
+
+/// What the rules answer when they say no: each situation once, with CloudKit's own code and text where they are known.
+///
+/// Reasons are static; the name at fault travels in `field` or in the item itself.
+extension ServerError {
+    // MARK: Callers and databases
+
+    package static let authenticationRequired = ServerError(
+        .authenticationRequired, "request needs authorization", internalCode: 1002,
+        remedy: "Sign in, or give an account token: CLOUDKIT_ACCOUNT_TOKEN for the framework, ckWebAuthToken on the web.")
+
+    static let notInPublicDatabase = ServerError(
+        .badRequest, "endpoint not applicable in the database type 'publicdb'", native: .badDatabase,
+        remedy: "The public database has one zone and no change feed: use the private database.")
+
+    static let notInSharedDatabase = ServerError(
+        .badRequest, "endpoint not applicable in the database type 'shareddb'", native: .badDatabase,
+        remedy: "Zones are made in their owner's private database.")
+
+    static func anotherUsersZone(_ zoneID: ZoneID) -> ServerError {
+        ServerError(
+            .badRequest, "PrivateDB can't be used to access another user's zone", field: "zoneID",
+            remedy: "Use the shared database for zones of other users.")
+    }
+
+    static func zoneNotFound(_ zoneID: ZoneID) -> ServerError {
+        ServerError(
+            .zoneNotFound, "Zone does not exist", internalCode: 2036, field: "zoneID",
+            remedy: "Save the zone before its records; its name is case-sensitive.")
+    }
+
+    // MARK: Requests
+
+    static func tooManyItems(_ count: Int, limit: Int, field: String) -> ServerError {
+        ServerError(
+            .badRequest,
+            "Your request contains \(count) items which is more than the maximum number of items in a single request (\(limit))",
+            native: .limitExceeded, internalCode: 2023, field: field, remedy: "Split the request in halves and send both.")
+    }
+
+    static let requestTooLarge = ServerError(
+        .badRequest, "request size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "operations",
+        remedy: "Split the request in halves and send both; assets do not count.")
+
+    static func repeatedItem(field: String) -> ServerError {
+        ServerError(
+            .badRequest, "only one operation per item is allowed in a request", field: field, remedy: "Name each record or zone once.")
+    }
+
+    static func missing(_ field: String) -> ServerError {
+        ServerError(.badRequest, "missing required field", field: field, remedy: "Give \(field).")
+    }
+
+    static func notSupported(_ field: String, _ what: String) -> ServerError {
+        ServerError(.badRequest, "\(what) is not supported by this version of the server", field: field, remedy: "Leave \(field) out.")
+    }
+
+    static func badValue(_ field: String, _ reason: String, remedy: String) -> ServerError {
+        ServerError(.badRequest, reason, field: field, remedy: remedy)
+    }
+
+    static let operationReused = ServerError(
+        .badRequest, "operation ID was used for another request", field: "nacre.operationID",
+        remedy: "Make a new ID for each operation; send the same bytes when you retry one.")
+
+    /// A request that was repeated so late that its first result may be forgotten.
+    static let responseLost = ServerError(
+        .badRequest, "whether this operation was applied is not known any more", native: .serverResponseLost, field: "nacre.operationID",
+        remedy: "Fetch what it was to change, and send what is still missing as a new operation.")
+
+    // MARK: Records
+
+    static let recordNotFound = ServerError(.notFound, "Record not found", internalCode: 2003)
+
+    static func recordExists(_ record: Record) -> ServerError {
+        ServerError(
+            .conflict, "record to insert already exists", internalCode: 2004,
+            remedy: "Fetch the record, put your changes into it and save that one.", serverRecord: record)
+    }
+
+    static func recordChanged(_ record: Record) -> ServerError {
+        ServerError(
+            .conflict, "client oplock error updating record", internalCode: 2004,
+            remedy: "Put your changes into the server's record and save that one.", serverRecord: record)
+    }
+
+    /// Others are answered beside it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
+    static let recordDamaged = ServerError(
+        .internalError, "record is damaged on the server", field: "recordName",
+        remedy: "Save it whole over what is there (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
+
+    static let recordDamagedBeneathMerge = ServerError(
+        .internalError, "record is damaged on the server: there is nothing that changed fields could be put into", field: "recordName",
+        remedy: "Save it with all its fields (savePolicy .allKeys, or forceReplace), or delete it. The administrator: nacre check --repair.")
+
+    static let recordDamagedInPublic = ServerError(
+        .internalError, "record is damaged on the server, and with it whose it was", field: "recordName",
+        remedy: "The administrator can take it away with nacre check --remove-lost; then it can be saved anew.")
+
+    static let createNotPermitted = ServerError(.accessDenied, "CREATE operation not permitted", internalCode: 2007)
+
+    static let writeNotPermitted = ServerError(
+        .accessDenied, "WRITE operation not permitted", internalCode: 2007,
+        remedy: "In the public database a record is its creator's to change.")
+
+    /// CloudKit: users' records are its own to make and to delete. On this server: the text.
+    static let userRecordStays = ServerError(
+        .accessDenied, "user records cannot be deleted", internalCode: 2007, field: "recordName",
+        remedy: "Clear the fields of the user record instead.")
+
+    /// CloudKit: roles are given by an administrator. On this server: the text.
+    static let rolesAreGiven = ServerError(
+        .accessDenied, "field 'roles' of a user record cannot be changed", internalCode: 2007, field: UserRecord.rolesField,
+        remedy: "Leave the field out: an administrator gives roles to users.")
+
+    static let typeChanged = ServerError(
+        .badRequest, "record type cannot be changed", field: "recordType",
+        remedy: "Save the record under its own type, or make a new record.")
+
+    static let recordTooLarge = ServerError(
+        .badRequest, "record size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",
+        remedy: "A record's values may take 1 MB in all.")
+
+    static func noEncryptionInPublic(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "encrypted fields are not supported in the public database", field: field,
+            remedy: "Keep encrypted values in the private database.")
+    }
+
+    static func sealedWithoutKey(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "encrypted fields need a key: this server keeps sealed values only", field: field,
+            remedy: "Encrypt the value on the device and name its key, or send it back as it was answered.")
+    }
+
+    static func parentNotFound(_ name: String) -> ServerError {
+        ServerError(
+            .validatingReferenceError, "parent record does not exist", internalCode: 2025, field: "parent",
+            remedy: "Save the parent before or together with its child.")
+    }
+
+    /// See `docs/decisions/a-validating-reference-holds-its-target.md`.
+    static func targetNotFound(_ field: String) -> ServerError {
+        ServerError(
+            .validatingReferenceError, "referenced record does not exist", internalCode: 2025, field: field,
+            remedy: "Save the target before or together with the record that refers to it, or refer with action NONE.")
+    }
+
+    static func deleteViolatesReference(_ name: String) -> ServerError {
+        ServerError(
+            .validatingReferenceError, "Record delete would violate validating reference ([\(name)]), rejecting update", internalCode: 2025,
+            field: "recordName",
+            remedy: "Delete the records that name \(name) as their parent or refer to it with action VALIDATE before or together with it.")
+    }
+
+    static let tooManyOwningReferences = ServerError(
+        .badRequest, "Limit exceeded for number of owning references to single record", native: .limitExceeded, internalCode: 2023,
+        field: "fields", remedy: "At most \(Limits.owningReferences) records may refer to one with action DELETE_SELF.")
+
+    static let atomicFailure = ServerError(
+        .atomicError, "atomic batch operation failed", internalCode: 2024,
+        remedy: "Mend the item that has an error of its own and send the batch again.")
+
+    static let lostSinceSaved = ServerError(
+        .notFound, "record was saved by this operation and deleted since", internalCode: 2003)
+
+    // MARK: Zones
+
+    static let cannotDeleteDefaultZone = ServerError(
+        .badRequest, "cannot delete the default zone", field: "zoneID", remedy: "Delete its records.")
+
+    static let tooManyZones = ServerError(
+        .badRequest, "The database has more zones than one request is answered for (\(Limits.zonesPerList))", native: .limitExceeded,
+        internalCode: 2023, remedy: "Learn of the zones by changes/database, which answers in pages, and query one zone at a time.")
+
+    // MARK: Changes
+
+    static let noFeedInDefaultZone = ServerError(
+        .badRequest, "cannot get changes in default zone", field: "zoneID", remedy: "Keep records whose changes you follow in a custom zone.")
+
+    static let unknownToken = ServerError(
+        .badRequest, "Unknown sync continuation type", field: "syncToken",
+        remedy: "Send a token as it was given, to the endpoint that gave it.")
+
+    static let tokenExpired = ServerError(
+        .badRequest, "change token expired", native: .changeTokenExpired, internalCode: 2026, field: "syncToken",
+        remedy: "Drop what you cached of the zone and fetch again without a token.")
+
+    // MARK: The server itself
+
+    package static let internalError = ServerError(
+        .internalError, "Internal server error", remedy: "The server's log says more, under this request's UUID.")
+}
+
+extension ServerError {
+    /// What a client hears when the store cannot.
+    package init(_ error: StoreError) {
+        switch error.code {
+        case .full:
+            self.init(
+                .tryAgainLater, "The server has no room to write", internalCode: 2022, remedy: "Make room on the server's disk.", retryAfter: 30)
+        case .readOnly:
+            self.init(
+                .tryAgainLater, "The server's data cannot be written now", internalCode: 2022,
+                remedy: "See that the server may write its data folder, and that the disk is not mounted for reading only.", retryAfter: 30)
+        case .unavailable:
+            self.init(.tryAgainLater, "The server's store is not available", internalCode: 2022, retryAfter: 5)
+        case .closed:
+            self.init(.tryAgainLater, "The server is shutting down", internalCode: 2022, retryAfter: 5)
+        case .corrupt, .inUse, .newerVersion, .foreignLog:
+            self = .internalError
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import NacreCloudWire
+
+extension Cloud {
+    /// One turn of the task that gives older records their rows in new indexes.
+    ///
+    /// It goes over all databases of the container in its environment, their zones and their records, in the order of their names, each chunk in
+    /// a transaction of its own. Saves meanwhile keep the rows of what they save, so whatever it has passed stays whole. Rows that are there
+    /// already stay: a chunk may be done twice, and what a crash forgets is done again.
+    func buildIndexes(_ task: TaskRow) async throws {
+        let place = task.key.database
+        let known = try await store.read { transaction -> (DatabaseKey, Schema) in
+            guard let key = try transaction.databases([place]).first?.key else {
+                throw StoreError(.corrupt, "An index build belongs to no schema")
+            }
+            return (key, try transaction.schema(in: place))
+        }
+        var build = try IndexBuild(task)
+        let building = known.1.building
+        build.indexes = build.indexes.isEmpty ? building : build.indexes.intersection(building)
+        let walk = IndexWalk(
+            container: known.0.container, environment: known.0.environment,
+            schema: KnownSchema(schema: known.1, database: place), indexes: build.indexes)
+        var isDone = walk.indexRows.isEmpty
+        var steps = 0
+        while !isDone, steps < Limits.taskTurn, !Task.isCancelled {
+            let from = build
+            guard let next = try await store.write({ try walk.step(from: from, $0) }) else { break }
+            (build, isDone) = next
+            steps += 1
+        }
+        try await isDone ? finish(build, task) : pause(build, task)
+    }
+
+    /// Other tasks have their turn, and this one goes on where it stopped.
+    private func pause(_ build: IndexBuild, _ task: TaskRow) async throws {
+        try await putBack(build.task(in: task.key.database, due: clock()))
+    }
+
+    /// Queries may use the indexes. Those that came while these were built have a build of their own.
+    private func finish(_ build: IndexBuild, _ task: TaskRow) async throws {
+        let database = task.key.database
+        let now = clock()
+        let schema = try await store.write { transaction -> Ending<Schema> in
+            let before = try transaction.schema(in: database)
+            var after = before
+            after.finishBuilding(build.indexes)
+            return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task.key))
+        }
+        schemas.learn(schema, of: database)
+    }
+}
+
+/// The walk of an index build: what each step puts, and where the next one begins.
+struct IndexWalk: Sendable {
+    let container: String
+    let environment: DatabaseKey.Environment
+    let schema: KnownSchema
+    /// Of the types that have indexes to build, the rows in those alone.
+    let indexRows: [String: IndexRows]
+
+    init(container: String, environment: DatabaseKey.Environment, schema: KnownSchema, indexes: Set<IndexID>) {
+        self.container = container
+        self.environment = environment
+        self.schema = schema
+        indexRows = schema.schema.types.compactMapValues { $0.only(indexes).map(IndexRows.init) }
+    }
+
+    /// Does one chunk of records.
+    /// - Returns: where the next step begins, and whether there is none; nil when the schema has changed and the walk must be made anew.
+    func step(from build: IndexBuild, _ transaction: any WriteTransaction) throws -> Ending<(IndexBuild, Bool)?> {
+        guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
+        var next = build
+        var plan = WritePlan()
+        if let database = build.database, let zone = build.zone {
+            let isWhole = try addRows(of: database, zone, after: &next.record, to: &plan, transaction)
+            if isWhole {
+                next.zone = try transaction.zones(in: database, after: zone, limit: 1).first?.name
+                next.record = nil
+            }
+        }
+        let isDone = try next.zone == nil && !goOn(&next, transaction)
+        guard !plan.isEmpty else { return .rollback((next, isDone)) }
+        try transaction.apply(plan)
+        return .commit((next, isDone))
+    }
+
+    /// To the next database. Returns false when there is none.
+    private func goOn(_ build: inout IndexBuild, _ transaction: any ReadTransaction) throws -> Bool {
+        guard let database = try transaction.databases(of: container, environment, after: build.database, limit: 1).first else { return false }
+        build.database = database.id
+        build.zone = try transaction.zones(in: database.id, after: nil, limit: 1).first?.name
+        build.record = nil
+        return true
+    }
+
+    /// Adds the rows of a zone's next records. Returns whether they are its last.
+    private func addRows(
+        of database: DatabaseID, _ name: String, after last: inout String?, to plan: inout WritePlan, _ transaction: any ReadTransaction
+    ) throws -> Bool {
+        guard let zone = try transaction.zones(in: database, named: [name]).first?.address else { return true }
+        let rows = try transaction.records(in: zone, after: last, limit: Limits.indexBuildChunk)
+        for row in rows {
+            // A damaged record gets its rows when it is saved again.
+            guard let entries = indexRows[row.type]?.entries(of: StoredRecord(row, in: zone)) else { continue }
+            if !entries.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, entries: entries)) }
+        }
+        last = rows.last?.name
+        return rows.count < Limits.indexBuildChunk
+    }
+}

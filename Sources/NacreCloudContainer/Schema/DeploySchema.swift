@@ -1,0 +1,73 @@
+import NacreCloudWire
+
+/// One thing that a schema gains.
+package struct SchemaGain: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, Codable {
+        case recordType
+        case field
+        case index
+    }
+
+    package var kind: Kind
+    package var recordType: String
+    package var field: String?
+    /// In CloudKit's schema language: a field's type and options, the options that are new, nothing for a type.
+    package var declaration: String
+}
+
+extension Cloud {
+    /// Brings everything that the development schema has into production. CloudKit: types, fields and indexes are promoted, records are not;
+    /// what is deployed stays. Doing it again does nothing.
+    ///
+    /// - Parameter isDryRun: only says what would come.
+    package func deploySchema(of container: String, isDryRun: Bool) async throws -> [SchemaGain] {
+        try await requireContainer(container)
+        let development = try await schema(of: container, .development)
+        return try await changeSchema(of: container, .production) { production in
+            var next = production
+            let gains = try next.deploy(development)
+            if !isDryRun { production = next }
+            return gains
+        }
+    }
+}
+
+extension Schema {
+    /// Takes up what it lacks of `source`. Types and fields keep what they are, indexes that `source` does not have stay.
+    ///
+    /// Nothing goes in halves: where one field cannot come, nothing does.
+    /// - Returns: what it gained, in the order of types and fields.
+    mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
+        var gains: [SchemaGain] = []
+        for (type, wanted) in source.types.sorted(by: { $0.key < $1.key }) {
+            let known = definition(of: type)
+            let isNew = known == nil
+            if isNew { gains.append(SchemaGain(kind: .recordType, recordType: type, declaration: "")) }
+            var definition = known ?? RecordTypeDefinition(name: type)
+            for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
+                let known = definition.fields[name]
+                if let known, known.shape != field.shape { throw .cannotRetype(name, of: type, known: known.shape, wanted: field.shape) }
+                var next = known ?? FieldDefinition(type: field.type, isEncrypted: field.isEncrypted)
+                let options = field.options.subtracting(next.options)
+                next.setOptions(next.options.union(options), as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+                definition.fields[name] = next
+                if known == nil, SystemField(rawValue: name) == nil {
+                    gains.append(SchemaGain(kind: .field, recordType: type, field: name, declaration: SchemaText.declaration(of: field)))
+                } else if !options.isEmpty {
+                    let names = options.names.joined(separator: " ")
+                    gains.append(SchemaGain(kind: .index, recordType: type, field: name, declaration: names))
+                }
+            }
+            types[type] = definition
+        }
+        return gains
+    }
+}
+
+extension ServerError {
+    fileprivate static func cannotRetype(_ field: String, of type: String, known: FieldShape, wanted: FieldShape) -> ServerError {
+        ServerError(
+            .badRequest, "field '\(field)' of type '\(type)' is \(known.name) in production and \(wanted.name) in development", field: field,
+            remedy: "A deployed field keeps its type: use another name in development.")
+    }
+}

@@ -1,0 +1,60 @@
+package import NacreCloudWire
+
+/// What a field takes: values of one type, plain or encrypted. A field keeps its shape for ever.
+package struct FieldShape: Hashable, Sendable {
+    package var type: FieldType
+    package var isEncrypted: Bool
+
+    package init(_ type: FieldType, isEncrypted: Bool = false) {
+        self.type = type
+        self.isEncrypted = isEncrypted
+    }
+
+    /// Of a field that would come with this value; nil for an empty list, which does not say of what.
+    init?(of value: FieldValue) {
+        if value.type == .unknownList { return nil }
+        if case .sealed = value { self.init(value.type, isEncrypted: true) } else { self.init(value.type) }
+    }
+
+    /// As CloudKit's error texts have it.
+    var name: String { isEncrypted ? "ENCRYPTED_\(type.rawValue)" : type.rawValue }
+}
+
+extension FieldDefinition {
+    package var shape: FieldShape { FieldShape(type, isEncrypted: isEncrypted) }
+}
+
+extension FieldValue {
+    /// The same as a value of this shape; nil where it is none.
+    ///
+    /// A number of the framework does not say whether it is an integer, and an empty list not of what: the schema does.
+    func fitted(to shape: FieldShape) -> FieldValue? {
+        if case .sealed(let value) = self { return shape.isEncrypted && value.type == shape.type ? self : nil }
+        if shape.isEncrypted { return nil }
+        if type == shape.type { return self }
+        switch (self, shape.type) {
+        case (.int64(let value), .double): return .double(Double(value))
+        case (.double(let value), .int64): return Int64(exactly: value).map(FieldValue.int64)
+        case (.int64List(let values), .doubleList): return .doubleList(values.map(Double.init))
+        case (.doubleList(let values), .int64List):
+            let whole = values.compactMap { Int64(exactly: $0) }
+            return whole.count == values.count ? .int64List(whole) : nil
+        case (.emptyList, let type): return FieldValue(emptyListOf: type)
+        default: return nil
+        }
+    }
+
+    private init?(emptyListOf type: FieldType) {
+        switch type {
+        case .stringList: self = .stringList([])
+        case .int64List: self = .int64List([])
+        case .doubleList: self = .doubleList([])
+        case .timestampList: self = .timestampList([])
+        case .bytesList: self = .bytesList([])
+        case .locationList: self = .locationList([])
+        case .referenceList: self = .referenceList([])
+        case .assetList: self = .assetList([])
+        case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset, .unknownList: return nil
+        }
+    }
+}

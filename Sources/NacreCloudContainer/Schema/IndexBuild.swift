@@ -1,0 +1,65 @@
+import NacreCloudWire
+
+/// How far an index build has come. A value: what the task remembers between its turns.
+struct IndexBuild: Hashable, Sendable {
+    private static let version: UInt8 = 1
+    /// Two builds of one schema are one: the later one starts over, with the indexes of both.
+    private static let taskName = "build"
+
+    /// What is built; empty before the first turn, which takes all that wait.
+    var indexes: Set<IndexID> = []
+    /// Databases up to this one are done, but for the zone under way.
+    var database: DatabaseID?
+    /// The zone under way, in which the records up to `record` are done; nil: the next database is next.
+    var zone: String?
+    var record: String?
+
+    init() {}
+
+    init(_ task: TaskRow) throws(StoreError) {
+        guard !task.payload.isEmpty else { return }
+        do {
+            var reader = ByteReader(task.payload)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            for _ in 0..<(try reader.count()) { indexes.insert(IndexID(rawValue: try reader.signed())) }
+            database = try reader.byte() == 0 ? nil : DatabaseID(rawValue: try reader.signed())
+            zone = try reader.byte() == 0 ? nil : try reader.string()
+            record = try reader.byte() == 0 ? nil : try reader.string()
+            guard reader.isAtEnd else { throw MalformedBytes() }
+        } catch {
+            throw StoreError(.corrupt, "A task's payload is malformed", ["task": task.key.name])
+        }
+    }
+
+    func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(schema, .buildIndexes, Self.taskName), payload: indexes.isEmpty ? [] : bytes, due: due)
+    }
+
+    private var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.number(UInt64(indexes.count))
+        for index in indexes.map(\.rawValue).sorted() { writer.signed(index) }
+        writer.byte(database == nil ? 0 : 1)
+        if let database { writer.signed(database.rawValue) }
+        for name in [zone, record] {
+            writer.byte(name == nil ? 0 : 1)
+            if let name { writer.string(name) }
+        }
+        return writer.bytes
+    }
+}
+
+extension RecordTypeDefinition {
+    /// The same with no indexes but these; nil where it has none of them.
+    func only(_ indexes: Set<IndexID>) -> RecordTypeDefinition? {
+        var kept = RecordTypeDefinition(name: name)
+        for (name, field) in fields {
+            var field = field
+            if let values = field.values, !indexes.contains(values.index) { field.values = nil }
+            if let tokens = field.tokens, !indexes.contains(tokens.index) { field.tokens = nil }
+            if !field.indexes.isEmpty { kept.fields[name] = field }
+        }
+        return kept.fields.isEmpty ? nil : kept
+    }
+}

@@ -1,0 +1,86 @@
+import NacreCloudWire
+
+/// What a field is good for in queries. CloudKit: the field options of its schema language.
+package struct IndexOptions: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let queryable = IndexOptions(rawValue: 1)
+    package static let searchable = IndexOptions(rawValue: 2)
+    package static let sortable = IndexOptions(rawValue: 4)
+
+    /// As schemas spell them, in the order in which CloudKit exports them.
+    package var names: [String] {
+        let all: [(IndexOptions, String)] = [(.queryable, "QUERYABLE"), (.searchable, "SEARCHABLE"), (.sortable, "SORTABLE")]
+        return all.filter { contains($0.0) }.map(\.1)
+    }
+
+    /// nil where one of the names is none.
+    package init?(names: [String]) {
+        self = []
+        for name in names {
+            guard let option = [IndexOptions.queryable, .searchable, .sortable].first(where: { $0.names == [name] }) else { return nil }
+            insert(option)
+        }
+    }
+
+    /// What a field has that came with a save. CloudKit: seen in schemas exported from containers of Core Data; see
+    /// `docs/decisions/fields-that-come-with-a-save.md`.
+    static func defaults(for shape: FieldShape) -> IndexOptions {
+        if shape.isEncrypted { return [] }
+        switch shape.type {
+        case .string: return [.queryable, .searchable, .sortable]
+        case .int64, .double, .timestamp, .location, .bytes: return [.queryable, .sortable]
+        case .reference, .int64List, .doubleList, .timestampList, .referenceList: return .queryable
+        case .stringList: return [.queryable, .searchable]
+        case .asset, .bytesList, .locationList, .assetList, .unknownList: return []
+        }
+    }
+
+    /// What a field may have at all. CloudKit: assets and encrypted fields cannot be indexed, and only text has words.
+    static func possible(for shape: FieldShape) -> IndexOptions {
+        if shape.isEncrypted { return [] }
+        switch shape.type {
+        case .string: return [.queryable, .searchable, .sortable]
+        case .int64, .double, .timestamp, .location, .bytes, .reference: return [.queryable, .sortable]
+        case .stringList: return [.queryable, .searchable]
+        case .int64List, .doubleList, .timestampList, .bytesList, .locationList, .referenceList: return .queryable
+        case .asset, .assetList, .unknownList: return []
+        }
+    }
+}
+
+extension FieldDefinition {
+    package var options: IndexOptions {
+        var options: IndexOptions = []
+        if isQueryable { options.insert(.queryable) }
+        if isSearchable { options.insert(.searchable) }
+        if isSortable { options.insert(.sortable) }
+        return options
+    }
+
+    /// Queries cannot use all of its indexes yet.
+    package var isBuilding: Bool { indexes.contains { $0.state == .building } }
+
+    var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
+
+    /// Gives the field these options and no others.
+    ///
+    /// An index that would need other rows than it has is another index with a number of its own: the rows of the old one are left alone and
+    /// mean nothing any more. Becoming sortable is such a change: a sortable field has rows for records without a value too.
+    mutating func setOptions(_ options: IndexOptions, as state: IndexDefinition.State, nextIndex: inout Int64) {
+        func newIndex() -> IndexDefinition {
+            defer { nextIndex += 1 }
+            return IndexDefinition(id: nextIndex, state: state)
+        }
+        let becomesSortable = options.contains(.sortable) && !isSortable
+        isQueryable = options.contains(.queryable)
+        isSortable = options.contains(.sortable)
+        if !isQueryable && !isSortable {
+            values = nil
+        } else if values == nil || becomesSortable {
+            values = newIndex()
+        }
+        tokens = options.contains(.searchable) ? tokens ?? newIndex() : nil
+    }
+}

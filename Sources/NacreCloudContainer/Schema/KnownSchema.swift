@@ -1,0 +1,99 @@
+import NacreCloudWire
+
+/// A schema as this process last saw it, and where to look whether it has changed.
+package struct KnownSchema: Hashable, Sendable {
+    package let schema: Schema
+    /// The database of the registry that holds it.
+    let database: DatabaseID
+
+    /// Where its version stands: what a transaction asks for.
+    var versionKey: EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
+
+    /// - Parameter entries: what a transaction found, its version among them.
+    func isCurrent(by entries: [EntryRow]) -> Bool {
+        entries.first { $0.key == versionKey }?.value ?? [] == schema.entry
+    }
+}
+
+/// Why a transaction that saves records has to be run again, with another schema.
+enum SchemaInterruption: Error {
+    /// Somebody changed it.
+    case moved
+    /// It must have these first.
+    case lacks(SchemaAdditions)
+}
+
+extension Cloud {
+    /// The record types of a container in one environment, as they are now.
+    package func schema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
+        try await readSchema(of: container, environment).schema
+    }
+
+    /// Reads on one snapshot, with the schema that is current in it.
+    package func read<Value: Sendable>(
+        of container: String, _ environment: DatabaseKey.Environment,
+        _ body: @escaping @Sendable (Schema, any ReadTransaction) throws -> Value
+    ) async throws -> Value {
+        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        let known = schemas[database]
+        let (schema, value) = try await stored {
+            try await self.store.read { transaction -> (Schema, Value) in
+                let schema =
+                    if let known, try transaction.isCurrent(known, in: database) { known } else {
+                        try transaction.schema(in: database)
+                    }
+                return (schema, try body(schema, transaction))
+            }
+        }
+        schemas.learn(schema, of: database)
+        return value
+    }
+
+    /// Runs what saves records until the schema that it ran with was current and lacked nothing.
+    ///
+    /// It ends: each turn but the last means that the schema changed, and schemas have limits.
+    func withSchema<Value>(
+        of container: String, _ environment: DatabaseKey.Environment, _ body: (KnownSchema) async throws -> Value
+    ) async throws -> Value {
+        var known = try await knownSchema(of: container, environment)
+        while true {
+            do {
+                return try await body(known)
+            } catch SchemaInterruption.moved {
+                known = try await readSchema(of: container, environment)
+            } catch SchemaInterruption.lacks(let additions) {
+                try await changeSchema(of: container, environment) { $0.add(additions) }
+                known = try await knownSchema(of: container, environment)
+            }
+        }
+    }
+
+    /// Changes a schema in a transaction of its own, if it changes it.
+    /// - Parameter change: may run twice.
+    func changeSchema<Value: Sendable>(
+        of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout Schema) throws -> Value
+    ) async throws -> Value {
+        let part = RegistryPart.schema(container: container, environment)
+        let (database, schema, value) = try await registry(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
+            let before = try transaction.schema(in: database)
+            var after = before
+            if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
+            let value = try change(&after)
+            guard after.types != before.types || after.justInTime != before.justInTime else { return .rollback((database, before, value)) }
+            return .commit((database, try transaction.put(after, over: before, in: database, at: now), value))
+        }
+        schemas.learn(schema, of: database)
+        return value
+    }
+
+    private func knownSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
+        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        if let schema = schemas[database] { return KnownSchema(schema: schema, database: database) }
+        return try await readSchema(of: container, environment)
+    }
+
+    private func readSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
+        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        return KnownSchema(schema: try await read(of: container, environment) { schema, _ in schema }, database: database)
+    }
+}

@@ -1,0 +1,106 @@
+import NacreCloudWire
+
+/// What a reset of a development environment takes away.
+package struct SchemaReset: Hashable, Sendable {
+    /// Types that production does not have, and all fields that it does not have, as `Type.field`. In their order.
+    package var types: [String]
+    package var fields: [String]
+    /// Databases whose records and zones go.
+    package var databases: Int
+}
+
+extension Cloud {
+    /// Makes a container's development environment what its production is: the same schema, and no records.
+    ///
+    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, whoever's they are; users have fresh records after.
+    /// Production is not touched. Records go first, each database in a transaction of its own: a reset that was cut short is done again.
+    /// - Parameter isDryRun: only says what would go.
+    package func resetSchema(of container: String, isDryRun: Bool) async throws -> SchemaReset {
+        try await requireContainer(container)
+        let production = try await schema(of: container, .production)
+        var reset = try await schema(of: container, .development).lost(to: production)
+        var last: DatabaseID?
+        var users: [String] = []
+        while let row = try await nextDatabase(of: container, after: last) {
+            last = row.id
+            if row.key.scope == .registry { continue }
+            if row.key.scope == .private { users.append(row.key.owner) }
+            let isEmpty = isDryRun ? try await !hasZones(row) : try await !clear(row)
+            if !isEmpty { reset.databases += 1 }
+        }
+        if isDryRun { return reset }
+        admitted.removeAll()
+        try await replaceSchema(of: container, with: production)
+        for user in users { try await admit(user, to: container, .development) }
+        return reset
+    }
+
+    private func nextDatabase(of container: String, after last: DatabaseID?) async throws -> DatabaseRow? {
+        try await stored {
+            try await self.store.read { try $0.databases(of: container, .development, after: last, limit: 1).first }
+        }
+    }
+
+    private func hasZones(_ row: DatabaseRow) async throws -> Bool {
+        try await stored { try await self.store.read { try !$0.zones(in: row.id, after: nil, limit: 1).isEmpty } }
+    }
+
+    /// Deletes all zones of a database, the default one too. Returns whether there were any.
+    private func clear(_ row: DatabaseRow) async throws -> Bool {
+        let now = clock()
+        var cleared = false
+        while let moved = try await stored({ try await self.store.write { try $0.deleteZones(of: row.id, at: now) } }) {
+            cleared = true
+            if moved { committed(row.id) }
+        }
+        return cleared
+    }
+
+    /// Counts the records again: what was saved while others went has no rows in the indexes that come.
+    private func replaceSchema(of container: String, with production: Schema) async throws {
+        let part = RegistryPart.schema(container: container, .development)
+        let (database, schema) = try await registry(part) { database, now, transaction -> Ending<(DatabaseID, Schema)> in
+            let before = try transaction.schema(in: database)
+            var after = before
+            after.types = [:]
+            after.hasOlderRecords = try transaction.hasRecords(of: container, .development)
+            _ = try after.deploy(production)
+            return .commit((database, try transaction.put(after, over: before, in: database, at: now)))
+        }
+        schemas.learn(schema, of: database)
+    }
+}
+
+extension Schema {
+    /// What goes where this schema becomes another one.
+    fileprivate func lost(to other: Schema) -> SchemaReset {
+        var reset = SchemaReset(types: [], fields: [], databases: 0)
+        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
+            let kept = other.definition(of: name)
+            if kept == nil { reset.types.append(name) }
+            let gone = type.fields.keys.filter { kept?.fields[$0] == nil && SystemField(rawValue: $0) == nil }
+            reset.fields += gone.sorted().map { "\(name).\($0)" }
+        }
+        return reset
+    }
+}
+
+extension WriteTransaction {
+    /// Deletes some zones of a database. Returns nil where there are none, else whether its feed moved.
+    fileprivate func deleteZones(of database: DatabaseID, at now: Timestamp) throws -> Ending<Bool?> {
+        // No zone has an empty name: this takes no change number.
+        guard var row = try advance(zoneNamed: "", in: database, operation: nil).database else { return .rollback(nil) }
+        let zones = try zones(in: database, after: nil, limit: Limits.resultsPerPage)
+        if zones.isEmpty { return .rollback(nil) }
+        var plan = WritePlan()
+        for zone in zones {
+            let hasFeed = row.key.hasFeed(inZoneNamed: zone.name)
+            plan.add(deletionOf: zone, at: row.lastSeq + 1, now: now, isToldOf: hasFeed)
+            // A zone of this name that comes starts above it: no change tag ever comes back.
+            if !hasFeed { row.lastSeq = max(row.lastSeq, zone.lastSeq) }
+        }
+        plan.databases = [row]
+        try apply(plan)
+        return .commit(!plan.zonesChanged.isEmpty)
+    }
+}

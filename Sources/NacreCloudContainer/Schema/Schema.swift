@@ -1,0 +1,95 @@
+package import NacreCloudWire
+
+/// The record types of a container in one environment, as everybody agrees on them.
+package struct Schema: Hashable, Sendable {
+    /// How often it changed; 0 before its first type.
+    package var version: Int64
+    package var types: [String: RecordTypeDefinition]
+    /// Whose saves bring types and fields in development.
+    package var justInTime = JustInTime.native
+    /// The number of the next index.
+    var nextIndex: Int64 = 1
+    /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
+    var hasOlderRecords = false
+    /// Its version's entry as it is kept: whether it changed shows without reading it.
+    var entry: [UInt8] = []
+
+    package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
+        self.version = version
+        self.types = types
+    }
+
+    /// A type that there is; users' records have one from the beginning.
+    func definition(of type: String) -> RecordTypeDefinition? {
+        guard type == UserRecord.type else { return types[type] }
+        return types[type] ?? UserRecord.definition
+    }
+}
+
+/// Whose saves may bring types and fields that a development schema lacks.
+///
+/// CloudKit: the framework's do, those of its web API do not; see `docs/decisions/web-clients-make-no-types.md`.
+package enum JustInTime: String, Hashable, Sendable, Codable, CaseIterable {
+    /// Those of the framework, which knows the type of every value.
+    case native
+    /// Everybody's, where a value says its type.
+    case all
+}
+
+package struct RecordTypeDefinition: Hashable, Sendable, Codable {
+    package var name: String
+    /// By name. System fields stand here under their schema names once they are indexed.
+    package var fields: [String: FieldDefinition]
+
+    package init(name: String, fields: [String: FieldDefinition] = [:]) {
+        self.name = name
+        self.fields = fields
+    }
+}
+
+package struct FieldDefinition: Hashable, Sendable, Codable {
+    package var type: FieldType
+    package var isEncrypted: Bool
+    /// Filters may name it.
+    package var isQueryable: Bool
+    /// Sorts may name it.
+    package var isSortable: Bool
+    /// Its values' rows, while it is queryable or sortable.
+    package var values: IndexDefinition?
+    /// Its words' rows, while it is searchable.
+    package var tokens: IndexDefinition?
+
+    package init(
+        type: FieldType, isEncrypted: Bool = false, isQueryable: Bool = false, isSortable: Bool = false, values: IndexDefinition? = nil,
+        tokens: IndexDefinition? = nil
+    ) {
+        self.type = type
+        self.isEncrypted = isEncrypted
+        self.isQueryable = isQueryable
+        self.isSortable = isSortable
+        self.values = values
+        self.tokens = tokens
+    }
+
+    package var isSearchable: Bool { tokens != nil }
+}
+
+/// One index: every save keeps its rows from the moment that it is defined; queries use it once the rows of older records are there too.
+package struct IndexDefinition: Hashable, Sendable, Codable {
+    package enum State: String, Hashable, Sendable, Codable {
+        case building
+        case usable
+    }
+
+    package var id: Int64
+    package var state: State
+
+    package init(id: Int64, state: State) {
+        self.id = id
+        self.state = state
+    }
+
+    package var index: IndexID { IndexID(rawValue: id) }
+}
+
+extension FieldType: Codable {}

@@ -1,0 +1,71 @@
+import NacreCloudWire
+
+/// What saves bring that a schema lacks: types, and fields of types. The first to name a field says what it is.
+struct SchemaAdditions: Hashable, Sendable {
+    private(set) var types: [String: [String: FieldShape]] = [:]
+
+    mutating func add(_ fields: [String: FieldShape], to type: String) {
+        types[type, default: [:]].merge(fields, uniquingKeysWith: { first, _ in first })
+    }
+
+    func merging(_ later: SchemaAdditions) -> SchemaAdditions {
+        var all = self
+        for (type, fields) in later.types { all.add(fields, to: type) }
+        return all
+    }
+}
+
+extension Schema {
+    /// What the schema lacks of a record's type and fields, as far as it has room; nil when it lacks nothing.
+    func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
+        let known = definition(of: type)
+        let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
+        var shapes: [String: FieldShape] = [:]
+        for field in fields.entries where shapes.count < room && known?.fields[field.name] == nil {
+            shapes[field.name] = FieldShape(of: field.value)
+        }
+        if known != nil, shapes.isEmpty { return nil }
+        var additions = SchemaAdditions()
+        additions.add(shapes, to: type)
+        return additions
+    }
+
+    /// Takes up what it lacks of `additions`, with the indexes that such fields have by default, as far as its limits allow.
+    ///
+    /// A type that comes has no records yet, so its indexes are usable at once. A field that comes to a type has rows to be built: those of
+    /// the records without it.
+    mutating func add(_ additions: SchemaAdditions) {
+        for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
+            let known = definition(of: type)
+            let isNew = known == nil
+            if isNew, types.count >= Limits.recordTypesPerSchema { continue }
+            var definition = known ?? RecordTypeDefinition(name: type)
+            for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {
+                if definition.fields.count >= Limits.fieldsPerRecordType { break }
+                var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
+                // Users are not queried.
+                let options: IndexOptions = type == UserRecord.type ? [] : .defaults(for: shape)
+                field.setOptions(options, as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+                definition.fields[name] = field
+            }
+            types[type] = definition
+        }
+    }
+
+    /// The indexes whose older rows are not there yet.
+    var building: Set<IndexID> {
+        Set(types.values.flatMap(\.fields.values).flatMap(\.indexes).filter { $0.state == .building }.map(\.index))
+    }
+
+    /// Those indexes have all their rows from now on.
+    mutating func finishBuilding(_ indexes: Set<IndexID>) {
+        for (type, definition) in types {
+            for (name, field) in definition.fields {
+                var field = field
+                if let values = field.values, indexes.contains(values.index) { field.values?.state = .usable }
+                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.state = .usable }
+                types[type]?.fields[name] = field
+            }
+        }
+    }
+}

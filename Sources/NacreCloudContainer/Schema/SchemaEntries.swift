@@ -1,0 +1,112 @@
+import NacreCloudWire
+import NacreLocks
+
+/// The entry by which everybody notices that a schema changed.
+struct SchemaVersionEntry: RegistryEntry {
+    static let kind = EntryKind.schemaVersion
+    static let key = "schema"
+
+    var version: Int64
+    var nextIndex: Int64
+    var hasOlderRecords: Bool
+    /// nil: `native`, as in schemas from before there was a choice.
+    var justInTime: JustInTime?
+}
+
+extension RecordTypeDefinition: RegistryEntry {
+    package static let kind = EntryKind.recordType
+}
+
+extension ReadTransaction {
+    /// Whether a schema is the one that a database of the registry holds.
+    func isCurrent(_ schema: Schema, in database: DatabaseID) throws -> Bool {
+        try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first?.value ?? [] == schema.entry
+    }
+
+    /// The schema that a database of the registry holds, whole.
+    func schema(in database: DatabaseID) throws -> Schema {
+        guard let row = try entries(in: database, .schemaVersion, keys: [SchemaVersionEntry.key]).first else { return Schema() }
+        let entry = try SchemaVersionEntry(row)
+        var schema = Schema(version: entry.version)
+        schema.nextIndex = entry.nextIndex
+        schema.hasOlderRecords = entry.hasOlderRecords
+        schema.justInTime = entry.justInTime ?? .native
+        schema.entry = row.value
+        var last: String?
+        repeat {
+            let rows = try entries(in: database, .recordType, after: last, limit: Self.typesPerRead)
+            for row in rows { schema.types[row.key.key] = try RecordTypeDefinition(row) }
+            last = rows.count < Self.typesPerRead ? nil : rows.last?.key.key
+        } while last != nil
+        return schema
+    }
+
+    private static var typesPerRead: Int { 200 }
+
+    /// Whether an app saved anything in a container's environment. With more zones than worth a look the answer is yes: what follows from it is
+    /// work that may be needless, never a wrong answer.
+    func hasRecords(of container: String, _ environment: DatabaseKey.Environment) throws -> Bool {
+        var zonesLeft = Limits.resultsPerPage
+        var last: DatabaseID?
+        while let database = try databases(of: container, environment, after: last, limit: 1).first {
+            for zone in try zones(in: database.id, after: nil, limit: zonesLeft) {
+                zonesLeft -= 1
+                guard let first = try records(in: zone.address, after: nil, limit: 1).first else { continue }
+                // Users have records before there is any type.
+                if !UserRecord.isName(first.name) { return true }
+                if try !records(in: zone.address, after: UserRecord.afterAllNames, limit: 1).isEmpty { return true }
+            }
+            zonesLeft -= 1
+            guard zonesLeft > 0 else { return true }
+            last = database.id
+        }
+        return false
+    }
+}
+
+extension WriteTransaction {
+    /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet.
+    /// - Returns: the schema as it is kept.
+    func put(_ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey? = nil) throws -> Schema {
+        var kept = after
+        kept.version = before.version + 1
+        let entry = SchemaVersionEntry(
+            version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime)
+        var plan = WritePlan()
+        plan.entries = [try entry.row(SchemaVersionEntry.key, in: database)]
+        kept.entry = plan.entries[0].value
+        for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
+        plan.entriesRemoved = before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
+        if !kept.building.isSubset(of: before.building) || (task != nil && !kept.building.isEmpty) {
+            plan.tasks = [IndexBuild().task(in: database, due: now)]
+        } else if let task {
+            plan.tasksFinished = [task]
+        }
+        try apply(plan)
+        return kept
+    }
+}
+
+/// The schemas that this process saw last. One may have changed since: each transaction that uses one looks at its version.
+final class SchemaMemory: Sendable {
+    private let schemas = Locked<[DatabaseID: Schema]>([:])
+
+    /// Schemas remembered; beyond it the memory starts afresh. On this server.
+    private static let remembered = 1000
+
+    subscript(database: DatabaseID) -> Schema? {
+        schemas.withLock { $0[database] }
+    }
+
+    /// Older news than it has are no news.
+    func learn(_ schema: Schema, of database: DatabaseID) {
+        schemas.withLock { schemas in
+            if let known = schemas[database] {
+                if known.version >= schema.version { return }
+            } else if schemas.count >= Self.remembered {
+                schemas.removeAll()
+            }
+            schemas[database] = schema
+        }
+    }
+}

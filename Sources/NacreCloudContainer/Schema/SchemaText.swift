@@ -1,0 +1,107 @@
+package import NacreCloudWire
+
+/// A schema in CloudKit's schema language, laid out as CloudKit exports it: everything in the order of its bytes, names of fields padded.
+package struct SchemaText {
+    private let schema: Schema
+
+    package init(_ schema: Schema) {
+        self.schema = schema
+    }
+
+    package var text: String {
+        var definitions = schema.types
+        definitions[UserRecord.type] = schema.definition(of: UserRecord.type)
+        var types = definitions.values.map { type in
+            block(type.name, Self.lines(of: type), type.name == UserRecord.type ? Self.usersGrants : Self.defaultGrants)
+        }
+        types.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return "DEFINE SCHEMA\n" + types.map { "\n" + $0.text }.joined()
+    }
+
+    /// A field's type and options.
+    static func declaration(of field: FieldDefinition) -> String {
+        ([typeName(field.shape)] + field.options.names).joined(separator: " ")
+    }
+
+    /// A plain type by its name in the language, or by the tag that values carry.
+    package static func fieldType(named name: String) -> FieldType? {
+        FieldType.allCases.first { $0 != .unknownList && (self.name(of: $0) == name || $0.rawValue == name) }
+    }
+
+    package static func name(of type: FieldType) -> String {
+        typeName(FieldShape(type))
+    }
+
+    // MARK: Types
+
+    private typealias Line = (name: String, declaration: String)
+
+    /// CloudKit: every type has these, whether a schema says so or not.
+    private static let systemLines: [Line] = [
+        ("___createTime", "TIMESTAMP"), ("___createdBy", "REFERENCE"), ("___etag", "STRING"), ("___modTime", "TIMESTAMP"),
+        ("___modifiedBy", "REFERENCE"), ("___recordID", "REFERENCE"),
+    ]
+
+    /// CloudKit: the grants of a type that nobody gave others.
+    private static let defaultGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT CREATE TO "_icloud""#, #"GRANT READ TO "_world""#]
+
+    /// CloudKit: nobody makes users' records.
+    private static let usersGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT READ TO "_world""#]
+
+    private static func lines(of type: RecordTypeDefinition) -> [Line] {
+        var lines = Dictionary(systemLines.map { ($0.name, $0.declaration) }, uniquingKeysWith: { first, _ in first })
+        for (name, field) in type.fields { lines[name] = declaration(of: field) }
+        return lines.map { ($0.key, $0.value) }
+    }
+
+    private func block(_ name: String, _ lines: [Line], _ grants: [String]) -> (name: String, text: String) {
+        let sorted = lines.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let width = sorted.map { Self.quoted($0.name).count }.max() ?? 0
+        let fields = sorted.map { line in
+            let label = Self.quoted(line.name)
+            return label + String(repeating: " ", count: width - label.count + 1) + line.declaration
+        }
+        let items = (fields + grants).map { "        \($0)" }.joined(separator: ",\n")
+        return (name, "    RECORD TYPE \(Self.quoted(name)) (\n\(items)\n    );\n")
+    }
+
+    // MARK: Words
+
+    /// Words of the language: names that look like one stand in quotes.
+    private static let keywords: Set = [
+        "AS", "ASSET", "BYTES", "CREATE", "DEFINE", "DOUBLE", "ENCRYPTED", "GRANT", "INT64", "LIST", "LOCATION", "NUMBER", "PREFERRED", "QUERYABLE",
+        "READ", "RECORD", "REFERENCE", "ROLE", "SCHEMA", "SEARCHABLE", "SORTABLE", "STRING", "TIMESTAMP", "TO", "TYPE", "WRITE",
+    ]
+
+    private static func quoted(_ name: String) -> String {
+        let isBare = Names.recordTypeFault(name) == nil && !keywords.contains(name.uppercased())
+        return isBare ? name : "\"\(name)\""
+    }
+
+    private static func typeName(_ shape: FieldShape) -> String {
+        let (name, isList) = elementName(shape.type)
+        let element = shape.isEncrypted ? "ENCRYPTED \(name)" : name
+        return isList ? "LIST<\(element)>" : element
+    }
+
+    private static func elementName(_ type: FieldType) -> (name: String, isList: Bool) {
+        switch type {
+        case .string: ("STRING", false)
+        case .int64: ("INT64", false)
+        case .double: ("DOUBLE", false)
+        case .timestamp: ("TIMESTAMP", false)
+        case .bytes: ("BYTES", false)
+        case .location: ("LOCATION", false)
+        case .reference: ("REFERENCE", false)
+        case .asset: ("ASSET", false)
+        case .stringList: ("STRING", true)
+        case .int64List: ("INT64", true)
+        case .doubleList: ("DOUBLE", true)
+        case .timestampList: ("TIMESTAMP", true)
+        case .bytesList, .unknownList: ("BYTES", true)
+        case .locationList: ("LOCATION", true)
+        case .referenceList: ("REFERENCE", true)
+        case .assetList: ("ASSET", true)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import NacreCloudWire
+
+/// What a schema says of the fields that a save sets.
+enum SchemaVerdict: Hashable, Sendable {
+    /// The fields as their definitions want them.
+    case fits(RecordFields)
+    /// They fit once the schema has the type and the fields that it lacks.
+    case adds(RecordFields)
+    case refuse(ServerError)
+}
+
+extension Schema {
+    /// CloudKit: in development, a type or a field that is not there comes with the framework's first save; in production it does not. A field
+    /// that is there keeps its type.
+    func verdict(
+        on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
+    ) -> SchemaVerdict {
+        let known = definition(of: type)
+        if known == nil {
+            if environment == .production { return .refuse(.noTypeInProduction(type)) }
+            if !extends(by: client) { return .refuse(.typeNotFound(type)) }
+            if types.count >= Limits.recordTypesPerSchema { return .refuse(.tooManyTypes) }
+        }
+        let definition = known ?? RecordTypeDefinition(name: type)
+        let fields = change.set
+        var fitted = fields
+        var newFields = 0
+        for place in fields.entries.indices {
+            let name = fields.entries[place].name
+            if let known = definition.fields[name] {
+                // Nearly every value is what the field takes: it stays untouched then.
+                if fields.entries[place].value.type == known.type, !known.isEncrypted, !fields.entries[place].value.isSealed { continue }
+                let given = fields.entries[place].value
+                guard let value = given.fitted(to: known.shape) else {
+                    return .refuse(.wrongType(given, for: name, in: definition.name, definedAs: known.shape))
+                }
+                fitted[name] = value
+            } else {
+                if environment == .production { return .refuse(.noFieldInProduction(name, in: definition.name)) }
+                if !extends(by: client) { return .refuse(.fieldNotFound(name, in: definition.name)) }
+                if client == .web, change.untyped.contains(name) { return .refuse(.newFieldNeedsType(name)) }
+                if FieldShape(of: fields.entries[place].value) == nil { return .refuse(.emptyListDefinesNothing(name, in: definition.name)) }
+                newFields += 1
+            }
+        }
+        if newFields > 0, definition.fields.count + newFields > Limits.fieldsPerRecordType {
+            return .refuse(.tooManyFields(in: definition.name))
+        }
+        return known == nil || newFields > 0 ? .adds(fitted) : .fits(fitted)
+    }
+
+    /// Whether a client's saves bring what the schema of development lacks.
+    private func extends(by client: Caller.Client) -> Bool {
+        client == .framework || justInTime == .all
+    }
+}
+
+extension FieldValue {
+    fileprivate var isSealed: Bool {
+        if case .sealed = self { true } else { false }
+    }
+}
+
+extension ServerError {
+    static func noTypeInProduction(_ type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Cannot create new type \(type) in production schema", internalCode: 2006, field: "recordType",
+            remedy: "Save a record of the type in development, then deploy the schema: nacre schema deploy.")
+    }
+
+    static func noFieldInProduction(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Cannot create or modify field '\(field)' in record '\(type)' in production schema", internalCode: 2006, field: field,
+            remedy: "Save the field in development, then deploy the schema: nacre schema deploy.")
+    }
+
+    /// See `docs/decisions/web-clients-make-no-types.md`.
+    static func typeNotFound(_ type: String) -> ServerError {
+        ServerError(
+            .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",
+            remedy: "Save a record of the type through the framework, or prepare its fields: nacre schema index TYPE FIELD --type TYPE. "
+                + "nacre container change NAME --just-in-time all lets web clients make types.")
+    }
+
+    static func fieldNotFound(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Field \(field) not found in \(type)", internalCode: 2006, field: field,
+            remedy: "Save the field through the framework, or prepare it: nacre schema index TYPE FIELD --type TYPE. "
+                + "nacre container change NAME --just-in-time all lets web clients make fields.")
+    }
+
+    static func newFieldNeedsType(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "a new field needs a type", internalCode: 2006, field: field,
+            remedy: "Give the value its type, as in {\"value\": 1, \"type\": \"TIMESTAMP\"}: a field keeps the type of its first value.")
+    }
+
+    static func wrongType(_ value: FieldValue, for field: String, in type: String, definedAs shape: FieldShape) -> ServerError {
+        if case .sealed = value, !shape.isEncrypted {
+            return ServerError(
+                .badRequest, "Attempt to save encrypted data in non encrypted field type", internalCode: 2006, field: field,
+                remedy: "A field is plain or encrypted for ever: save encrypted values under another name.")
+        }
+        var sealed = FieldShape(value.type)
+        if case .sealed = value { sealed.isEncrypted = true }
+        return ServerError(
+            .badRequest,
+            "invalid attempt to set value type \(sealed.name) for field '\(field)' for type '\(type)', defined to be: \(shape.name)",
+            internalCode: 2006, field: field, remedy: "A field keeps the type of its first value: save this one under another name.")
+    }
+
+    static func emptyListDefinesNothing(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "an empty list cannot define field '\(field)' in record '\(type)'", internalCode: 2006, field: field,
+            remedy: "Save a list with an element first, or say the list's type.")
+    }
+
+    static let tooManyTypes = ServerError(
+        .badRequest, "number of record types exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "recordType",
+        remedy: "A schema has at most \(Limits.recordTypesPerSchema) record types.")
+
+    static func tooManyFields(in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "number of fields exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",
+            remedy: "A record type has at most \(Limits.fieldsPerRecordType) fields; \(type) has no room for these.")
+    }
+}

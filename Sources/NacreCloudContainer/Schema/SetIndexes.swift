@@ -1,0 +1,126 @@
+package import NacreCloudWire
+
+/// A field's indexes before and after a change.
+package struct IndexChange: Hashable, Sendable {
+    /// The field's name in the schema.
+    package var field: String
+    package var fieldType: FieldType
+    package var before: IndexOptions
+    package var after: IndexOptions
+    /// The field came with the change, and so did its type.
+    package var isNewField = false
+    package var isNewType = false
+}
+
+extension Cloud {
+    /// Gives a field of a development schema these index options and no others. Records that are there get their rows by a task, and queries
+    /// use an index once it is built.
+    ///
+    /// CloudKit: indexes of a production schema come with a deployment.
+    /// - Parameters:
+    ///   - options: nil leaves them as they are; a field that comes has none then.
+    ///   - field: a field of the type, or a system field by its name in schemas or on the web.
+    ///   - fieldType: makes the field, and its record type, where they are not there yet.
+    package func setIndexes(
+        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, in container: String
+    ) async throws -> IndexChange {
+        try await requireContainer(container)
+        return try await changeSchema(of: container, .development) { try $0.setIndexes(options, of: type, field: field, as: fieldType) }
+    }
+
+    /// Says whose saves may bring types and fields to the development schema.
+    /// - Returns: what was the choice before.
+    package func setJustInTime(_ choice: JustInTime, of container: String) async throws -> JustInTime {
+        try await requireContainer(container)
+        return try await changeSchema(of: container, .development) { schema in
+            defer { schema.justInTime = choice }
+            return schema.justInTime
+        }
+    }
+
+    /// The schema of a container that is there.
+    package func administeredSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
+        try await requireContainer(container)
+        return try await schema(of: container, environment)
+    }
+
+    /// - Throws: `ServerError.noContainer`.
+    package func requireContainer(_ name: String) async throws {
+        guard try await container(name) != nil else { throw ServerError.noContainer }
+    }
+}
+
+extension Schema {
+    mutating func setIndexes(
+        _ options: IndexOptions?, of type: String, field name: String, as fieldType: FieldType? = nil
+    ) throws(ServerError) -> IndexChange {
+        var definition: RecordTypeDefinition
+        let isNewType = self.definition(of: type) == nil
+        if let known = self.definition(of: type) {
+            definition = known
+        } else {
+            guard fieldType != nil else { throw .noSuchType(type) }
+            if let fault = Names.recordTypeFault(type) { throw fault }
+            if types.count >= Limits.recordTypesPerSchema { throw .tooManyTypes }
+            definition = RecordTypeDefinition(name: type)
+        }
+        var (field, next, isNewField) = (name, FieldDefinition(type: fieldType ?? .unknownList), false)
+        if let known = definition.fields[name] {
+            next = known
+        } else if let system = SystemField(rawValue: name) ?? SystemField.allCases.first(where: { $0.webName == name }) {
+            field = system.rawValue
+            next = definition.fields[field] ?? FieldDefinition(type: system.type)
+        } else {
+            guard fieldType != nil else { throw .noSuchField(name, in: type) }
+            if let fault = Names.fieldNameFault(name) { throw fault }
+            if definition.fields.count >= Limits.fieldsPerRecordType { throw .tooManyFields(in: type) }
+            isNewField = true
+        }
+        if let fieldType, fieldType != next.type { throw .fieldKeepsType(field, in: type, definedAs: next.shape) }
+        var change = IndexChange(
+            field: field, fieldType: next.type, before: next.options, after: next.options, isNewField: isNewField, isNewType: isNewType)
+        guard let options = options ?? (isNewField ? [] : nil) else { return change }
+        if type == UserRecord.type, !options.isEmpty { throw .usersAreNotIndexed }
+        let impossible = options.subtracting(.possible(for: next.shape))
+        guard impossible.isEmpty else { throw .impossibleIndexes(impossible, of: field, shape: next.shape) }
+        next.setOptions(options, as: isNewType && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+        let isBareSystemField = options.isEmpty && SystemField(rawValue: field) != nil
+        definition.fields[field] = isBareSystemField ? nil : next
+        types[type] = definition
+        change.after = options
+        return change
+    }
+}
+
+extension ServerError {
+    fileprivate static func noSuchType(_ type: String) -> ServerError {
+        ServerError(
+            .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",
+            remedy: "Names are case-sensitive. A type is there once a record of it was saved in development, or a field of it prepared: "
+                + "nacre schema index TYPE FIELD --type TYPE.")
+    }
+
+    fileprivate static func noSuchField(_ field: String, in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "Unknown field '\(field)'", field: "field",
+            remedy: "Name a field of \(type), or a system field such as ___recordID or ___createTime; prepare a field with --type.")
+    }
+
+    fileprivate static func fieldKeepsType(_ field: String, in type: String, definedAs shape: FieldShape) -> ServerError {
+        ServerError(
+            .badRequest, "field '\(field)' of type '\(type)' is \(shape.name)", field: "fieldType",
+            remedy: "A field keeps its type: take another name, or reset the development schema: nacre schema reset.")
+    }
+
+    fileprivate static let usersAreNotIndexed = ServerError(
+        .badRequest, "Can't query system types", internalCode: 2015, field: "recordType",
+        remedy: "Users are fetched by name, so their fields have no indexes.")
+
+    fileprivate static func impossibleIndexes(_ options: IndexOptions, of field: String, shape: FieldShape) -> ServerError {
+        let wanted = options.names.joined(separator: " and ").lowercased()
+        let possible = IndexOptions.possible(for: shape).names
+        let remedy = possible.isEmpty ? "It cannot be indexed." : "It can be \(possible.joined(separator: ", ").lowercased())."
+        return ServerError(
+            .badRequest, "Field '\(field)' has a value type of \(shape.name) and cannot be \(wanted)", field: "field", remedy: remedy)
+    }
+}

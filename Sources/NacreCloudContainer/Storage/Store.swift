@@ -1,0 +1,201 @@
+package import NacreCloudWire
+
+/// What an engine must offer, and nothing more: it keeps and finds, it never decides.
+///
+/// Every verb takes a set; none carries a rule of CloudKit in its name, none a column. A database is the unit of everything:
+/// a transaction touches one (the registry of containers, accounts and tokens is made of databases too).
+///
+/// Promises of every engine:
+/// - A `write` that returned is durable: it survives the process, the kernel and the power (honest disks assumed).
+/// - All of a transaction is seen or nothing of it, by every later and every concurrent `read`.
+/// - Transactions are serializable within a database. Change numbers of a zone become visible in their order.
+/// - Each opening of what it keeps is a run, whose number is above all earlier ones (`Run.number`): a number that was taken is never taken again,
+///   not even after an older copy was put back.
+/// - The body runs off the cooperative thread pool, synchronously, and may run more than once: it has no side effects, and draws
+///   no time and no randomness.
+/// - A body that throws leaves nothing behind; its error is the caller's. Failures of the engine are `StoreError`s.
+package protocol Store: Sendable {
+    /// Runs `body` in a transaction and returns what it returned, once that is durable.
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value
+
+    /// Runs `body` on one snapshot.
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value
+
+    /// Lets running transactions end, then closes. Idempotent; later calls fail with `StoreError.closed`.
+    func close() async
+}
+
+/// How a write ends, with what it has to say.
+package enum Ending<Value: Sendable>: Sendable {
+    case commit(Value)
+    /// Nothing of the transaction stays; `Value` is returned all the same.
+    case rollback(Value)
+}
+
+/// One snapshot. Valid only during the body it is handed to, and on its thread.
+package protocol ReadTransaction {
+    /// The rows that exist, in no order.
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow]
+
+    /// Databases of a container in one environment, in the order of their keys, after `id`.
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow]
+
+    /// The live zones of these names, in no order.
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow]
+
+    /// Live zones in the order of their names' bytes, after `name`.
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow]
+
+    /// Zones of any state whose place in the database's feed is after `position`, in the order of (place, name).
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
+
+    /// Where runs ended that a zone or a database was changed in before its newest run: their last change numbers, in no order.
+    /// Of each zone and database the newest `Run.endsKept` are kept.
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber]
+
+    /// Records of these names, live ones and tombstones, in no order.
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow]
+
+    /// The next `limit` rows of a view of a zone's feed after `position`, and not after change number `last`, in order, each with its record.
+    /// Rows of departures and tombstones at or before `baseline` are left out.
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry]
+
+    /// Live records in the order of their names' bytes, after `name`.
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow]
+
+    /// Tombstones in the order of their change numbers, then their names' bytes.
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow]
+
+    /// Who depends on each of `names`, of the live records outside `others`: one answer for each name of which there is something to say, in no order.
+    /// - Parameter limit: how many names of owned records each answer holds at most.
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents]
+
+    /// Rows of an index, in the direction and up to the limit of the scan.
+    func search(_ scan: IndexScan) throws -> [IndexHit]
+
+    /// Entries of these keys, in no order. Expired ones may still be there: the caller looks.
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow]
+
+    /// Entries in the order of their keys' bytes, after `key`.
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
+
+    /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
+    /// does not fail the others.
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]
+
+    /// Those of the rows that are not kept, or not just so, in their order.
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow]
+
+    /// What is wrong with how the rows of a table are found, as the engine finds it: a text for each, for people. Looks through the table.
+    func faults(in table: KeptTable) throws -> [String]
+}
+
+package protocol WriteTransaction: ReadTransaction {
+    /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records. It is of the run
+    /// of now; where the zone's newest change is of an earlier one, the end of that is kept for `ends`. So it is with the database's feed, when a
+    /// plan places zones in it.
+    /// It also finds the logged operation of that ID and the entries of these keys (of any database), because every change asks for them
+    /// here and a round trip less counts.
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
+
+    /// Puts everything of a plan, or throws and leaves the transaction to be rolled back.
+    func apply(_ plan: WritePlan) throws
+
+    /// Takes up to `limit` tasks that are due at `now`, of any database, oldest first, and makes them due again at `until`.
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow]
+
+    /// Removes up to `limit` rows of a zone: its records, live or not, with their places in feeds, and once they are gone the links and the
+    /// index rows. Returns how many it removed; 0 when nothing is left.
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
+
+    /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many.
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int
+
+    /// Removes up to `limit` logged operations of one caller in a database, those that expire first: of all but the `count` that expire last,
+    /// those that expire at or before `last`.
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations
+}
+
+extension WriteTransaction {
+    package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+        try advance(zoneNamed: name, in: database, operation: id, entries: [])
+    }
+}
+
+/// Everything that a transaction puts, in sets.
+///
+/// An engine applies it in this order: databases, zones, forgotten zones, records with their feed rows, links and index rows,
+/// index rows of others, derived rows, records removed, operations, entries, tasks,
+/// and last the database's feed, so that locks are always taken in one order.
+package struct WritePlan: Sendable {
+    /// Inserted, or replaced whole.
+    package var databases: [DatabaseRow] = []
+    /// Inserted, or replaced whole. Feed places are the engine's: see `zonesChanged`.
+    package var zones: [ZoneRow] = []
+    /// Zones whose row goes, and the ends of their runs: nothing will ask for them again.
+    package var zonesForgotten: [ZoneAddress] = []
+    /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name.
+    package var records: [RecordPut] = []
+    package var indexed: [IndexPut] = []
+    package var recordsRemoved: [RecordRemoval] = []
+    package var operations: [OperationRow] = []
+    package var entries: [EntryRow] = []
+    package var entriesRemoved: [EntryKey] = []
+    /// Inserted; a task with the key of one that is there replaces it.
+    package var tasks: [TaskRow] = []
+    package var tasksFinished: [TaskKey] = []
+    /// Zones that changed: their database's `lastSeq` is raised by one, in the run of now, and becomes the place of all of them in its feed.
+    package var zonesChanged: [ZoneAddress] = []
+    /// Rows that go and come whatever their records' own puts say; one that is not there to go is no error.
+    package var derivedRemoved: [DerivedRow] = []
+    /// Put, or replaced whole.
+    package var derived: [DerivedRow] = []
+
+    package init() {}
+
+    package var isEmpty: Bool {
+        databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && indexed.isEmpty
+            && recordsRemoved.isEmpty && operations.isEmpty && entries.isEmpty && entriesRemoved.isEmpty
+            && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
+            && derivedRemoved.isEmpty && derived.isEmpty
+    }
+}
+
+/// Why an engine could not do what it was asked. Static text; the values are for logs.
+package struct StoreError: Error, Hashable, Sendable {
+    package enum Code: String, Hashable, Sendable {
+        /// No room: writes fail, reads go on, and writes resume by themselves.
+        case full
+        /// The files cannot be written now: writes fail, reads go on, and writes resume by themselves.
+        case readOnly
+        /// The disk or the network failed; the transaction did not happen.
+        case unavailable
+        /// What was read is not what was written.
+        case corrupt
+        case closed
+        /// Another process has the folder.
+        case inUse
+        /// Made by a newer version.
+        case newerVersion
+        /// The log beside the data was written for other data.
+        case foreignLog
+    }
+
+    package var code: Code
+    package var text: String
+    package var values: [String: String]
+
+    package init(_ code: Code, _ text: String, _ values: [String: String] = [:]) {
+        self.code = code
+        self.text = text
+        self.values = values
+    }
+
+    package static let closed = StoreError(.closed, "The store is closed")
+}

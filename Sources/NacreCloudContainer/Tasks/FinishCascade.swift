@@ -1,0 +1,136 @@
+import NacreCloudWire
+
+/// The task that goes on with a cascade too large for one transaction: whatever hangs on records that are gone goes too, in chunks.
+///
+/// A holder whose target lives again by then, or that refers to it no more, is spared; so is one that a record outside the cascade holds: the
+/// deletion was answered, and cannot be refused any more. Each chunk ends its task and leaves what remains to a new one: one that is
+/// done twice finds nothing to do, and loses nothing that the other found.
+struct FinishCascade: Sendable {
+    var zone: ZoneAddress
+    var zoneName: String
+    /// Who deleted the first record.
+    var userRecordName: String
+    /// Records that are gone, and whose holders are still to go.
+    var targets: [String]
+
+    /// Targets of one chunk. On this server.
+    private static let targetsPerChunk = 100
+
+    /// What a batch leaves to be done after it.
+    static func tasks(after batch: ModifyBatch, in zone: ZoneRow, by user: String, due: Timestamp) -> [TaskRow] {
+        let targets = batch.unfinished
+        guard !targets.isEmpty else { return [] }
+        let rest = FinishCascade(zone: zone.address, zoneName: zone.name, userRecordName: user, targets: targets)
+        return [rest.task(named: ChangeTag.text(zone.number), due: due)]
+    }
+
+    private init(zone: ZoneAddress, zoneName: String, userRecordName: String, targets: [String]) {
+        self.zone = zone
+        self.zoneName = zoneName
+        self.userRecordName = userRecordName
+        self.targets = targets
+    }
+
+    init(_ task: TaskRow) throws {
+        do {
+            var reader = ByteReader(task.payload)
+            zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
+            zoneName = try reader.string()
+            userRecordName = try reader.string()
+            targets = []
+            for _ in 0..<(try reader.count()) { targets.append(try reader.string()) }
+        } catch {
+            throw task.malformed
+        }
+    }
+
+    private func task(named name: String, due: Timestamp) -> TaskRow {
+        var writer = ByteWriter()
+        writer.signed(zone.zone)
+        writer.string(zoneName)
+        writer.string(userRecordName)
+        writer.number(UInt64(targets.count))
+        for target in targets { writer.string(target) }
+        return TaskRow(key: TaskKey(zone.database, .cascade, "\(zone.zone):\(name)"), payload: writer.bytes, due: due)
+    }
+
+    struct Outcome: Sendable {
+        /// What remains to be done; nil when nothing does.
+        var task: TaskRow?
+        /// Something was written that followers of the database will read.
+        var movedFeed: Bool
+    }
+
+    /// Does one chunk, in the zone's order of commits.
+    /// - Parameter until: when somebody else may take what remains.
+    func run(
+        _ task: TaskKey, at now: Timestamp, until: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
+    ) throws -> Ending<Outcome> {
+        let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil, entries: [schema.versionKey])
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        var plan = WritePlan(finishing: task)
+        guard let row = advance.zone, row.address == zone, let key = advance.database?.key else {
+            try transaction.apply(plan)
+            return .commit(Outcome(task: nil, movedFeed: false))
+        }
+        var rest = self
+        var batch = ModifyBatch(deleting: try rest.takeHolders(transaction), inPublic: key.scope == .public)
+        batch.settle(within: try CascadeWalk.reach(of: batch, in: zone, room: Limits.cascadeChunk, transaction))
+        rest.targets += batch.unfinished
+        let hasFeed = key.hasFeed(inZoneNamed: zoneName)
+        if !batch.going.isEmpty {
+            var rows = RecordPlan(
+                zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: userRecordName), hasFeed: hasFeed,
+                isPublic: batch.isPublic, schema: schema.schema)
+            plan.records = batch.goingRecords.map { rows.put(deleting: $0) }
+            plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
+            if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
+            if hasFeed { plan.zonesChanged = [zone] }
+        }
+        let next = rest.targets.isEmpty ? nil : rest.task(named: ChangeTag.text(row.number), due: until)
+        if let next { plan.tasks.append(next) }
+        try transaction.apply(plan)
+        return .commit(Outcome(task: next, movedFeed: hasFeed && !batch.going.isEmpty))
+    }
+
+    /// The holders of the newest targets, as many as a chunk takes; those of one target always.
+    private mutating func takeHolders(_ transaction: any WriteTransaction) throws -> [StoredRecord] {
+        let asked = Array(targets.suffix(Self.targetsPerChunk).reversed())
+        let living = Set(try transaction.records(in: zone, named: asked).filter { !$0.isTombstone }.map(\.name))
+        let answers = try transaction.dependents(
+            in: zone, of: asked.filter { !living.contains($0) }, outside: [], limit: Limits.owningReferences + 1)
+        let owned = Dictionary(answers.map { ($0.target, $0.holders) }, uniquingKeysWith: { first, _ in first })
+        var holders: Set<String> = []
+        for target in asked {
+            let more = owned[target] ?? []
+            guard holders.isEmpty || holders.count + more.count <= Limits.owningReferences else { break }
+            holders.formUnion(more)
+            targets.removeLast()
+        }
+        guard !holders.isEmpty else { return [] }
+        return try transaction.records(in: zone, named: holders.sorted()).filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }
+            .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
+    }
+}
+
+extension Cloud {
+    func finishCascade(_ task: TaskRow) async throws {
+        let database = task.key.database
+        guard let key = try await store.read({ try $0.databases([database]).first?.key }) else { throw task.malformed }
+        var next: TaskRow? = task
+        var chunks = 0
+        while let task = next, chunks < Limits.taskTurn, !Task.isCancelled {
+            chunks += 1
+            let cascade = try FinishCascade(task)
+            let now = clock()
+            let outcome = try await withSchema(of: key.container, key.environment) { schema in
+                try await store.write { try cascade.run(task.key, at: now, until: now + Limits.taskLeaseSeconds, with: schema, $0) }
+            }
+            if outcome.movedFeed { committed(database) }
+            next = outcome.task
+        }
+        guard var rest = next else { return }
+        rest.due = clock()
+        try await putBack(rest)
+    }
+}

@@ -1,0 +1,73 @@
+import NacreCloudWire
+
+/// The task that removes the tombstones of a zone's records once they are older than the retention: one task a zone and day.
+struct PurgeTombstones: Sendable {
+    var zone: ZoneAddress
+    var zoneName: String
+
+    private static let daySeconds: Double = 24 * 3600
+
+    /// - Parameter time: of a deletion; the task is due when all of its day may go.
+    static func task(for zone: ZoneRow, deletedAt time: Timestamp) -> TaskRow {
+        task(for: zone, onDay: Int64((time.secondsSince2001 / daySeconds).rounded(.down)))
+    }
+
+    /// - Parameter day: days since 2001, as the key of the task names it.
+    static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
+        var writer = ByteWriter()
+        writer.signed(zone.address.zone)
+        writer.string(zone.name)
+        return TaskRow(
+            key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"), payload: writer.bytes,
+            due: Timestamp(secondsSince2001: (Double(day) + 1) * daySeconds) + Limits.tombstoneSeconds)
+    }
+
+    init?(_ task: TaskRow) {
+        var reader = ByteReader(task.payload)
+        guard let key = try? reader.signed(), let name = try? reader.string() else { return nil }
+        zone = ZoneAddress(database: task.key.database, zone: key)
+        zoneName = name
+    }
+
+    /// Removes one chunk, oldest changes first, and raises what the zone says is forgotten: older tokens expire.
+    ///
+    /// A tombstone that is too young, because a clock jumped, stops it; its own day's task goes on. One that is damaged may be a live record: it
+    /// stays, for the check.
+    /// - Returns: whether there may be more.
+    func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
+        var plan = WritePlan(finishing: key)
+        guard var row = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil).zone, row.address == zone else {
+            try transaction.apply(plan)
+            return .commit(false)
+        }
+        let found = try transaction.tombstones(in: zone, limit: Limits.purgeChunk)
+        var removed = 0
+        for tombstone in found {
+            let stored = StoredRecord(tombstone, in: zone)
+            if stored.isDamaged { continue }
+            let gone = stored.content.modified.timestamp
+            guard gone + Limits.tombstoneSeconds <= now else {
+                plan.tasks = [Self.task(for: row, deletedAt: gone)]
+                break
+            }
+            // A zone without a feed has no such places, and removing none is no error.
+            plan.recordsRemoved.append(
+                RecordRemoval(zone: zone, name: tombstone.name, leaves: [FeedPlace(view: .owner, number: tombstone.number)]))
+            row.forgotten = max(row.forgotten, tombstone.number)
+            removed += 1
+        }
+        if removed > 0 { plan.zones = [row] }
+        let isDone = removed == 0 || found.count < Limits.purgeChunk || !plan.tasks.isEmpty
+        if !isDone { plan.tasksFinished = [] }
+        try transaction.apply(plan)
+        return .commit(!isDone)
+    }
+}
+
+extension Cloud {
+    func purgeTombstones(_ task: TaskRow) async throws {
+        guard let purge = PurgeTombstones(task) else { throw task.malformed }
+        let now = clock()
+        try await takeTurn(at: task) { try await store.write { try purge.removeChunk(at: now, finishing: task.key, $0) } }
+    }
+}

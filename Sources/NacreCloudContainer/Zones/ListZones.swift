@@ -1,0 +1,51 @@
+package import NacreCloudWire
+
+extension Cloud {
+    /// `zones/list`: the default zone and all others, by name.
+    package func listZones(in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
+        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        let database = try await databaseID(key)
+        let rows = try await stored(of: key) { try await self.store.read { try $0.allZones(in: database) } }
+        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown($0, in: key)) }
+        guard key.scope != .shared else { return ZonesResponse(zones: custom) }
+        return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
+    }
+
+    /// `zones/lookup`: zones by name, in the order asked; a missing one is an error of its own.
+    package func lookupZones(_ request: ZonesLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
+        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        if let fault = RequestShape.fault(count: request.zones.count, field: "zones", by: caller) { throw fault }
+        let database = try await databaseID(key)
+        let names = Array(Set(request.zones.map(\.zoneName)))
+        let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database, named: names) } }
+        let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return ZonesResponse(
+            zones: try request.zones.map { zoneID in
+                if let fault = ownerVerdict(zoneID, in: key, by: caller) { return .failure(key.shown(zoneID), fault) }
+                if zoneID.isDefault, key.scope != .shared { return .zone(defaultZone(in: key)) }
+                guard let row = found[zoneID.zoneName] else { return .failure(key.shown(zoneID), .zoneNotFound(zoneID)) }
+                return .zone(try shown(row, in: key))
+            })
+    }
+
+    /// A zone as clients see it: custom zones are atomic and have a feed.
+    func shown(_ zone: ZoneRow, in key: DatabaseKey) throws -> Zone {
+        Zone(
+            zoneID: key.zoneID(zone.name), syncToken: try tokens.seal(ChangeToken.zone(.caughtUp(with: zone, view: .owner)).bytes), atomic: true)
+    }
+
+    /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.
+    func defaultZone(in key: DatabaseKey) -> Zone {
+        Zone(zoneID: key.zoneID(ZoneID.defaultZoneName), syncToken: nil, atomic: false)
+    }
+}
+
+extension ReadTransaction {
+    /// All live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
+    /// - Throws: `ServerError` when they are more than one request is answered for.
+    func allZones(in database: DatabaseID) throws -> [ZoneRow] {
+        let rows = try zones(in: database, after: nil, limit: Limits.zonesPerList + 1)
+        guard rows.count <= Limits.zonesPerList else { throw ServerError.tooManyZones }
+        return rows
+    }
+}

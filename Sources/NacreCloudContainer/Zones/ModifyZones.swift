@@ -1,0 +1,162 @@
+package import NacreCloudWire
+
+/// What the rules say of one operation on one zone.
+enum ZoneVerdict: Hashable, Sendable {
+    case create
+    /// It is there, and is answered as it is.
+    case keep(ZoneRow)
+    /// It is there whether or not it has a row.
+    case keepDefault
+    case delete(ZoneRow)
+    case refuse(ServerError)
+
+    /// CloudKit: custom zones live in private databases; the default zone is always there. Creating a zone that exists succeeds.
+    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller) {
+        if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
+            self = .refuse(fault)
+            return
+        }
+        switch (operation.type, existing) {
+        case (.create, _) where operation.zoneID.isDefault: self = .keepDefault
+        case (.delete, _) where operation.zoneID.isDefault: self = .refuse(.cannotDeleteDefaultZone)
+        case (.delete, let zone?): self = .delete(zone)
+        case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
+        case (.create, let zone?): self = .keep(zone)
+        case (.create, nil):
+            self = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName").map(ZoneVerdict.refuse) ?? .create
+        }
+    }
+}
+
+extension Cloud {
+    /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
+    /// - Parameters:
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
+    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
+    package func modifyZones(
+        _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
+    ) async throws -> ZonesResponse {
+        let key = try databaseVerdict(target, for: .zones, by: caller).get()
+        if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
+        let names = request.operations.map(\.zoneID.zoneName)
+        guard Set(names).count == names.count else { throw ServerError.repeatedItem(field: "operations") }
+        if let fault = RequestShape.fault(of: request.extension) { throw fault }
+        let database = try await databaseID(key)
+        let change = ZoneModification(
+            operations: request.operations, database: database, key: key, caller: caller, now: clock(),
+            newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) })
+        let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
+        if movedFeed { committed(database) }
+        return ZonesResponse(
+            zones: try outcomes.map { outcome in
+                switch outcome {
+                case .live(let row): .zone(try shown(row, in: key))
+                case .defaultZone: .zone(defaultZone(in: key))
+                case .deleted(let name): .deleted(key.zoneID(name))
+                case .refused(let zoneID, let error): .failure(key.shown(zoneID), error)
+                }
+            })
+    }
+}
+
+/// One `zones/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct ZoneModification: Sendable {
+    enum Outcome: Sendable {
+        case live(ZoneRow)
+        case defaultZone
+        case deleted(String)
+        case refused(ZoneID, ServerError)
+    }
+
+    var operations: [ZoneOperation]
+    var database: DatabaseID
+    var key: DatabaseKey
+    var caller: Caller
+    var now: Timestamp
+    /// A key for each operation's zone, should it be made.
+    var newKeys: [Int64]
+    var log: OperationLog?
+
+    func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
+        // No zone has an empty name: this takes no change number.
+        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id, entries: log?.entries(in: database) ?? [])
+        let row = advance.database
+        if let row, row.key != key { throw ServerError.internalError }
+        let names = operations.map(\.zoneID.zoneName)
+        let found = Dictionary(
+            try transaction.zones(in: database, named: names).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        if let operation = advance.operation { return .rollback((try replay(operation, over: found), false)) }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
+        var plan = WritePlan()
+        var outcomes: [Outcome] = []
+        for (place, operation) in operations.enumerated() {
+            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller) {
+            case .refuse(let error):
+                outcomes.append(.refused(operation.zoneID, error))
+            case .keep(let zone):
+                outcomes.append(.live(zone))
+            case .keepDefault:
+                outcomes.append(.defaultZone)
+            case .create:
+                let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
+                plan.zones.append(zone)
+                plan.zonesChanged.append(zone.address)
+                outcomes.append(.live(zone))
+            case .delete(let zone):
+                plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
+                outcomes.append(.deleted(zone.name))
+            }
+        }
+        guard !plan.isEmpty else { return .rollback((outcomes, false)) }
+        if let log {
+            plan.operations.append(log.row(result(outcomes), in: database, at: now))
+            if newKeys.contains(where: { $0 % TrimOperations.commitsPerTask == 0 }) {
+                plan.tasks.append(TrimOperations.task(in: database, of: log.caller, due: now))
+            }
+        }
+        if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0)) }
+        try transaction.apply(plan)
+        return .commit((outcomes, true))
+    }
+
+    private func result(_ outcomes: [Outcome]) -> OperationResult {
+        let failures = outcomes.enumerated().compactMap { place, outcome -> OperationResult.Failure? in
+            guard case .refused(_, let error) = outcome else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        return OperationResult(number: .zero, madeNames: [], failures: failures)
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the zones as they are now.
+    private func replay(_ operation: OperationRow, over found: [String: ZoneRow]) throws -> [Outcome] {
+        let failures = try OperationResult(operation, of: log).errors
+        return operations.enumerated().map { place, operation in
+            let zoneID = operation.zoneID
+            if let error = failures[place] { return .refused(zoneID, error) }
+            if zoneID.isDefault { return .defaultZone }
+            if operation.type == .delete { return .deleted(zoneID.zoneName) }
+            return found[zoneID.zoneName].map(Outcome.live) ?? .refused(zoneID, .zoneNotFound(zoneID))
+        }
+    }
+
+    /// A zone starts above every change number that its database has used, so that no change tag ever comes back.
+    private func zone(named name: String, key: Int64, after row: DatabaseRow?, in run: Int64) -> ZoneRow {
+        ZoneRow(
+            address: ZoneAddress(database: database, zone: key), name: name, run: run, lastSeq: row?.lastSeq ?? 0)
+    }
+}
+
+extension WritePlan {
+    /// - Parameters:
+    ///   - place: the place in the database's feed that the deletion takes.
+    ///   - isToldOf: the zone is in its database's feed.
+    mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true) {
+        var gone = zone
+        gone.state = .deleted
+        zones.append(gone)
+        if isToldOf { zonesChanged.append(zone.address) }
+        tasks.append(ReclaimZone.task(for: zone.address, due: now))
+        tasks.append(ForgetZone.task(for: zone.address, goneAt: isToldOf ? place : 0, due: now + Limits.tombstoneSeconds))
+    }
+}

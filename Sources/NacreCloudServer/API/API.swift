@@ -1,0 +1,165 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+/// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
+struct API: Sendable {
+    /// The largest body of a request. decisions: 8 MB; sizes that CloudKit limits are measured on values.
+    static let bodyBytesMax = 8 * 1024 * 1024
+
+    /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
+    private static let pagesAtATime = 8
+    /// A larger body is decoded off the loop, which serves others meanwhile; one like a batch of 200 notes takes it less than the change of threads
+    /// costs others.
+    private static let decodedOnLoopBytesMax = 512 * 1024
+    /// Large bodies that are decoded at the same time. On this server: the values take several times the bytes.
+    private static let decodedAtATime = 2
+
+    let cloud: Cloud
+    let authenticator: Authenticator
+    let hub: ChangeHub
+    let errors: ErrorAnswer
+    /// That one page of a query may look at.
+    let queryScanRows: Int
+    let pages = Gate(places: pagesAtATime)
+    let largeBodies = Gate(places: decodedAtATime)
+
+    func addRoutes(to router: inout Router) {
+        let database = "/database/1/:container/:environment/:database"
+        post(database + "/records/modify", to: &router, recordsModify)
+        post(database + "/records/lookup", to: &router, recordsLookup)
+        post(database + "/records/query", to: &router, recordsQuery)
+        post(database + "/records/changes", to: &router, recordsChanges)
+        get(database + "/zones/list", to: &router, zonesList)
+        // CloudKit JS and others ask with POST and an empty object.
+        post(database + "/zones/list", to: &router, zonesList)
+        post(database + "/zones/lookup", to: &router, zonesLookup)
+        post(database + "/zones/modify", to: &router, zonesModify)
+        post(database + "/zones/changes", to: &router, zonesChanges)
+        post(database + "/changes/database", to: &router, changesDatabase)
+        post(database + "/changes/zone", to: &router, changesZone)
+        get(database + "/users/caller", to: &router, usersCaller)
+        get(database + "/users/current", to: &router, usersCaller)
+        UnbuiltEndpoints.addRoutes(to: &router)
+    }
+
+    /// One request whose sender is known.
+    struct Call: Sendable {
+        var request: HTTPRequest
+        var target: DatabaseTarget
+        var caller: Caller
+
+        func body() async throws -> [UInt8] {
+            try await request.body.collect(upTo: API.bodyBytesMax)
+        }
+
+        /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
+        var holder: ByteHolder {
+            switch caller.identity {
+            case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
+            case .user(let name): ByteHolder(.user, name)
+            }
+        }
+    }
+
+    private typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
+
+    private func post(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
+        router.post(pattern, bodyBytesMax: Self.bodyBytesMax, handler(endpoint))
+    }
+
+    private func get(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
+        router.get(pattern, handler(endpoint))
+    }
+
+    private func handler(_ endpoint: @escaping Endpoint) -> Router.Handler {
+        { request, parameters in
+            let target = try DatabaseTarget(parameters)
+            let identity = try await authenticator.identify(request, container: target.container, environment: target.environment)
+            let call = Call(request: request, target: target, caller: identity.caller)
+            var response: HTTPResponse
+            do {
+                try request.account.belong(to: call.holder)
+                response = try await StoreFaultLog.$requestID.withValue(request.id) { try await endpoint(call) }
+            } catch let error as CancellationError {
+                // The client went away: nobody reads an answer, and nothing failed.
+                throw error
+            } catch {
+                // Not thrown on, because the token goes back with an error too.
+                response = errors.response(to: error, request)
+            }
+            if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
+            return response
+        }
+    }
+}
+
+extension DatabaseTarget {
+    /// - Throws: what is wrong with the path's parts.
+    fileprivate init(_ parameters: RouteParameters) throws {
+        let container = try parameters.require("container")
+        if let fault = Names.containerFault(container) { throw fault }
+        guard let environment = DatabaseKey.Environment(rawValue: try parameters.require("environment")) else {
+            throw ServerError(
+                .badRequest, "unknown environment", field: "environment", remedy: "Environments are development and production, in lower case.")
+        }
+        guard let scope = DatabaseKey.Scope(rawValue: try parameters.require("database")), scope != .registry else {
+            throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Databases are public, private and shared.")
+        }
+        self.init(container: container, environment: environment, scope: scope)
+    }
+}
+
+/// An error of a request whose extension was read: the answer may carry our details.
+struct DetailedError: Error {
+    var error: any Error
+    var wantsDetails: Bool
+}
+
+extension API {
+    /// Decode, ask, encode. Errors from here on know whether the client wants our details.
+    /// - Parameter isPage: whether the answer may be large, so that few are made at a time.
+    func answer<Request: RequestMessage, Answer: AnswerMessage>(
+        _ call: Call, _ body: [UInt8], as type: Request.Type, isPage: Bool = false,
+        form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) }, ask: (Request) async throws -> Answer
+    ) async throws -> HTTPResponse {
+        let request = try await decoded(type, body)
+        let form = form(request)
+        return try await detailed(form.details) {
+            guard isPage else { return .json(try await ask(request).json(form)) }
+            return try await page(of: call) { try await ask(request).json(form) }
+        }
+    }
+
+    /// Makes an answer that may be large: few at a time, and none for who does not read those before.
+    func page(of call: Call, _ make: () async throws -> [UInt8]) async throws -> HTTPResponse {
+        try await pages.pass {
+            try call.request.account.requireAnswerRoom()
+            let bytes = try await make()
+            call.request.account.countAnswer(bytes.count)
+            return .json(bytes)
+        }
+    }
+
+    private func decoded<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+        guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
+        return try await largeBodies.pass {
+            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.decodedElsewhere(type, body) }
+        }
+    }
+
+    @concurrent
+    private static func decodedElsewhere<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+        try Request(json: body)
+    }
+
+    /// Runs what answers a request; its errors know whether the client wants our details.
+    func detailed(_ wantsDetails: Bool, _ answer: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        do {
+            return try await answer()
+        } catch {
+            throw DetailedError(error: error, wantsDetails: wantsDetails)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// The longest that a request may wait for a change, in seconds.
+    static let waitSecondsMax = Limits.waitSeconds
+
+    /// `POST changes/database`; with `waitSeconds` it answers as soon as there is a change.
+    func changesDatabase(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: ChangesDatabaseRequest.self) { request in
+            let key = try databaseVerdict(call.target, for: .changes, by: call.caller).get()
+            let seconds = min(request.extension.waitSeconds ?? 0, Self.waitSecondsMax)
+            return try await hub.read(
+                try await cloud.databaseID(key), waiting: seconds, by: call.holder.name, account: call.request.account
+            ) { (page: ChangesDatabaseResponse) in
+                !page.zones.isEmpty || page.moreComing
+            } _: {
+                try await cloud.databaseChanges(request, in: call.target, by: call.caller)
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import FoundationEssentials
+import NacreCloudWire
+import NacreHTTPServer
+import NacreTelemetry
+
+/// What every request passes on its way in and out: the host it asks for, CORS, the headers of every answer, and its line in the log.
+struct Doorkeeper: Sendable {
+    /// Host names that are answered, lower case, without ports.
+    let hosts: Set<String>
+    let errors: ErrorAnswer
+    let logger: Logger
+
+    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After"
+
+    /// Puts itself in front of all routes.
+    func guardRoutes(of router: inout Router) {
+        router.use { request, next in
+            let start = ContinuousClock.now
+            var response = isAnswered(request) ? await next(request) : errors.response(to: ServerError.unknownHost, request)
+            addHeaders(to: &response, request)
+            log(request, response, took: ContinuousClock.now - start)
+            return response
+        }
+        router.onError = { error, request in errors.response(to: error, request) }
+        router.onOptions = { request, methods in preflight(request, methods) }
+    }
+
+    /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name.
+    private func isAnswered(_ request: HTTPRequest) -> Bool {
+        guard let host = request.header("Host") else { return true }
+        // What follows the name can only be a port; anything else is part of a name that is not ours.
+        let end = host.hasPrefix("[") ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.lastIndex(of: ":")
+        let name = host[..<(end ?? host.endIndex)]
+        let port = host[name.endIndex...]
+        guard port.isEmpty || (port.first == ":" && port.dropFirst().utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return false }
+        return hosts.contains(name.lowercased())
+    }
+
+    /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere.
+    private func addHeaders(to response: inout HTTPResponse, _ request: HTTPRequest) {
+        response.headers["X-Apple-Request-UUID"] = request.id
+        response.headers["X-Request-Id"] = request.id
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        guard request.header("Origin") != nil else { return }
+        response.headers["Access-Control-Allow-Origin"] = "*"
+        response.headers["Access-Control-Expose-Headers"] = Self.exposed
+    }
+
+    private func preflight(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {
+        let head: [HTTPMethod] = methods.contains(.get) ? [.head] : []
+        let allowed = Set(methods + head + [.options]).map(\.rawValue).sorted().joined(separator: ", ")
+        var response = HTTPResponse(.ok, headers: ["Allow": allowed])
+        response.headers["Access-Control-Allow-Methods"] = allowed
+        response.headers["Access-Control-Allow-Headers"] =
+            "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"
+        response.headers["Access-Control-Max-Age"] = "600"
+        return response
+    }
+
+    /// Never the target: its query carries tokens.
+    private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
+        // 503 is no fault: whoever is full tells that once, with what to do.
+        let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
+        guard level >= logger.level else { return }
+        let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
+        let segments = (try? request.segments) ?? []
+        let isDatabase = segments.count > 3 && segments[0] == "database"
+        logger.log(
+            level, "request",
+            [
+                .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
+                .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
+                .container: .string(isDatabase ? segments[2] : ""), .environment: .string(isDatabase ? segments[3] : ""),
+                .address: .string(request.clientAddress),
+            ])
+    }
+}
+
+extension ServerError {
+    static let unknownHost = ServerError(
+        .accessDenied, "host is not served here", field: "Host", remedy: "Start the server with --public-url and this host.")
+}

@@ -1,0 +1,80 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import NacreTelemetry
+
+/// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
+struct ErrorAnswer: Sendable {
+    let logger: Logger
+    var signInPage = SignInPage(publicURL: nil)
+
+    func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
+        if let detailed = error as? DetailedError {
+            return response(detailed.error, request, details: detailed.wantsDetails)
+        }
+        // The framework asks for details in its body; where that was not read, its credential tells.
+        return response(error, request, details: Authenticator.bearer(request) != nil)
+    }
+
+    /// The error dictionary with its status, and `Retry-After` where there is one.
+    private func response(_ cause: any Error, _ request: HTTPRequest, details: Bool) -> HTTPResponse {
+        var error = Self.serverError(cause, request)
+        if error.code == .authenticationRequired { error.redirectURL = signInPage.url(for: request) }
+        log(cause, as: error, request)
+        let http = cause as? HTTPError
+        let answer = ErrorResponse(uuid: request.id, error: error)
+        var response = HTTPResponse.json(
+            answer.json(AnswerForm(details: details)), status: http?.status ?? HTTPStatus(rawValue: error.code.status))
+        for (name, value) in http?.headers ?? [:] { response.headers.add(name, value) }
+        if let seconds = error.retryAfter, response.headers["Retry-After"] == nil { response.headers["Retry-After"] = String(seconds) }
+        return response
+    }
+
+    /// What a client hears of an error. What it need not know is `internalError`, and stands in the log.
+    private static func serverError(_ error: any Error, _ request: HTTPRequest) -> ServerError {
+        switch error {
+        case let error as ServerError: error
+        case let error as StoreError: ServerError(error)
+        case let error as HTTPError: ServerError(error, request)
+        default: .internalError
+        }
+    }
+
+    /// A line for every error that is the server's own: it fails, or it cannot now.
+    private func log(_ cause: any Error, as error: ServerError, _ request: HTTPRequest) {
+        guard error.code == .internalError || error.code == .tryAgainLater else { return }
+        let text: String
+        switch cause {
+        case let cause as StoreError:
+            let values = cause.values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            text = ([cause.text] + values).joined(separator: ", ")
+        case let cause as ServerError: text = cause.reason
+        case let cause as HTTPError: text = cause.reason
+        default: text = String(reflecting: cause)
+        }
+        logger.log(
+            error.code == .internalError ? .error : .warning, "A request failed",
+            [.requestID: .string(request.id), .code: .string(error.code.rawValue), .error: .string(text)])
+    }
+}
+
+extension ServerError {
+    /// The HTTP server's own refusals, with CloudKit's texts where they were seen.
+    init(_ error: HTTPError, _ request: HTTPRequest) {
+        switch error.status {
+        case .notFound:
+            self.init(.notFound, "could not find handler for endpoint", native: .serverRejectedRequest, remedy: "Check the path and its version.")
+        case .methodNotAllowed:
+            self.init(.badRequest, "method not allowed", native: .serverRejectedRequest, remedy: "The header Allow lists what the path takes.")
+        case .contentTooLarge:
+            self.init(
+                .badRequest, "request body is too large", native: .limitExceeded, remedy: "Split the request; a body may take 8 MB.")
+        case .serviceUnavailable:
+            self.init(.tryAgainLater, "The server is busy", retryAfter: error.headers["Retry-After"].flatMap { Int($0) } ?? 1)
+        case let status where (400..<500).contains(status.rawValue) || status == .notImplemented || status == .versionNotSupported:
+            self.init(.badRequest, error.reason, native: .serverRejectedRequest)
+        default:
+            self = .internalError
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// Whether the process lives, whether it can serve, what it is, and what it takes.
+struct Health: Sendable {
+    let cloud: Cloud
+    /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
+    let isRunning: @Sendable () -> Bool
+
+    /// Bytes that may lie in memory together: request bodies until they are handled, answers until they are read. One holder, a user or an address,
+    /// gets as much of its part as would still be left for all others.
+    private static let budgets: [Limit] = [
+        ("bodyBytes", ServerLimits.bodyBudget), ("answerBytes", ServerLimits.answerBudget),
+    ].flatMap { name, parts in
+        [
+            Limit(name + "OfStrangers", parts.stranger, .server), Limit(name + "OfAPITokens", parts.guest, .server),
+            Limit(name + "OfUsers", parts.user, .server),
+        ]
+    }
+
+    func addRoutes(to router: inout Router) {
+        router.get("/healthz", isAlwaysAnswered: true) { _, _ in .text("ok\n") }
+        router.get("/readyz", isAlwaysAnswered: true) { _, _ in
+            guard isRunning() else { throw ServerError.notReady }
+            // A read that touches the store: ready is who can answer.
+            _ = try await cloud.container("iCloud.nacre.ready")
+            return .text("ready\n")
+        }
+        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.budgets).json) }
+        router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
+    }
+}
+
+/// `GET /limits`
+private struct LimitTable: Encodable {
+    var limits: [Limit]
+
+    var json: [UInt8] {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return [UInt8](try encoder.encode(self))
+        }
+    }
+}
+
+extension ServerError {
+    static let notReady = ServerError(.tryAgainLater, "The server is starting or ending", retryAfter: 1)
+}

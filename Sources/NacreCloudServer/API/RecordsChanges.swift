@@ -1,0 +1,15 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// `POST records/changes`, which CloudKit has replaced by `changes/zone`.
+    func recordsChanges(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: RecordsChangesRequest.self, isPage: true) { request in
+            AnswerForm(
+                details: request.extension.wantsDetails, numbersAsStrings: request.item.numbersAsStrings, zoneID: request.item.zoneID)
+        } ask: { request in
+            try await cloud.recordChanges(request, in: call.target, by: call.caller)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// `POST records/lookup`
+    func recordsLookup(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: RecordsLookupRequest.self, isPage: true) { request in
+            AnswerForm(
+                details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
+        } ask: { request in
+            let token = try await currentSyncToken(of: request.zoneID, for: call)
+            var answer = try await cloud.lookupRecords(request, in: call.target, by: call.caller)
+            answer.syncToken = token
+            return answer
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+extension API {
+    /// `POST records/modify`
+    func recordsModify(_ call: Call) async throws -> HTTPResponse {
+        let body = try await call.body()
+        return try await answer(call, body, as: RecordsModifyRequest.self) { request in
+            AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
+        } ask: { request in
+            var answer = try await cloud.modifyRecords(
+                request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))
+            // What is saved is answered so, whether or not the token can be had.
+            answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
+            return answer
+        }
+    }
+
+    /// Seconds since a request that is repeated was sent for the first time, as its client says; nil: it is not repeated.
+    func age(of request: HTTPRequest) throws -> Double? {
+        guard let text = request.header(OperationAge.header) else { return nil }
+        guard let age = OperationAge(text) else {
+            throw ServerError(
+                .badRequest, "invalid age of an operation", field: OperationAge.header,
+                remedy: "Send seconds as a decimal number, 0 or more, with each repetition of a request; and nothing with its first sending.")
+        }
+        return age.seconds
+    }
+
+    /// Of a request's bytes, by which a retry is known; nothing where the request names no operation.
+    func digest(of body: [UInt8], in request: RequestExtension) -> [UInt8] {
+        request.operationID == nil ? [] : SHA256.digest(body)
+    }
+}

@@ -1,0 +1,23 @@
+import NacreCloudContainer
+import NacreTelemetry
+
+/// A line for each failure of the store and each damaged record that a request met: where it was, what is wrong, and for which request.
+struct StoreFaultLog: Sendable {
+    let logger: Logger
+
+    /// The request that this task answers; nil: background work.
+    @TaskLocal static var requestID: String?
+
+    /// A value that there is not is empty.
+    func log(_ error: StoreError) {
+        let places: Set = ["database", "zone", "recordName"]
+        let rest = error.values.filter { !places.contains($0.key) }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        logger.log(
+            .error, "The store failed",
+            [
+                .requestID: .string(Self.requestID ?? ""), .database: .string(error.values["database"] ?? ""),
+                .zone: .string(error.values["zone"] ?? ""), .record: .string(error.values["recordName"] ?? ""),
+                .code: .string(error.code.rawValue), .error: .string(([error.text] + rest).joined(separator: ", ")),
+            ])
+    }
+}

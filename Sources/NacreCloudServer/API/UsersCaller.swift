@@ -1,0 +1,11 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// `GET users/caller`, and `users/current`, which it has replaced: in any database, as the live service does.
+    func usersCaller(_ call: Call) async throws -> HTTPResponse {
+        guard let name = call.caller.userRecordName else { throw ServerError.authenticationRequired }
+        return .json(UserIdentity(userRecordName: name).json(AnswerForm()))
+    }
+}

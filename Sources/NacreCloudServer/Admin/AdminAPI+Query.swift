@@ -1,0 +1,33 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+extension AdminAPI {
+    /// `POST /admin/1/query/explain`
+    @Sendable func explainQuery(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewExplanation.self, of: request)
+        let environment = try Self.environment(asked.environment)
+        try await cloud.requireContainer(asked.container)
+        let query = try RecordsQueryRequest(json: Array(asked.request.utf8))
+        let scope: DatabaseKey.Scope
+        let caller: Caller
+        switch asked.database {
+        case "public": (scope, caller) = (.public, Caller(.world))
+        case "private": (scope, caller) = (.private, Caller(.user(try await userRecordName(asked, in: environment))))
+        default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public or private.")
+        }
+        let target = DatabaseTarget(container: asked.container, environment: environment, scope: scope)
+        return try answer(AdminMessages.Explanation(lines: try await cloud.explainQuery(query, in: target, by: caller).lines))
+    }
+
+    private func userRecordName(_ asked: AdminMessages.NewExplanation, in environment: DatabaseKey.Environment) async throws -> String {
+        guard let user = asked.user else {
+            throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say whose private database: --user.")
+        }
+        guard user.contains("@") else { return user }
+        guard let account = try await cloud.account(email: user) else {
+            throw ServerError(.notFound, "no such account", field: "user", remedy: "Give the address of an account, or a user record name.")
+        }
+        return try await cloud.userRecordName(of: account.id, container: asked.container, environment: environment)
+    }
+}

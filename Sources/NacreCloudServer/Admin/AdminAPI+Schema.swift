@@ -1,0 +1,70 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// The schemas of containers: shown, deployed, indexed.
+extension AdminAPI {
+    /// `GET /admin/1/schema?container=…&environment=…`
+    @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        guard let container = request.query("container") else { throw ServerError.missingQuery("container") }
+        guard let environment = request.query("environment") else { throw ServerError.missingQuery("environment") }
+        let schema = try await cloud.administeredSchema(of: container, Self.environment(environment))
+        let building = schema.types.values.flatMap { type in
+            type.fields.filter { $0.value.isBuilding }.map { "\(type.name).\($0.key)" }
+        }
+        return try answer(
+            AdminMessages.Schema(version: schema.version, text: SchemaText(schema).text, building: building.sorted()))
+    }
+
+    /// `POST /admin/1/schema/deploy`
+    @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewDeployment.self, of: request)
+        let gains = try await cloud.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
+        return try answer(AdminMessages.Deployment(isDryRun: asked.isDryRun, gains: gains.map(AdminMessages.Gain.init)))
+    }
+
+    /// `POST /admin/1/schema/indexes`
+    @Sendable func setIndexes(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewIndexes.self, of: request)
+        let options = try asked.options.map { names throws(ServerError) in
+            guard let options = IndexOptions(names: names) else {
+                throw ServerError(
+                    .badRequest, "unknown index option", field: "options", remedy: "Take QUERYABLE, SEARCHABLE and SORTABLE.")
+            }
+            return options
+        }
+        let fieldType = try asked.fieldType.map { name throws(ServerError) in
+            guard let type = SchemaText.fieldType(named: name) else {
+                throw ServerError(
+                    .badRequest, "unknown field type", field: "fieldType",
+                    remedy: "Take STRING, INT64, DOUBLE, TIMESTAMP, BYTES, LOCATION, REFERENCE or ASSET, or a list of one such as LIST<STRING>.")
+            }
+            return type
+        }
+        let change = try await cloud.setIndexes(options, of: asked.recordType, field: asked.field, as: fieldType, in: asked.container)
+        return try answer(
+            AdminMessages.Indexes(
+                recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),
+                before: change.isNewField ? nil : change.before.names, options: change.after.names))
+    }
+
+    /// `POST /admin/1/schema/reset`
+    @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewReset.self, of: request)
+        let reset = try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun)
+        return try answer(
+            AdminMessages.Reset(isDryRun: asked.isDryRun, types: reset.types, fields: reset.fields, databases: reset.databases))
+    }
+}
+
+extension AdminMessages.Gain {
+    init(_ gain: SchemaGain) {
+        self.init(kind: gain.kind, recordType: gain.recordType, field: gain.field, declaration: gain.declaration)
+    }
+}
+
+extension ServerError {
+    fileprivate static func missingQuery(_ name: String) -> ServerError {
+        ServerError(.badRequest, "missing required field", field: name, remedy: "Give \(name) in the query of the URL.")
+    }
+}

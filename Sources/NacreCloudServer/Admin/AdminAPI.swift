@@ -1,0 +1,166 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+package import NacreHTTPServer
+import NacreTelemetry
+
+/// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
+///
+/// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token.
+package struct AdminAPI: Sendable {
+    /// The longest body that a request may have: an e-mail address, a password and their JSON, several times over.
+    private static let bodyBytesMax = 16 * 1024
+    /// Characters of a token's name. On this server: a line in a list.
+    private static let tokenNameCharacters = 200
+
+    let cloud: Cloud
+    let backups: BackupRunner
+    private let passwords: PasswordHasher
+    private let token: String
+    private let publicURL: String
+    private let logger: Logger
+
+    /// - Parameter token: the one in the admin file.
+    /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
+    init(cloud: Cloud, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String, logger: Logger = .silent) {
+        self.cloud = cloud
+        self.backups = backups
+        self.passwords = passwords
+        self.token = token
+        self.publicURL = publicURL
+        self.logger = logger
+    }
+
+    /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
+    package func addRoutes(to router: inout Router) {
+        router.onError = { error, request in
+            if !(error is ServerError || error is HTTPError) {
+                logger.log(.error, "An admin request failed", [.requestID: .string(request.id), .error: .string(String(reflecting: error))])
+            }
+            return AdminProblem.response(to: error, of: request)
+        }
+        router.use(authenticate)
+        router.get("/admin/1/proof", proof)
+        router.get("/admin/1/server", server)
+        router.post("/admin/1/containers", bodyBytesMax: Self.bodyBytesMax, createContainer)
+        router.post("/admin/1/containers/change", bodyBytesMax: Self.bodyBytesMax, changeContainer)
+        router.post("/admin/1/tokens", bodyBytesMax: Self.bodyBytesMax, createToken)
+        router.post("/admin/1/users", bodyBytesMax: Self.bodyBytesMax, createUser)
+        router.get("/admin/1/schema", schema)
+        router.post("/admin/1/schema/deploy", bodyBytesMax: Self.bodyBytesMax, deploySchema)
+        router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
+        router.post("/admin/1/schema/reset", bodyBytesMax: Self.bodyBytesMax, resetSchema)
+        router.post("/admin/1/check", bodyBytesMax: Self.bodyBytesMax, check)
+        router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
+        addBackupRoutes(to: &router, bodyBytesMax: Self.bodyBytesMax)
+    }
+
+    // MARK: Who may ask
+
+    private static let openRoutes: Set = ["/admin/1/proof"]
+
+    /// A path that leads nowhere is refused like any other: who has no token learns nothing of what there is.
+    @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
+        let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
+        guard isOpen || holdsToken(request) else { throw AdminProblem.unauthorized }
+        var response = await next(request)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["X-Request-Id"] = request.id
+        // Answers hold tokens beside what was sent.
+        response.mayCompress = false
+        return response
+    }
+
+    /// Metrics are told to this machine without the token, which is another one after each start. A page in a browser here does not get them: its
+    /// host is a name that leads to loopback, and not loopback itself.
+    private func isLocalScrape(_ request: HTTPRequest) -> Bool {
+        guard request.route == Metrics.path, IPAddress.isLoopback(request.remoteAddress), let host = request.header("Host") else { return false }
+        let name = host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" }
+        return name.lowercased() == "localhost" || IPAddress.isLoopback(String(name))
+    }
+
+    private func holdsToken(_ request: HTTPRequest) -> Bool {
+        guard let header = request.header("Authorization"), let space = header.firstIndex(of: " "), header[..<space].lowercased() == "bearer"
+        else { return false }
+        return constantTimeEquals(Array(header[space...].dropFirst().utf8), Array(token.utf8))
+    }
+
+    // MARK: Routes
+
+    @Sendable private func proof(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        guard let nonce = request.query("nonce"), let proof = AdminProof.make(nonce: nonce, token: token) else {
+            throw ServerError(.badRequest, "invalid nonce", field: "nonce", remedy: "Send 16 to 64 random bytes as hexadecimal digits.")
+        }
+        return try answer(AdminMessages.Proof(proof: proof))
+    }
+
+    @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL))
+    }
+
+    @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewContainer.self, of: request)
+        let choice = try asked.justInTime.map(Self.justInTime) ?? .native
+        let made = try await cloud.createContainer(asked.name, justInTime: choice)
+        let schema = try await cloud.schema(of: asked.name, .development)
+        return try answer(
+            AdminMessages.Container(name: made.container.name, isNew: made.isNew, justInTime: schema.justInTime.rawValue), made.isNew ? .created : .ok
+        )
+    }
+
+    @Sendable private func changeContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
+        let before = try await cloud.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
+        return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
+    }
+
+    @Sendable private func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewToken.self, of: request)
+        guard asked.kind == "api" else {
+            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "This version makes tokens of kind api.")
+        }
+        let environment = try Self.environment(asked.environment)
+        let name = asked.name ?? ""
+        guard name.count <= Self.tokenNameCharacters else {
+            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Self.tokenNameCharacters) characters.")
+        }
+        let token = try await cloud.createAPIToken(container: asked.container, environment: environment, name: name)
+        return try answer(AdminMessages.Token(token: token), .created)
+    }
+
+    @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUser.self, of: request)
+        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
+        return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
+    }
+
+    // MARK: JSON
+
+    static func environment(_ text: String) throws -> DatabaseKey.Environment {
+        guard let environment = DatabaseKey.Environment(rawValue: text) else {
+            throw ServerError(.badRequest, "unknown environment", field: "environment", remedy: "Take development or production.")
+        }
+        return environment
+    }
+
+    private static func justInTime(_ text: String) throws -> JustInTime {
+        guard let choice = JustInTime(rawValue: text) else {
+            throw ServerError(.badRequest, "unknown choice", field: "justInTime", remedy: "Take native or all.")
+        }
+        return choice
+    }
+
+    func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
+        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch {
+            throw ServerError(error)
+        }
+    }
+
+    func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {
+        .json([UInt8](try AdminProblem.encoder.encode(message)), status: status)
+    }
+}

@@ -1,0 +1,133 @@
+import FoundationEssentials
+import Glibc
+import NacreCrypto
+import NacreLocks
+
+/// How an administrator's commands find the running server, and the secret that makes them administrators: `admin.json` in the data folder.
+package struct AdminFile: Codable, Hashable, Sendable {
+    /// Where the admin API listens.
+    package var url: String
+    /// Where apps reach the server.
+    package var publicURL: String
+    package var pid: Int32
+    /// 64 hexadecimal digits, new at each start.
+    package var token: String
+
+    package init(url: String, publicURL: String, pid: Int32, token: String) {
+        self.url = url
+        self.publicURL = publicURL
+        self.pid = pid
+        self.token = token
+    }
+
+    package static let name = "admin.json"
+
+    package static func newToken() throws -> String {
+        Hex.encode(try SecureRandom.keyBytes(32))
+    }
+
+    /// The file of the server that runs on a data folder, or ran on it and was killed.
+    package static func read(folder: String) throws(PrivateFileError) -> AdminFile {
+        try read(path: path(in: folder))
+    }
+
+    /// A copy of such a file, on the machine of an administrator.
+    package static func read(path: String) throws(PrivateFileError) -> AdminFile {
+        let bytes = try PrivateFile.read(path)
+        guard let file = AdminFile(json: bytes) else { throw PrivateFileError(.malformed, path) }
+        return file
+    }
+
+    /// nil for anything that is no such file.
+    package init?(json: [UInt8]) {
+        guard let file = try? JSONDecoder().decode(AdminFile.self, from: Data(json)) else { return nil }
+        self = file
+    }
+
+    static func path(in folder: String) -> String { folder + "/" + name }
+
+    /// Writes the file into the data folder, which is made if need be. It stands until it is withdrawn; the file of a server that is gone is replaced.
+    ///
+    /// Whether one is gone the kernel knows: a server keeps its file locked as long as it lives, however it ends. A process ID alone may have been
+    /// given to another process since.
+    /// - Throws: `AdminFileInUse`, `PrivateFileError`.
+    package func publish(in folder: String) throws -> PublishedAdminFile {
+        try PrivateFile.makeFolder(folder)
+        let path = Self.path(in: folder)
+        let temporary = "\(path).\(getpid()).new"
+        let descriptor = try PrivateFile.create(temporary)
+        do {
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw PrivateFileError(.system(errno), path) }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            try PrivateFile.put([UInt8](try encoder.encode(self)) + [UInt8(ascii: "\n")], descriptor, path)
+            // A link, and no rename, because it never replaces a file that another server has just published.
+            while link(temporary, path) != 0 {
+                guard errno == EEXIST else { throw PrivateFileError(.system(errno), path) }
+                try Self.removeStale(path)
+            }
+        } catch {
+            close(descriptor)
+            unlink(temporary)
+            throw error
+        }
+        unlink(temporary)
+        return PublishedAdminFile(path: path, descriptor: descriptor)
+    }
+
+    /// Removes the file unless its server lives.
+    private static func removeStale(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            // Withdrawn in this moment.
+            if errno == ENOENT { return }
+            throw PrivateFileError(.system(errno), path)
+        }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            guard errno == EWOULDBLOCK else { throw PrivateFileError(.system(errno), path) }
+            let holder = (try? PrivateFile.contents(descriptor, path)).flatMap { AdminFile(json: $0) }
+            throw AdminFileInUse(path: path, pid: holder?.pid)
+        }
+        // Whoever replaces the file has its lock, which is ours: unless it was replaced before, it stays the one we opened.
+        guard isOpen(path, as: descriptor) else { return }
+        guard unlink(path) == 0 || errno == ENOENT else { throw PrivateFileError(.system(errno), path) }
+    }
+}
+
+/// Whether the name still stands for the file that was opened.
+private func isOpen(_ path: String, as descriptor: Int32) -> Bool {
+    var opened = stat()
+    var named = stat()
+    return fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0 && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
+}
+
+/// Another server runs on the data folder.
+package struct AdminFileInUse: Error, Hashable, Sendable {
+    package var path: String
+    package var pid: Int32?
+}
+
+/// The admin file of this process, locked.
+package final class PublishedAdminFile: Sendable {
+    private let path: String
+    private let descriptor: Locked<Int32?>
+
+    init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = Locked(descriptor)
+    }
+
+    deinit { withdraw() }
+
+    /// Removes the file. Idempotent, from any thread.
+    package func withdraw() {
+        let open = descriptor.withLock { descriptor in
+            defer { descriptor = nil }
+            return descriptor
+        }
+        guard let open else { return }
+        if isOpen(path, as: open) { unlink(path) }
+        close(open)
+    }
+}

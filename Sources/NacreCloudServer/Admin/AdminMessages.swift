@@ -1,0 +1,329 @@
+package import NacreCloudContainer
+
+/// What the admin API takes and gives: JSON objects with these keys. Server and command line share them.
+package enum AdminMessages {
+    package struct Proof: Codable, Hashable, Sendable {
+        package var proof: String
+    }
+
+    /// `GET /admin/1/server`
+    package struct Server: Codable, Hashable, Sendable {
+        package var version: String
+        /// Where apps reach the server.
+        package var publicURL: String
+    }
+
+    /// `POST /admin/1/containers`
+    package struct NewContainer: Codable, Hashable, Sendable {
+        package var name: String
+        /// Whose saves bring types and fields in development: `native`, as nil, or `all`.
+        package var justInTime: String?
+
+        package init(name: String, justInTime: String? = nil) {
+            self.name = name
+            self.justInTime = justInTime
+        }
+    }
+
+    package struct Container: Codable, Hashable, Sendable {
+        package var name: String
+        /// false where it was there before.
+        package var isNew: Bool
+        /// What holds: of a container that was there, what it was made with or changed to.
+        package var justInTime: String
+    }
+
+    /// `POST /admin/1/containers/change`
+    package struct NewContainerChange: Codable, Hashable, Sendable {
+        package var name: String
+        package var justInTime: String
+
+        package init(name: String, justInTime: String) {
+            self.name = name
+            self.justInTime = justInTime
+        }
+    }
+
+    package struct ContainerChange: Codable, Hashable, Sendable {
+        package var name: String
+        package var before: String
+        package var justInTime: String
+    }
+
+    /// `POST /admin/1/tokens`
+    package struct NewToken: Codable, Hashable, Sendable {
+        package var container: String
+        /// `development` or `production`.
+        package var environment: String
+        /// `api` is the only kind in this version.
+        package var kind: String
+        /// What the token is for, to tell it from others.
+        package var name: String?
+
+        package init(container: String, environment: String, kind: String, name: String?) {
+            self.container = container
+            self.environment = environment
+            self.kind = kind
+            self.name = name
+        }
+    }
+
+    package struct Token: Codable, Hashable, Sendable {
+        package var token: String
+    }
+
+    /// `POST /admin/1/users`
+    package struct NewUser: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+
+        package init(email: String, password: String) {
+            self.email = email
+            self.password = password
+        }
+    }
+
+    package struct User: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+    }
+
+    /// `GET /admin/1/schema`
+    package struct Schema: Codable, Hashable, Sendable {
+        /// How often it changed.
+        package var version: Int64
+        /// In CloudKit's schema language.
+        package var text: String
+        /// Fields with an index that is not built yet, as `Type.field`.
+        package var building: [String]
+    }
+
+    /// `POST /admin/1/schema/deploy`
+    package struct NewDeployment: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would come.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Deployment: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        package var gains: [Gain]
+    }
+
+    /// One thing that production gains.
+    package struct Gain: Codable, Hashable, Sendable {
+        package var kind: SchemaGain.Kind
+        package var recordType: String
+        package var field: String?
+        /// In CloudKit's schema language: a field's type and options, or the options that are new.
+        package var declaration: String
+    }
+
+    /// `POST /admin/1/schema/indexes`
+    package struct NewIndexes: Codable, Hashable, Sendable {
+        package var container: String
+        package var recordType: String
+        package var field: String
+        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has.
+        package var options: [String]?
+        /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
+        package var fieldType: String?
+
+        package init(container: String, recordType: String, field: String, options: [String]?, fieldType: String?) {
+            self.container = container
+            self.recordType = recordType
+            self.field = field
+            self.options = options
+            self.fieldType = fieldType
+        }
+    }
+
+    package struct Indexes: Codable, Hashable, Sendable {
+        package var recordType: String
+        /// By its name in the schema.
+        package var field: String
+        /// In CloudKit's schema language.
+        package var fieldType: String
+        /// Those that it had; absent where the field came just now.
+        package var before: [String]?
+        /// Those that it has now.
+        package var options: [String]
+    }
+
+    /// `POST /admin/1/schema/reset`
+    package struct NewReset: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would go.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Reset: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        /// Types that production does not have.
+        package var types: [String]
+        /// Fields that production does not have, as `Type.field`.
+        package var fields: [String]
+        /// Databases whose zones and records go.
+        package var databases: Int
+    }
+
+    /// `POST /admin/1/query/explain`
+    package struct NewExplanation: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// `public` or `private`.
+        package var database: String
+        /// Whose private database: an e-mail address or a user record name.
+        package var user: String?
+        /// The body of a `records/query`.
+        package var request: String
+
+        package init(container: String, environment: String, database: String, user: String?, request: String) {
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.user = user
+            self.request = request
+        }
+    }
+
+    package struct Explanation: Codable, Hashable, Sendable {
+        /// The plan, for people.
+        package var lines: [String]
+    }
+
+    /// `POST /admin/1/check`: the next part of a check.
+    package struct NewCheck: Codable, Hashable, Sendable {
+        package var repairs: Bool
+        /// With `repairs`: takes lost records away.
+        package var removesLost: Bool
+        /// `next` of the part before; nil: from the beginning.
+        package var after: String?
+
+        package init(repairs: Bool, removesLost: Bool, after: String?) {
+            self.repairs = repairs
+            self.removesLost = removesLost
+            self.after = after
+        }
+    }
+
+    /// Something that is wrong.
+    package struct CheckFinding: Codable, Hashable, Sendable {
+        package enum Outcome: String, Codable, Hashable, Sendable {
+            /// A repair puts it right.
+            case mendable
+            case mended
+            /// Until the app saves it again.
+            case lost
+            /// But with a backup.
+            case beyondRepair
+        }
+
+        package var table: String
+        package var database: String
+        package var zone: String
+        package var record: String
+        package var what: String
+        package var outcome: Outcome
+    }
+
+    package struct CheckPart: Codable, Hashable, Sendable {
+        package var findings: [CheckFinding]
+        /// Looked at.
+        package var rows: Int
+        /// Present while there is more.
+        package var next: String?
+    }
+
+    /// All parts, as `nacre check --json` prints them.
+    package struct CheckReport: Codable, Hashable, Sendable {
+        package var rows: Int
+        package var findings: [CheckFinding]
+
+        package init(rows: Int, findings: [CheckFinding]) {
+            self.rows = rows
+            self.findings = findings
+        }
+    }
+
+    /// `POST /admin/1/backup`
+    package struct NewBackup: Codable, Hashable, Sendable {
+        /// On the server's machine: a file, or a folder that gets one.
+        package var path: String
+        /// nil for no limit.
+        package var bytesPerSecond: Int?
+
+        package init(path: String, bytesPerSecond: Int?) {
+            self.path = path
+            self.bytesPerSecond = bytesPerSecond
+        }
+    }
+
+    /// `GET /admin/1/backup`: the backup under way, or how the last one ended.
+    package struct BackupStatus: Codable, Hashable, Sendable {
+        package enum State: String, Codable, Sendable {
+            case none
+            case running
+            case done
+            case failed
+        }
+
+        package var state: State
+        package var path: String?
+        /// `copying` or `checking`.
+        package var phase: String?
+        package var bytes: Int64?
+        package var bytesInAll: Int64?
+        /// Of one that is done.
+        package var backup: Backup?
+        /// Of one that failed.
+        package var problem: String?
+        package var remedy: String?
+    }
+
+    /// What a backup says of itself.
+    package struct Backup: Codable, Hashable, Sendable {
+        package var path: String
+        /// The version that made it.
+        package var nacre: String
+        package var schemaVersion: Int32
+        /// When its moment was: `2026-01-31T12:00:00Z`.
+        package var time: String
+        /// The data folder that it is of.
+        package var folder: String
+        package var containers: Int
+        package var databases: Int
+        /// Of the database in it.
+        package var bytes: Int64
+        package var sha256: String
+    }
+
+    /// What went wrong: RFC 9457, "Problem Details for HTTP APIs", with members of ours behind those of the standard.
+    package struct Problem: Codable, Hashable, Sendable {
+        package var type = "about:blank"
+        package var title: String
+        package var status: Int
+        package var detail: String
+        /// One of CloudKit's codes, such as `EXISTS`.
+        package var code: String
+        /// The request's key at fault.
+        package var field: String?
+        /// One line for people: what to do.
+        package var remedy: String?
+        /// The server's log knows the request by it.
+        package var requestID: String
+
+        /// RFC 9457, 3.
+        package static let contentType = "application/problem+json"
+    }
+}

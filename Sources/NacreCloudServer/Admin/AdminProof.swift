@@ -1,0 +1,23 @@
+import NacreCrypto
+
+/// How a server shows that it knows the admin token before anybody sends it: whatever else listens at its address learns nothing.
+package enum AdminProof {
+    /// Digits of a nonce: 16 to 64 bytes. NIST SP 800-107, 5.3.4 wants no fewer bits than the code is to withstand guessing.
+    static let nonceDigits = 32...128
+
+    /// 32 fresh bytes as hexadecimal digits.
+    package static func newNonce() throws -> String {
+        Hex.encode(try SecureRandom.bytes(32))
+    }
+
+    /// nil for a nonce that is too short, too long or not hexadecimal. The key is the token's text as it stands in the file.
+    package static func make(nonce: String, token: String) -> String? {
+        guard nonceDigits.contains(nonce.utf8.count), (try? Hex.decode(nonce)) != nil else { return nil }
+        return Hex.encode(HMACSHA256.code(for: Array("nacre-admin:\(nonce)".utf8), key: Array(token.utf8)))
+    }
+
+    package static func isValid(_ proof: String, nonce: String, token: String) -> Bool {
+        guard let expected = make(nonce: nonce, token: token) else { return false }
+        return constantTimeEquals(Array(proof.utf8), Array(expected.utf8))
+    }
+}

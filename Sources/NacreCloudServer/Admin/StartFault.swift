@@ -1,0 +1,78 @@
+import Glibc
+import NacreCloudContainer
+import NacreHTTPServer
+
+/// Why a server did not start, and what to do about it: what an administrator reads.
+package struct StartFault: Error, Sendable {
+    package var text: String
+    package var remedy: String?
+
+    /// - Parameter address: the `host:port` that was to be listened on, for errors that do not tell.
+    package init(_ error: any Error, listen address: String, dataFolder: String) {
+        switch error {
+        case let error as StartFault: self = error
+        case let error as ServerStartError: self.init(error, address)
+        case let error as StoreError: self.init(error, dataFolder)
+        case let error as AdminFileInUse:
+            let holder = error.pid.map { "process \($0)" } ?? "another process"
+            self.init("\(holder) serves the data folder \(dataFolder) already", "stop it, or choose another folder with --data")
+        case let error as PrivateFileError:
+            self.init("\(error.path) could not be written: \(error.text)", Self.remedy(error, dataFolder))
+        default: self.init("the server could not start: \(error)", nil)
+        }
+    }
+
+    private init(_ text: String, _ remedy: String?) {
+        self.text = text
+        self.remedy = remedy
+    }
+
+    private static func remedy(_ error: PrivateFileError, _ folder: String) -> String {
+        switch error.code {
+        case .system(ENOSPC), .system(EDQUOT): "make room on the disk of \(folder)"
+        default: "make the folder writable for this user, or choose another with --data"
+        }
+    }
+
+    private init(_ error: ServerStartError, _ address: String) {
+        let cause = String(cString: strerror(error.code))
+        switch error.step {
+        case .bind where error.code == EADDRINUSE:
+            self.init(
+                "\(address) is in use by another process", "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
+        case .bind where error.code == EACCES:
+            self.init("\(address) needs more rights than this user has", "take a port from 1024 on, such as --listen 127.0.0.1:8787")
+        case .bind, .unknownHost:
+            self.init(
+                "\(address) is no address of this machine (\(cause))", "listen on loopback with --listen 127.0.0.1:8787, or everywhere with 0.0.0.0")
+        default: self.init("\(address): \(error.step.rawValue) (\(cause))", nil)
+        }
+    }
+
+    private init(_ error: StoreError, _ folder: String) {
+        let values = error.values.filter { $0.key != "remedy" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let text = values.isEmpty ? error.text : "\(error.text) (\(values))"
+        if let remedy = error.values["remedy"] {
+            self.init(text, remedy)
+            return
+        }
+        switch error.code {
+        case .inUse:
+            let holder = error.values["pid"].map { "process \($0)" } ?? "another process"
+            self.init("\(holder) has the data folder \(folder)", "stop it, or choose another folder with --data")
+        case .newerVersion:
+            self.init(
+                "the data in \(folder) was written by a newer version of nacre than \(ServerVersion.current): \(text)",
+                error.values["backup"].map { "start it with that version, or go back: nacre backup restore \($0) --data \(folder) --replace" }
+                    ?? "start it with that version, or choose another folder with --data")
+        case .full: self.init(text, "make room on the disk of \(folder)")
+        case .corrupt: self.init("the data in \(folder) is damaged: \(text)", "restore a backup of the folder; do not delete what is there before")
+        case .foreignLog:
+            self.init(
+                text,
+                "put file and log of one time there, or a whole copy of the folder; to take nacre.sqlite as it is, and lose what only the log holds, "
+                    + "move nacre.sqlite-wal and nacre.sqlite-shm out of \(folder)")
+        case .unavailable, .closed, .readOnly: self.init(text, "see that the folder \(folder) can be written, or choose another with --data")
+        }
+    }
+}

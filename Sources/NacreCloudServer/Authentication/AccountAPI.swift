@@ -1,0 +1,200 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+import NacreTelemetry
+
+/// Sign-up, sign-in and sign-out: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
+struct AccountAPI: Sendable {
+    /// A body holds an address, a password and a few names. On this server.
+    static let bodyBytesMax = 16 * 1024
+
+    let cloud: Cloud
+    let authenticator: Authenticator
+    let passwords: PasswordHasher
+    let opensSignUp: Bool
+    let clock: ServerClock
+    let logger: Logger
+    let overload: OverloadLog
+    let attempts = SignInGuard()
+
+    func addRoutes(to router: inout Router) {
+        router.post("/account/1/sign-up", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signUp(request) }
+        router.post("/account/1/sign-in", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signIn(request) }
+        router.post("/account/1/sign-out", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signOut(request) }
+    }
+
+    // MARK: Sign-up
+
+    private struct SignUp: Codable {
+        var email: String
+        var password: String
+    }
+
+    private struct SignedUp: Codable {
+        var email: String
+    }
+
+    private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard opensSignUp else { throw ServerError.signUpClosed }
+        let asked = try await body(SignUp.self, of: request)
+        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
+        return try answer(SignedUp(email: account.email))
+    }
+
+    /// Makes an account, whoever asks for it: sign-up, or an administrator.
+    static func createAccount(
+        email: String, password: String, in cloud: Cloud, _ passwords: PasswordHasher
+    ) async throws -> AccountEntry {
+        if let fault = PasswordRule.fault(password) { throw fault }
+        let hash = try await hashed(.silent) { try await passwords.hash(password) }
+        return try await cloud.createAccount(email: email, passwordHash: hash)
+    }
+
+    // MARK: Sign-in
+
+    private struct SignIn: Codable {
+        enum Kind: String, Codable {
+            /// A web auth token, for `ckWebAuthToken`.
+            case web
+            /// An account token, for the framework.
+            case account
+        }
+
+        var email: String
+        var password: String
+        var apiToken: String
+        var container: String
+        var environment: String
+        var kind: Kind?
+        var device: String?
+        var keepSignedIn: Bool?
+    }
+
+    private struct SignedIn: Codable {
+        var token: String
+        var userRecordName: String
+    }
+
+    private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(SignIn.self, of: request)
+        guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
+        let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
+        switch asked.kind ?? .web {
+        case .web:
+            let session = try await cloud.startSession(
+                of: account.id, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
+            return try answer(SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: session.userRecordName))
+        case .account:
+            let user = try await cloud.userRecordName(of: account.id, container: entry.container, environment: environment)
+            let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
+            let token = try await cloud.createAccountToken(
+                for: account.id, containers: [entry.container], environment: environment, device: device)
+            return try answer(SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
+        }
+    }
+
+    /// The account whose password this is. An unknown address costs the same time, and gets the same answer.
+    private func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
+        let attempt: SignInGuard.Attempt
+        do {
+            attempt = try attempts.begin(email: email, address: request.clientAddress, at: clock.now())
+        } catch {
+            tell("paused", nil, request)
+            throw error
+        }
+        var outcome = SignInGuard.Outcome.unknown
+        defer { attempts.end(attempt, outcome, at: clock.now()) }
+        let account = try await cloud.account(email: email)
+        let isRight = try await Self.hashed(overload) {
+            if let account { return try await passwords.verify(password, against: account.passwordHash) }
+            return try await passwords.verifyUnknown(password)
+        }
+        outcome = account != nil && isRight ? .right : .wrong
+        guard let account, isRight else {
+            tell("wrong password", account, request)
+            throw ServerError.wrongPassword
+        }
+        return account
+    }
+
+    /// Never the e-mail address, which is a person's; an account is told by its ID.
+    private func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
+        logger.log(
+            .notice, "A sign-in was refused",
+            [.reason: .string(reason), .address: .string(request.clientAddress), .user: .string(account?.id ?? ""), .requestID: .string(request.id)])
+    }
+
+    private static func hashed<Value>(_ overload: OverloadLog, _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as CryptoError {
+            switch error.code {
+            case .busy, .outOfMemory:
+                overload.tell(.passwords)
+                throw ServerError.signInBusy
+            case .passwordTooLong: throw PasswordRule.tooLong
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: Sign-out
+
+    private struct SignedOut: Codable {}
+
+    /// Ends what the request's own credential allows: an account token, or the session of a web auth token.
+    private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
+        if let token = Authenticator.bearer(request) {
+            try await authenticator.signOut(accountToken: token)
+        } else if let apiToken = request.query("ckAPIToken"), let token = request.query("ckWebAuthToken") {
+            try await authenticator.signOut(webAuthToken: token, apiToken: apiToken)
+        } else {
+            throw ServerError.noCredential
+        }
+        return try answer(SignedOut())
+    }
+
+    // MARK: JSON
+
+    private func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
+        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch {
+            throw ServerError(error)
+        }
+    }
+
+    private func answer(_ value: some Encodable) throws -> HTTPResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return .json([UInt8](try encoder.encode(value)))
+    }
+}
+
+extension ServerError {
+    static let signUpClosed = ServerError(
+        .accessDenied, "sign-up is closed", remedy: "Ask the administrator: nacre user create EMAIL, or nacre serve --open-sign-up.")
+    static let wrongPassword = ServerError(
+        .authenticationFailed, "wrong e-mail address or password", remedy: "Check both; an administrator makes accounts with nacre user create.")
+    static let signInBusy = ServerError(.tryAgainLater, "too many sign-ins are under way", retryAfter: 2)
+
+    /// What is wrong with the JSON of an endpoint of our own.
+    init(_ error: any Error) {
+        let path: ([any CodingKey]) -> String = { $0.map(\.stringValue).joined(separator: ".") }
+        switch error {
+        case DecodingError.keyNotFound(let key, let context):
+            let field = path(context.codingPath + [key])
+            self.init(.badRequest, "missing required field", field: field, remedy: "Give \(field).")
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context):
+            self.init(.badRequest, "field has the wrong type", field: path(context.codingPath), remedy: "See docs/wire.md.")
+        case DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty:
+            self.init(.badRequest, "field has an unknown value", field: path(context.codingPath), remedy: "See docs/wire.md.")
+        default:
+            self.init(.badRequest, "badRequestException: unexpected input", remedy: "Send one JSON object.")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+/// Finds out who sends a request.
+///
+/// An account token (`Authorization: Bearer`) is the framework's; an API token (`ckAPIToken`) is the world's; a web auth token
+/// (`ckWebAuthToken`) beside it is a user's. It reads the registry at most every few seconds for each, and writes nothing.
+final class Authenticator: Sendable {
+    /// Who it is, and the web auth token that goes back with the answer.
+    struct Identity: Sendable {
+        var caller: Caller
+        var webAuthToken: String?
+    }
+
+    /// What an account token allows: containers, and who its account is in each.
+    private struct Device: Sendable {
+        var environment: DatabaseKey.Environment
+        var userRecordNames: [String: String] = [:]
+        var deviceID: String
+
+        /// nil for an entry whose environment this version does not know.
+        init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
+            guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
+            self.environment = environment
+            deviceID = Authenticator.deviceID(entry.id)
+            for container in entry.containers {
+                userRecordNames[container] = try await cloud.userRecordName(
+                    of: entry.account, container: container, environment: environment)
+            }
+        }
+    }
+
+    private let cloud: Cloud
+    private let sealer: TokenSealer
+    private let clock: ServerClock
+    private let apiTokens = Remembered<APITokenEntry>()
+    private let sessions = Remembered<SessionEntry>()
+    private let devices = Remembered<Device>()
+
+    init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
+        self.cloud = cloud
+        self.sealer = sealer
+        self.clock = clock
+    }
+
+    func identify(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
+        if let text = Self.bearer(request) {
+            return Identity(caller: try await device(text, container: container, environment: environment))
+        }
+        guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noCredential }
+        _ = try await apiTokenEntry(apiToken, container: container, environment: environment)
+        guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world)) }
+        let (token, session) = try await session(text, apiToken: apiToken)
+        return Identity(
+            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken))
+    }
+
+    /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
+    func apiTokenEntry(_ token: String, container: String, environment: DatabaseKey.Environment) async throws -> APITokenEntry {
+        let entry = try await apiTokens.value(token, at: clock.now()) { try await cloud.apiToken(token) }
+        guard let entry, entry.container == container, entry.environment == environment.rawValue else {
+            throw ServerError.authenticationFailed
+        }
+        return entry
+    }
+
+    // MARK: Sessions
+
+    func webAuthToken(for session: SessionEntry) throws -> String {
+        let token = WebAuthToken(session: session.id, account: session.account, issued: clock.now().secondsSince2001)
+        return try sealer.seal(token, for: .webAuth, binding: session.apiToken)
+    }
+
+    /// Ends the session that a web auth token belongs to.
+    func signOut(webAuthToken text: String, apiToken: String) async throws {
+        let (token, _) = try await session(text, apiToken: apiToken)
+        try await cloud.endSession(token.session, of: token.account)
+        sessions.forget(token.session)
+    }
+
+    private func session(_ text: String, apiToken: String) async throws -> (WebAuthToken, SessionEntry) {
+        let now = clock.now()
+        guard let token = sealer.open(WebAuthToken.self, text, for: .webAuth, binding: apiToken),
+            let session = try await sessions.value(token.session, at: now, { try await admitted(token) }),
+            session.apiToken == apiToken
+        else { throw ServerError.authenticationRequired }
+        let lifetime = session.isKept ? Cloud.keptSessionSeconds : Cloud.sessionSeconds
+        guard now.secondsSince2001 - token.issued < lifetime else { throw ServerError.authenticationRequired }
+        return (token, session)
+    }
+
+    /// A session of somebody who has a user record, also where it began before there were any.
+    private func admitted(_ token: WebAuthToken) async throws -> SessionEntry? {
+        guard let session = try await cloud.session(token.session, of: token.account),
+            let environment = DatabaseKey.Environment(rawValue: session.environment)
+        else { return nil }
+        try await cloud.admitAgain(session.userRecordName, to: session.container, environment)
+        return session
+    }
+
+    private func renewed(_ token: WebAuthToken, _ text: String, _ apiToken: String) throws -> String {
+        let now = clock.now().secondsSince2001
+        guard now - token.issued >= WebAuthToken.renewalSeconds else { return text }
+        var next = token
+        next.issued = now
+        return try sealer.seal(next, for: .webAuth, binding: apiToken)
+    }
+
+    // MARK: Devices
+
+    func accountToken(for entry: AccountTokenEntry) throws -> String {
+        try sealer.seal(AccountToken(id: entry.id, account: entry.account), for: .account)
+    }
+
+    /// Ends what an account token allows.
+    func signOut(accountToken text: String) async throws {
+        guard let token = sealer.open(AccountToken.self, text, for: .account) else { throw ServerError.authenticationFailed }
+        try await cloud.revokeAccountToken(token.id, of: token.account)
+        devices.forget(text)
+    }
+
+    /// The device that records show as their author's: steady for a session or an account token, and not its ID, because the whole world reads
+    /// the records of a public database.
+    private static func deviceID(_ credential: String) -> String {
+        Hex.encode(SHA256.digest(Array("device \(credential)".utf8)))
+    }
+
+    static func bearer(_ request: HTTPRequest) -> String? {
+        let scheme = "bearer "
+        guard let value = request.header("Authorization"), value.prefix(scheme.count).lowercased() == scheme else { return nil }
+        return String(value.dropFirst(scheme.count))
+    }
+
+    private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
+        // Kept by the text: to open its seal and read what is inside would cost each request more than all else that finds its sender.
+        let device = try await devices.value(text, at: clock.now()) { () -> Device? in
+            guard let token = sealer.open(AccountToken.self, text, for: .account),
+                let entry = try await cloud.accountToken(token.id, of: token.account)
+            else { return nil }
+            return try await Device(entry, in: cloud)
+        }
+        guard let device, device.environment == environment, let user = device.userRecordNames[container] else {
+            throw ServerError.authenticationFailed
+        }
+        return Caller(.user(user), client: .framework, deviceID: device.deviceID)
+    }
+}
+
+extension ServerError {
+    /// CloudKit does not say which part of a credential is wrong; neither do we.
+    static let authenticationFailed = ServerError(
+        .authenticationFailed, "Authentication failed",
+        remedy: "Check that the token was made for this container and environment, and that it was not revoked.")
+
+    static let noCredential = ServerError(
+        .authenticationFailed, "no auth method found",
+        remedy: "Send an API token as ckAPIToken, or an account token as Authorization: Bearer. Make one: nacre token create --help.")
+}

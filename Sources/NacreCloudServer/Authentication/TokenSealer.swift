@@ -1,0 +1,70 @@
+import NacreCloudContainer
+import NacreCrypto
+
+/// Makes tokens of this server's: deterministic authenticated encryption under keys that live in the database.
+///
+/// The text is standard base64 with padding, since clients decode it to keep the bytes. The bytes are the length of the key's ID, the ID, and
+/// what the key sealed. Thread-safe.
+struct TokenSealer: TokenSealing {
+    /// What a token is for. One made for one purpose does not open as another.
+    enum Purpose: String, Sendable {
+        case change
+        case webAuth
+        case account
+    }
+
+    /// Longer texts are no tokens of ours, and are not even decoded. A change token has names of 255 characters at most in it.
+    private static let textBytesMax = 1024
+
+    private let keys: [[UInt8]: SealingKey]
+    private let current: (id: [UInt8], key: SealingKey)
+
+    /// - Parameter keys: newest last; all open, the newest seals.
+    init(keys: [(id: String, key: [UInt8])]) throws {
+        let opened = try keys.map { (id: Array($0.id.utf8), key: try SealingKey($0.key)) }
+        guard let newest = opened.last, opened.allSatisfy({ $0.id.count <= Int(UInt8.max) }) else { throw CryptoError(.invalidKeyLength) }
+        self.keys = Dictionary(opened.map { ($0.id, $0.key) }, uniquingKeysWith: { _, last in last })
+        current = newest
+    }
+
+    /// - Parameter binding: what must be said again to open it, such as the API token of a web auth token.
+    func seal(_ bytes: [UInt8], for purpose: Purpose, binding: String = "") throws -> String {
+        let sealed = try current.key.seal(bytes, associated: Self.associated(purpose, binding))
+        return Base64.encode([UInt8(current.id.count)] + current.id + sealed, alphabet: .standard)
+    }
+
+    /// nil for anything that `seal` did not make for this purpose and binding. An account token opens in the older text too: a device keeps it
+    /// for years.
+    func open(_ text: String, for purpose: Purpose, binding: String = "") -> [UInt8]? {
+        guard text.utf8.count <= Self.textBytesMax else { return nil }
+        if let bytes = try? Base64.decode(text, alphabet: .standard), let length = bytes.first, bytes.count > Int(length) {
+            return open(bytes[(1 + Int(length))...], under: bytes[1..<1 + Int(length)], for: purpose, binding)
+        }
+        return purpose == .account ? openOlder(text, for: purpose, binding) : nil
+    }
+
+    private func open(_ sealed: ArraySlice<UInt8>, under id: some Sequence<UInt8>, for purpose: Purpose, _ binding: String) -> [UInt8]? {
+        try? keys[Array(id)]?.open(Array(sealed), associated: Self.associated(purpose, binding))
+    }
+
+    private static func associated(_ purpose: Purpose, _ binding: String) -> [UInt8] {
+        Array(purpose.rawValue.utf8) + [0] + Array(binding.utf8)
+    }
+
+    // MARK: TokenSealing
+
+    func seal(_ bytes: [UInt8]) throws -> String { try seal(bytes, for: .change) }
+    func open(_ text: String) -> [UInt8]? { open(text, for: .change) }
+    func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
+}
+
+// MARK: - The older text
+
+extension TokenSealer {
+    /// Opens the text that earlier versions made: the key's ID, a point, and base64 for URLs. No text of today has a point.
+    private func openOlder(_ text: String, for purpose: Purpose, _ binding: String) -> [UInt8]? {
+        guard let point = text.firstIndex(of: "."), let sealed = try? Base64.decode(String(text[text.index(after: point)...]), alphabet: .urlSafe)
+        else { return nil }
+        return open(sealed[...], under: text[..<point].utf8, for: purpose, binding)
+    }
+}

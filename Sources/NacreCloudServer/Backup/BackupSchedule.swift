@@ -1,0 +1,106 @@
+import Glibc
+import NacreCloudStore
+import NacreCloudWire
+import NacreLocks
+import NacreTelemetry
+
+/// Where a server puts backups by itself, how often, and how many it keeps.
+package struct BackupSchedule: Hashable, Sendable {
+    package var folder: String
+    package var everySeconds: Int
+    package var keep: Int
+
+    package init(folder: String, everySeconds: Int, keep: Int) {
+        self.folder = folder
+        self.everySeconds = everySeconds
+        self.keep = keep
+    }
+
+    /// Seconds after which one that failed is tried again, where the schedule's own are more.
+    static let retrySeconds = 600
+
+    /// Seconds until the next backup, by the newest that is finished.
+    static func wait(everySeconds: Int, newest: Int?, now: Int) -> Int {
+        guard let newest else { return 0 }
+        // A clock that was set back makes nothing wait longer than once.
+        return min(max(newest + everySeconds - now, 0), everySeconds)
+    }
+}
+
+/// Makes backups by a schedule for as long as the server runs, and removes old ones. It counts and removes only finished backups of its own data folder.
+final class ScheduledBackups: Sendable {
+    private let schedule: BackupSchedule
+    private let runner: BackupRunner
+    private let clock: ServerClock
+    private let logger: Logger
+    private let running = Locked<Task<Void, Never>?>(nil)
+
+    init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger) {
+        self.schedule = schedule
+        self.runner = runner
+        self.clock = clock
+        self.logger = logger
+    }
+
+    func start() {
+        running.withLock { running in
+            guard running == nil else { return }
+            running = Task { await run() }
+        }
+    }
+
+    /// Ends the one under way, too.
+    func stop() async {
+        let task = running.withLock { $0 }
+        task?.cancel()
+        if task != nil { runner.cancel() }
+        await task?.value
+    }
+
+    private var now: Int { Int(clock.now().secondsSince2001.rounded(.down)) + 978_307_200 }
+
+    private func run() async {
+        while !Task.isCancelled {
+            let newest = finished().last.flatMap { UTCText.seconds($0.manifest.time) }
+            let wait = BackupSchedule.wait(everySeconds: schedule.everySeconds, newest: newest, now: now)
+            if wait > 0 {
+                try? await clock.sleep(.seconds(wait))
+                continue
+            }
+            if await !makeOne(), !Task.isCancelled { try? await clock.sleep(.seconds(min(schedule.everySeconds, BackupSchedule.retrySeconds))) }
+        }
+    }
+
+    private func makeOne() async -> Bool {
+        let path = schedule.folder + "/" + FolderBackup.name(now)
+        do {
+            guard mkdir(schedule.folder, 0o700) == 0 || errno == EEXIST else {
+                throw PrivateFileError(.system(errno), schedule.folder)
+            }
+            let backup = try await runner.make(path)
+            logger.log(.notice, "A backup is made", [.path: .string(backup.path), .bytes: .int(Int(backup.bytes))])
+            prune()
+            return true
+        } catch {
+            guard !Task.isCancelled else { return false }
+            let fault = (error as? PrivateFileError).map { ("\($0.path): \($0.text)", "see that this user may write there") }
+            let known = BackupFault(error, file: path)
+            logger.log(
+                .error, "A scheduled backup failed and will be tried again",
+                [.path: .string(path), .error: .string(fault?.0 ?? known.text), .reason: .string(fault?.1 ?? known.remedy ?? "")])
+            return false
+        }
+    }
+
+    /// Ours, oldest first.
+    private func finished() -> [(path: String, manifest: BackupManifest)] {
+        FolderBackup.finished(in: schedule.folder).filter { $0.manifest.folder == runner.folder }.sorted { $0.manifest.time < $1.manifest.time }
+    }
+
+    private func prune() {
+        var gone = FolderBackup.removeUnfinished(in: schedule.folder)
+        for backup in finished().dropLast(schedule.keep) where unlink(backup.path) == 0 { gone.append(backup.path) }
+        guard !gone.isEmpty else { return }
+        logger.log(.notice, "Old backups are removed", [.path: .string(gone.joined(separator: ", "))])
+    }
+}

@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Glibc
+import NacreCloudContainer
+import NacreCloudStore
+
+/// What is done with backups and data folders that no server has. Every call blocks, for as long as the disk takes.
+package enum OfflineFolder {
+    package struct Restored: Sendable {
+        package var backup: AdminMessages.Backup
+        /// Where the data lie that were there before; nil where there were none.
+        package var replaced: String?
+    }
+
+    package struct Migration: Codable, Sendable {
+        package var from: Int32
+        package var to: Int32
+        package var bytes: Int64
+        package var freeBytes: Int64
+        package var backupBytes: Int64
+        package var logBytes: Int64
+        package var isNeeded: Bool
+        /// The backup that was made; nil where nothing was done, or none was wanted.
+        package var backup: String?
+    }
+
+    /// A backup that is under way, so that a signal can end it.
+    package struct Cancellation: Sendable {
+        let control = BackupControl()
+
+        package init() {}
+
+        package func cancel() { control.cancel() }
+    }
+
+    /// - Throws: `BackupFault`.
+    package static func create(_ path: String, of folder: String, bytesPerSecond: Int?, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
+        do {
+            let path = named(path)
+            let order = BackupOrder(path: path, folder: absolute(folder), nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
+            return AdminMessages.Backup(try FolderBackup.create(order, cancellation.control), path: path)
+        } catch {
+            throw BackupFault(error)
+        }
+    }
+
+    /// - Throws: `BackupFault`.
+    package static func verify(_ path: String, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
+        do {
+            return AdminMessages.Backup(try BackupFile.verify(path, cancellation.control), path: path)
+        } catch {
+            throw BackupFault(error, file: path)
+        }
+    }
+
+    /// - Throws: `BackupFault`.
+    package static func restore(_ path: String, to folder: String, replaces: Bool, _ cancellation: Cancellation) throws -> Restored {
+        do {
+            let outcome = try FolderRestore.restore(path, to: folder, replaces: replaces, cancellation.control)
+            return Restored(backup: AdminMessages.Backup(outcome.manifest, path: path), replaced: outcome.replaced)
+        } catch {
+            throw BackupFault(error, file: path)
+        }
+    }
+
+    /// What bringing a folder to this version means. Changes nothing.
+    /// - Throws: `BackupFault`.
+    package static func migrationPlan(of folder: String) throws -> Migration {
+        do {
+            let plan = try FolderMigration.plan(folder)
+            return Migration(
+                from: plan.from, to: plan.to, bytes: plan.bytes, freeBytes: plan.freeBytes, backupBytes: plan.backupBytes, logBytes: plan.logBytes,
+                isNeeded: plan.isNeeded)
+        } catch {
+            throw BackupFault(error)
+        }
+    }
+
+    /// Does it, as a start would.
+    /// - Throws: `BackupFault`.
+    package static func migrate(_ folder: String, makesBackup: Bool) async throws -> Migration {
+        do {
+            var migration = try migrationPlan(of: folder)
+            let store = try await SQLiteStore.open(folder: folder, options: options(folder, makesBackup: makesBackup, backupFolders: []) { _ in })
+            await store.close()
+            migration.backup = migration.isNeeded && makesBackup ? FolderBackup.newest(in: [folder], schemaVersionAtMost: migration.from)?.path : nil
+            return migration
+        } catch {
+            throw BackupFault(error)
+        }
+    }
+
+    static func options(
+        _ folder: String, makesBackup: Bool, backupFolders: [String], report: @escaping @Sendable (StoreEvent) -> Void
+    ) -> SQLiteOptions {
+        var options = SQLiteOptions()
+        options.backsUpBeforeMigrationAs = makesBackup ? ServerVersion.current : nil
+        options.backupFolders = backupFolders
+        options.report = report
+        return options
+    }
+
+    /// A folder's path as it is from everywhere.
+    package static func absolute(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// The file, or in a folder one named by the time.
+    static func named(_ path: String) -> String {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return path }
+        return absolute(path) + "/" + FolderBackup.name(time(nil))
+    }
+}

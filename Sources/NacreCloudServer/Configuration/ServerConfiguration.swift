@@ -1,0 +1,51 @@
+import NacreCloudContainer
+package import NacreCloudWire
+import NacreHTTPServer
+package import NacreTelemetry
+
+/// How a server is set up. Everything has a default that is safe on a developer's machine.
+package struct ServerConfiguration: Sendable {
+    /// Keeps the database and the admin file; made if it is missing, for this user alone.
+    package var dataFolder: String
+    /// Records live in memory and end with the process; the folder holds the admin file only.
+    package var isMemory = false
+    package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
+    /// Loopback, any free port: its address is written to the data folder.
+    package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
+    /// The URL by which clients reach the server, for answers and for the hosts it answers to; nil: `http://` and where it listens.
+    package var publicURL: String?
+    /// Anybody may make an account; otherwise an administrator does.
+    package var opensSignUp = false
+    /// Where and when backups are made; nil for none.
+    package var backups: BackupSchedule?
+    /// Whether a start that rewrites older data makes a backup of them first, beside them.
+    package var backsUpBeforeMigration = true
+    /// Whose `X-Forwarded-For` is believed, for pauses of sign-ins, shares of memory and the log.
+    var trustedProxies = TrustedProxies()
+    package var logger: Logger
+    /// Threads that serve HTTP.
+    package var loopCount = 1
+    package var clock: ServerClock = .system
+    /// Rows that one page of a query may look at, so that a test can have few.
+    package var queryScanRows = Limits.queryScanRows
+
+    package init(dataFolder: String, logger: Logger) {
+        self.dataFolder = dataFolder
+        self.logger = logger
+    }
+
+    /// Believes the `X-Forwarded-For` of an address or a network such as `10.0.0.0/8`; false for text that is neither.
+    package mutating func trust(proxy: String) -> Bool { trustedProxies.add(proxy) }
+}
+
+/// The server's time, so that a test can hold it.
+package struct ServerClock: Sendable {
+    /// Wall time.
+    package var now: @Sendable () -> Timestamp
+    package var sleep: @Sendable (Duration) async throws -> Void
+
+    package init(now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+}

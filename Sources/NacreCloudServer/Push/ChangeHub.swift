@@ -1,0 +1,159 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import NacreLocks
+import NacreTelemetry
+
+/// Wakes those who wait for a change of a database, in this process. A hint and no more: whoever wakes reads the feed.
+final class ChangeHub: Sendable {
+    private struct State {
+        var watches: [DatabaseID: [ObjectIdentifier: Watch]] = [:]
+        /// Of each who waits, how many times.
+        var counts: [String: Int] = [:]
+        var isClosed = false
+    }
+
+    private let state = Locked(State())
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let waitsPerUser: Int
+    private let overload: OverloadLog
+
+    init(
+        waitsPerUser: Int = Limits.waitsPerUser, overload: OverloadLog = .silent, sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        self.waitsPerUser = waitsPerUser
+        self.overload = overload
+        self.sleep = sleep
+    }
+
+    /// A change was committed. Never blocks.
+    func signal(_ database: DatabaseID) {
+        let woken = state.withLock { Array(($0.watches[database] ?? [:]).values) }
+        for watch in woken { watch.fire() }
+    }
+
+    /// Ends all waiting, now and later.
+    func close() {
+        let woken = state.withLock { state in
+            state.isClosed = true
+            return state.watches.values.flatMap { Array($0.values) }
+        }
+        for watch in woken { watch.expire() }
+    }
+
+    /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
+    /// - Parameter waiter: who waits; nobody waits more than `Limits.waitsPerUser` times at once.
+    /// - Parameter account: of the request, which is none of those under way while it waits.
+    /// - Throws: `THROTTLED` where that is so.
+    func read<Value: Sendable>(
+        _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", account: RequestAccount? = nil, until isEnough: (Value) -> Bool,
+        _ read: () async throws -> Value
+    ) async throws -> Value {
+        let watch = Watch()
+        guard seconds > 0, try insert(watch, database, waiter) else { return try await read() }
+        defer { remove(watch, database, waiter) }
+        let sleep = sleep
+        let timer = Task {
+            try? await sleep(.seconds(seconds))
+            watch.expire()
+        }
+        defer { timer.cancel() }
+        while true {
+            let value = try await read()
+            if isEnough(value) { return value }
+            let hasFired = if let account { await account.whileWaiting { await watch.fired() } } else { await watch.fired() }
+            guard hasFired else { return try await read() }
+        }
+    }
+
+    /// False when nobody waits any more, because the server ends.
+    private func insert(_ watch: Watch, _ database: DatabaseID, _ waiter: String) throws -> Bool {
+        let isIn = state.withLock { state -> Bool? in
+            if state.isClosed { return false }
+            guard state.counts[waiter, default: 0] < waitsPerUser else { return nil }
+            state.watches[database, default: [:]][ObjectIdentifier(watch)] = watch
+            state.counts[waiter, default: 0] += 1
+            return true
+        }
+        guard let isIn else {
+            overload.tell(.waits)
+            throw ServerError.tooManyWaits
+        }
+        return isIn
+    }
+
+    private func remove(_ watch: Watch, _ database: DatabaseID, _ waiter: String) {
+        state.withLock { state in
+            guard state.watches[database]?.removeValue(forKey: ObjectIdentifier(watch)) != nil else { return }
+            let left = state.counts[waiter, default: 1] - 1
+            state.counts[waiter] = left > 0 ? left : nil
+            if state.watches[database]?.isEmpty == true { state.watches[database] = nil }
+        }
+    }
+}
+
+extension ServerError {
+    static let tooManyWaits = ServerError(
+        .throttled, "too many requests of this user wait for changes", field: "nacre.waitSeconds",
+        remedy: "Wait once for each device, and end a wait before the next; \(Limits.waitsPerUser) at once are taken.",
+        retryAfter: Int(Limits.waitSeconds))
+}
+
+/// One who waits.
+private final class Watch: Sendable {
+    private enum State {
+        case idle
+        case fired
+        case expired
+        case waiting(CheckedContinuation<Bool, Never>)
+    }
+
+    private let state = Locked(State.idle)
+
+    func fire() {
+        settle(.fired, result: true)
+    }
+
+    func expire() {
+        settle(.expired, result: false)
+    }
+
+    /// Waits until something happened since the last call. False: time is up, or the task was cancelled.
+    func fired() async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready: Bool? = state.withLock { state in
+                    switch state {
+                    case .idle, .waiting:
+                        state = .waiting(continuation)
+                        return nil
+                    case .fired:
+                        state = .idle
+                        return true
+                    case .expired:
+                        return false
+                    }
+                }
+                if let ready { continuation.resume(returning: ready) }
+            }
+        } onCancel: {
+            expire()
+        }
+    }
+
+    private func settle(_ next: State, result: Bool) {
+        let waiting: CheckedContinuation<Bool, Never>? = state.withLock { state in
+            switch state {
+            case .waiting(let continuation):
+                state = result ? .idle : next
+                return continuation
+            case .idle, .fired:
+                state = next
+                return nil
+            case .expired:
+                return nil
+            }
+        }
+        waiting?.resume(returning: result)
+    }
+}

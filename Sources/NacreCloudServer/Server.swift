@@ -1,0 +1,287 @@
+import Glibc
+package import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+import NacreLocks
+import NacreTelemetry
+
+/// The whole server: a store, the cloud over it, and two listeners. The one place that knows every part.
+///
+/// One life: `start`, then `shutdown`. Both may be called from anywhere.
+package final class Server: Sendable {
+    /// Where a started server is reached.
+    package struct Addresses: Hashable, Sendable {
+        package var publicURL: String
+        package var adminURL: String
+        /// The backup that was made before older data were rewritten.
+        package var migrationBackup: String?
+    }
+
+    /// How long requests under way may take to end. decisions: SIGTERM finishes within 10 s.
+    package static let shutdownGrace: Duration = .seconds(10)
+
+    private let configuration: ServerConfiguration
+    private let life = Locked(Life.new)
+    private let migrationBackup = Locked<String?>(nil)
+
+    private enum Life: Sendable {
+        case new
+        case running(Running)
+        /// Whoever asks for the end, and asks again, waits for this.
+        case ended(Task<Void, Never>)
+    }
+
+    /// What a started server consists of.
+    private struct Running: Sendable {
+        var store: any Store
+        var hub: ChangeHub
+        var tasks: TaskRunner
+        var publicServer: HTTPServer
+        var adminServer: HTTPServer
+        var adminFile: AdminFilePublisher
+        var backups: BackupRunner
+        var scheduled: ScheduledBackups?
+    }
+
+    package init(_ configuration: ServerConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Opens the store and listens.
+    /// - Throws: `StoreError` (the folder is in use, or newer), `ServerStartError` (the port is taken), or what the system says. Nothing
+    ///   stays open then.
+    package func start() async throws -> Addresses {
+        let store = try await openStore()
+        do {
+            return try await start(over: store)
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    private func openStore() async throws -> any Store {
+        let report = StoreLog(logger: configuration.logger)
+        guard !configuration.isMemory else {
+            try PrivateFile.makeFolder(configuration.dataFolder)
+            report.log(.wereOpen(try DataFolder.makePrivate(configuration.dataFolder)))
+            return MemoryStore(run: Run.number(after: Run.none, random: .random(in: .min ... .max)))
+        }
+        let options = OfflineFolder.options(
+            configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
+            backupFolders: configuration.backups.map { [$0.folder] } ?? []
+        ) { [weak self] event in
+            if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
+            report.log(event)
+        }
+        return try await SQLiteStore.open(folder: configuration.dataFolder, options: options)
+    }
+
+    /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
+    package func start(over store: any Store) async throws -> Addresses {
+        let clock = configuration.clock
+        let telemetry = Telemetry()
+        let overload = OverloadLog(configuration.logger, telemetry)
+        let hub = ChangeHub(overload: overload, sleep: clock.sleep)
+        let random: @Sendable () -> UInt64 = { Self.random() }
+        let keys = try await Cloud(store: store, clock: clock.now, random: random, tokens: NoTokens())
+            .sealingKeys { try SealingKey.newKeyBytes() }
+        let sealer = try TokenSealer(keys: keys)
+        let faults = StoreFaultLog(logger: configuration.logger)
+        let cloud = Cloud(
+            store: store, clock: clock.now, random: random, tokens: sealer, committed: hub.signal, failed: faults.log)
+        let passwords = PasswordHasher()
+        let tasks = TaskRunner(cloud: cloud, clock: clock, logger: configuration.logger)
+        let backups = BackupRunner(store, folder: configuration.dataFolder)
+        let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
+
+        var http = httpConfiguration(configuration.listen)
+        http.connectionsMax = connectionsMax(http.connectionsMax)
+        http.trustedProxies = configuration.trustedProxies
+        let publicServer = HTTPServer(
+            http, router: publicRouter(cloud, sealer, hub, passwords, overload) { [weak self] in self?.isRunning ?? false }, telemetry: telemetry,
+            logger: configuration.logger)
+        let adminToken = try AdminFile.newToken()
+        let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
+        let adminServer = HTTPServer(
+            httpConfiguration(configuration.adminListen),
+            router: adminRouter(cloud, backups, passwords, adminToken, publicURL, Metrics(telemetry: telemetry, budgets: http.budgets)),
+            logger: configuration.logger)
+        do {
+            let adminURL = try await Self.url(nil, of: adminServer)
+            let file = AdminFilePublisher(
+                AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
+                logger: configuration.logger)
+            try file.publish()
+            life.withLock {
+                $0 = .running(
+                    Running(
+                        store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                        backups: backups, scheduled: scheduled))
+            }
+            tasks.start()
+            scheduled?.start()
+            return Addresses(publicURL: publicURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
+        } catch {
+            await publicServer.shutdown(grace: .zero)
+            await adminServer.shutdown(grace: .zero)
+            throw error
+        }
+    }
+
+    /// Takes no new requests, lets those under way end, and closes the store: everything acknowledged is on the disk. Idempotent: every call
+    /// returns when that is done, and the first one's grace counts.
+    package func shutdown(grace: Duration = Server.shutdownGrace) async {
+        let end = life.withLock { life -> Task<Void, Never>? in
+            switch life {
+            case .new: return nil
+            case .ended(let end): return end
+            case .running(let parts):
+                let end = Task { [logger = configuration.logger] in await Self.end(parts, grace: grace, logger) }
+                life = .ended(end)
+                return end
+            }
+        }
+        await end?.value
+    }
+
+    private static func end(_ parts: Running, grace: Duration, _ logger: Logger) async {
+        parts.adminFile.withdraw()
+        parts.hub.close()
+        parts.backups.cancel()
+        await parts.scheduled?.stop()
+        async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
+        async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
+        async let tasksEnd: Void = parts.tasks.stop()
+        _ = await (publicEnd, adminEnd, tasksEnd)
+        await parts.store.close()
+        logger.tellFolded()
+    }
+
+    // MARK: Parts
+
+    private var isRunning: Bool {
+        life.withLock { if case .running = $0 { true } else { false } }
+    }
+
+    /// The public listener's router: everything that a client can reach.
+    func publicRouter(
+        _ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher, _ overload: OverloadLog = .silent,
+        isRunning: @escaping @Sendable () -> Bool
+    ) -> Router {
+        var router = Router()
+        let signInPage = SignInPage(publicURL: configuration.publicURL)
+        let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
+        Doorkeeper(hosts: hosts, errors: errors, logger: configuration.logger).guardRoutes(of: &router)
+        let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
+        API(
+            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows
+        ).addRoutes(to: &router)
+        signInPage.addRoutes(to: &router)
+        AccountAPI(
+            cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
+            logger: configuration.logger, overload: overload
+        ).addRoutes(to: &router)
+        Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)
+        return router
+    }
+
+    private func adminRouter(
+        _ cloud: Cloud, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String, _ publicURL: String, _ metrics: Metrics
+    ) -> Router {
+        var router = Router()
+        AdminAPI(cloud: cloud, backups: backups, passwords: passwords, token: token, publicURL: publicURL, logger: configuration.logger)
+            .addRoutes(to: &router)
+        metrics.addRoute(to: &router)
+        return router
+    }
+
+    /// As many connections as are wanted, or as descriptors allow, which the log tells then.
+    private func connectionsMax(_ wanted: Int) -> Int {
+        let descriptors = DescriptorLimit.raise()
+        let connections = DescriptorLimit.connections(descriptors, wanted: wanted)
+        configuration.logger.log(
+            connections < wanted ? .notice : .info, "Connections that descriptors allow",
+            [
+                .count: .int(connections), .limit: .int(descriptors),
+                .remedy: .string(connections < wanted ? "For more, raise the hard limit: LimitNOFILE= of systemd, or ulimit -Hn." : "none needed"),
+            ])
+        return connections
+    }
+
+    private func httpConfiguration(_ address: ListenAddress) -> HTTPServerConfiguration {
+        var http = HTTPServerConfiguration()
+        http.host = address.host
+        http.port = address.port
+        http.loopCount = configuration.loopCount
+        return http
+    }
+
+    /// Names under which the server answers: loopback's, the one it listens on, and the public one.
+    private var hosts: Set<String> {
+        var hosts: Set = ["localhost", "127.0.0.1", "[::1]"]
+        let listen = configuration.listen.host.lowercased()
+        hosts.insert(listen.contains(":") ? "[\(listen)]" : listen)
+        if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
+        return hosts
+    }
+
+    /// The host of `scheme://[user@]host[:port][/…]`, lower case; nil where there is none.
+    static func host(of url: String) -> String? {
+        guard let separator = url.firstRange(of: "://") else { return nil }
+        var authority = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        if let at = authority.lastIndex(of: "@") { authority = authority[authority.index(after: at)...] }
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") { return authority[...end].lowercased() }
+        let host = authority.prefix { $0 != ":" }
+        return host.isEmpty ? nil : host.lowercased()
+    }
+
+    private static func url(_ given: String?, of server: HTTPServer) async throws -> String {
+        let (host, port) = try await server.start()
+        return given ?? "http://\(ListenAddress(host: host, port: port))"
+    }
+
+    /// 64 random bits for names and keys. The system's generator serves when OpenSSL's does not: both are the kernel's.
+    private static func random() -> UInt64 {
+        (try? SecureRandom.uint64()) ?? UInt64.random(in: .min ... .max)
+    }
+}
+
+/// What a store says of itself, as lines of the log.
+private struct StoreLog: Sendable {
+    let logger: Logger
+
+    func log(_ event: StoreEvent) {
+        switch event {
+        case .wereOpen(let findings):
+            if !findings.mended.isEmpty {
+                logger.log(.warning, "What was open to others is closed", [.path: .string(findings.mended.joined(separator: ", "))])
+            }
+            if !findings.left.isEmpty {
+                logger.log(
+                    .warning, "Others can read what lies on a disk that takes no change", [.path: .string(findings.left.joined(separator: ", "))])
+            }
+        case .migrating(let from, let to, let backup):
+            logger.log(
+                .notice, "The data are brought to a newer version",
+                [.version: .string("\(from) to \(to)"), .path: .string(backup ?? "no backup was wanted")])
+        case .readOnly(let error):
+            logger.log(
+                .error, "The data cannot be written: reads are served, writes are refused until they can be, without a restart",
+                [
+                    .path: .string(error.values["path"] ?? ""), .error: .string(error.text), .reason: .string(error.values["reason"] ?? ""),
+                    .code: .string(error.values["code"] ?? ""),
+                ])
+        case .writable: logger.log(.notice, "The data can be written again")
+        }
+    }
+}
+
+/// Seals nothing: for the one question that is asked before there are keys.
+private struct NoTokens: TokenSealing {
+    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
+    func open(_ text: String) -> [UInt8]? { nil }
+    func isOutdated(_ text: String) -> Bool { false }
+}

@@ -1,0 +1,131 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// A body's hold on the state. Reads and writes go to its own copy; after the body nothing answers any more.
+final class MemoryTransaction: WriteTransaction {
+    private(set) var state: MemoryState
+    /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
+    private(set) var failure: StoreError?
+
+    init(_ state: MemoryState) {
+        self.state = state
+    }
+
+    /// After this every call fails: the body is over, and a transaction kept beyond it is of no use.
+    func end() {
+        failure = failure ?? .closed
+    }
+
+    private func ask<Value>(_ question: (MemoryState) -> Value) throws -> Value {
+        if let failure { throw failure }
+        return question(state)
+    }
+
+    private func change<Value>(_ change: (inout MemoryState) throws -> Value) throws -> Value {
+        if let failure { throw failure }
+        do {
+            return try change(&state)
+        } catch let error as StoreError {
+            failure = error
+            throw error
+        }
+    }
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try ask { state in Set(ids).compactMap { state.databases[$0] } }
+    }
+
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try ask { $0.databases(of: container, environment, after: id, limit: limit) }
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try ask { $0.zones(in: database, named: names) }
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try ask { $0.zones(in: database, after: name, limit: limit) }
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        try ask { $0.zoneFeed(in: database, after: position, limit: limit) }
+    }
+
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try ask { state in (state.runEnds[place] ?? []).filter { runs.contains($0.run) } }
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, named: names) }
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try ask { $0.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit) }
+    }
+
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, after: name, limit: limit) }
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try ask { $0.tombstones(in: zone, limit: limit) }
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try ask { $0.dependents(in: zone, of: names, outside: others, limit: limit) }
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try ask { $0.search(scan) }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try ask { $0.entries(in: database, kind, keys: keys) }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try ask { $0.entries(in: database, kind, after: key, limit: limit) }
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try ask { $0.rows(of: table, after: place, limit: limit) }
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try ask { $0.missing(rows) }
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try ask { _ in [] }
+    }
+
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try change { try $0.advance(zoneNamed: name, in: database, operation: id, entries: entries) }
+    }
+
+    func apply(_ plan: WritePlan) throws {
+        try change { try $0.apply(plan) }
+    }
+
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+        try change { $0.leaseTasks(dueAt: now, until: until, limit: limit) }
+    }
+
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
+        try change { $0.reclaim(zone, limit: limit) }
+    }
+
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int {
+        try change { $0.removeExpired(before: now, limit: limit) }
+    }
+
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
+        try change { $0.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit) }
+    }
+}

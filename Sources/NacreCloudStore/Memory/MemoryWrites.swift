@@ -1,0 +1,225 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// What a transaction does to the state. A function that throws may leave half of it done: the copy is dropped then.
+extension MemoryState {
+    mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance {
+        var zone = zones(in: database, named: [name]).first
+        if let row = zone {
+            if row.run != run { end(row.number, in: .zone(row.address)) }
+            zone?.run = run
+            zone?.lastSeq += 1
+            try setZone(row.address, to: zone)
+        }
+        let operation = id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] }
+        let entries = keys.distinct.compactMap { self.entries[NamedKey($0)] }
+        return Advance(run: run, database: databases[database], zone: zone, operation: operation, entries: entries)
+    }
+
+    mutating func apply(_ plan: WritePlan) throws {
+        for row in plan.databases {
+            databases[row.id] = row
+        }
+        try apply(zones: plan.zones, forgotten: plan.zonesForgotten)
+        for put in plan.records {
+            try apply(put)
+        }
+        applyReferences(of: plan)
+        applyDerived(of: plan)
+        for removal in plan.recordsRemoved {
+            remove(removal)
+        }
+        for row in plan.operations {
+            operations[OperationKey(database: row.database, id: NameBytes(row.id))] = row
+        }
+        for key in plan.entriesRemoved {
+            entries[NamedKey(key)] = nil
+        }
+        for row in plan.entries {
+            entries[NamedKey(row.key)] = row
+        }
+        for key in plan.tasksFinished {
+            tasks[NamedKey(key)] = nil
+        }
+        for row in plan.tasks {
+            tasks[NamedKey(row.key)] = row
+        }
+        try place(plan.zonesChanged)
+    }
+
+    /// Zones that are gone come first, so that a plan may bury a zone and make another of its name.
+    private mutating func apply(zones rows: [ZoneRow], forgotten: [ZoneAddress]) throws {
+        for row in rows.filter({ $0.state != .live }) + rows.filter({ $0.state == .live }) {
+            var kept = row
+            kept.feedSeq = zone(row.address)?.feedSeq ?? 0
+            try setZone(row.address, to: kept)
+        }
+        for address in forgotten {
+            try setZone(address, to: nil)
+            runEnds[.zone(address)] = nil
+        }
+    }
+
+    /// Keeps where a place's run ended, of the newest ones.
+    private mutating func end(_ number: ChangeNumber, in place: NumberedPlace) {
+        let others = (runEnds[place] ?? []).filter { $0.run != number.run }
+        runEnds[place] = (others + [number]).sorted().suffix(Run.endsKept)
+    }
+
+    private mutating func apply(_ put: RecordPut) throws {
+        let key = RecordKey(zone: put.zone, name: NameBytes(put.row.name))
+        guard !put.isNew || records[key] == nil else { throw StoreError.contradiction("a record said to be new is there") }
+        setRecord(key, to: put.row)
+        for place in put.leaves {
+            feed[FeedKey(zone: put.zone, view: place.view, number: place.number, name: key.name)] = nil
+        }
+        for row in put.enters {
+            feed[FeedKey(zone: put.zone, view: row.place.view, number: row.place.number, name: key.name)] = row
+        }
+    }
+
+    /// Links and index rows: what goes is taken away before what comes is put.
+    private mutating func applyReferences(of plan: WritePlan) {
+        for put in plan.records {
+            let name = NameBytes(put.row.name)
+            for link in put.unlinked {
+                links[LinkKey(put.zone, link, name)] = nil
+            }
+            for entry in put.unindexed {
+                index[IndexKey(put.zone, entry, name)] = nil
+            }
+        }
+        for put in plan.records {
+            let name = NameBytes(put.row.name)
+            for link in put.linked {
+                links[LinkKey(put.zone, link, name)] = ()
+            }
+            for entry in put.indexed {
+                index[IndexKey(put.zone, entry, name)] = ()
+            }
+        }
+        for put in plan.indexed {
+            for entry in put.entries {
+                index[IndexKey(put.zone, entry, NameBytes(put.name))] = ()
+            }
+        }
+    }
+
+    private mutating func applyDerived(of plan: WritePlan) {
+        for row in plan.derivedRemoved { set(row, isKept: false) }
+        for row in plan.derived { set(row, isKept: true) }
+    }
+
+    private mutating func set(_ row: DerivedRow, isKept: Bool) {
+        let name = NameBytes(row.name)
+        switch row {
+        case .feed(let zone, let feed, _):
+            self.feed[FeedKey(zone: zone, view: feed.place.view, number: feed.place.number, name: name)] = isKept ? feed : nil
+        case .link(let zone, let link, _): links[LinkKey(zone, link, name)] = isKept ? () : nil
+        case .unknownLink(let zone, let target, let kind, _):
+            links[LinkKey(zone: zone, target: NameBytes(target), kind: kind, name: name)] = isKept ? () : nil
+        case .index(let zone, let entry, _): index[IndexKey(zone, entry, name)] = isKept ? () : nil
+        }
+    }
+
+    private mutating func remove(_ removal: RecordRemoval) {
+        let name = NameBytes(removal.name)
+        setRecord(RecordKey(zone: removal.zone, name: name), to: nil)
+        for place in removal.leaves {
+            feed[FeedKey(zone: removal.zone, view: place.view, number: place.number, name: name)] = nil
+        }
+    }
+
+    private mutating func place(_ changed: [ZoneAddress]) throws {
+        for database in Set(changed.map(\.database)) {
+            guard let number = databases[database]?.number else { throw StoreError.contradiction("a changed zone of no database") }
+            if number.run != run { end(number, in: .database(database)) }
+            let seq = number.seq
+            databases[database]?.run = run
+            databases[database]?.lastSeq = seq + 1
+            for address in changed where address.database == database {
+                guard var row = zone(address) else { throw StoreError.contradiction("a place in the feed for no zone") }
+                row.feedSeq = seq + 1
+                try setZone(address, to: row)
+            }
+        }
+    }
+
+    mutating func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) -> [TaskRow] {
+        let due = tasks.rows.filter { $0.value.due <= now }
+        let oldest = due.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+        return oldest.prefix(max(limit, 0)).map { key, row in
+            var leased = row
+            leased.due = until
+            leased.attempts += 1
+            tasks[key] = leased
+            return leased
+        }
+    }
+
+    mutating func reclaim(_ zone: ZoneAddress, limit: Int) -> Int {
+        var names: [NameBytes] = []
+        let first = RecordKey(zone: zone, name: NameBytes(""))
+        records.scan(
+            from: { $0 >= first },
+            { key, _ in
+                guard key.zone == zone, names.count < limit else { return .stop }
+                names.append(key.name)
+                return .goOn
+            })
+        let reclaimed = Set(names)
+        for name in names {
+            setRecord(RecordKey(zone: zone, name: name), to: nil)
+        }
+        for row in feed.rows where row.key.zone == zone && reclaimed.contains(row.key.name) {
+            feed[row.key] = nil
+        }
+        let linksGone = links.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count, 0))
+        for key in linksGone {
+            links[key] = nil
+        }
+        let rowsGone = index.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count - linksGone.count, 0))
+        for key in rowsGone {
+            index[key] = nil
+        }
+        return names.count + linksGone.count + rowsGone.count
+    }
+
+    mutating func removeExpired(before now: Timestamp, limit: Int) -> Int {
+        let expiredEntries = entries.rows.compactMap { row in row.value.expires.map { (expires: $0, key: row.key) } }
+            .filter { $0.expires < now }.sorted { $0 < $1 }.prefix(max(limit, 0))
+        for (_, key) in expiredEntries {
+            entries[key] = nil
+        }
+        let expiredOperations = operations.rows.map { (expires: $0.value.expires, key: $0.key) }
+            .filter { $0.expires < now }.sorted { $0 < $1 }.prefix(max(limit - expiredEntries.count, 0))
+        for (_, key) in expiredOperations {
+            operations[key] = nil
+        }
+        return expiredEntries.count + expiredOperations.count
+    }
+
+    mutating func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) -> TrimmedOperations {
+        let oldest = operations.rows.filter { $0.key.database == database && NameBytes($0.value.caller) == NameBytes(caller) }
+            .map { (expires: $0.value.expires, key: $0.key) }.sorted { $0 < $1 }.dropLast(max(count, 0))
+            .filter { $0.expires <= last }.prefix(max(limit, 0))
+        for (_, key) in oldest {
+            operations[key] = nil
+        }
+        return TrimmedOperations(count: oldest.count, latest: oldest.last?.expires)
+    }
+}
+
+extension LinkKey {
+    init(_ zone: ZoneAddress, _ link: ReferenceLink, _ name: NameBytes) {
+        self.init(zone: zone, target: NameBytes(link.target), kind: link.kind.rawValue, name: name)
+    }
+}
+
+extension IndexKey {
+    init(_ zone: ZoneAddress, _ entry: IndexEntry, _ name: NameBytes) {
+        self.init(zone: zone, index: entry.index.rawValue, key: KeyBytes(entry.key), name: name)
+    }
+}

@@ -1,0 +1,53 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// The checksum of a row that is no record: CRC-32C over the columns that are put, with the columns that count added to it, so that a statement which counts
+/// keeps it true by counting along.
+struct RowChecksum {
+    private var bytes: [UInt8] = []
+
+    private mutating func add(_ value: Int64) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    private mutating func add(_ value: some Collection<UInt8>) {
+        add(Int64(value.count))
+        bytes.append(contentsOf: value)
+    }
+
+    private var sum: Int64 { Int64(Checksum.crc32c(bytes)) }
+
+    static func of(_ row: DatabaseRow) -> Int64 {
+        var checksum = RowChecksum()
+        checksum.add(row.id.rawValue)
+        for part in [row.key.container, row.key.environment.rawValue, row.key.scope.rawValue, row.key.owner] { checksum.add(part.utf8) }
+        checksum.add(row.run)
+        checksum.add(row.forgottenSeq)
+        return checksum.sum &+ row.lastSeq
+    }
+
+    static func of(_ row: ZoneRow) -> Int64 {
+        var checksum = RowChecksum()
+        checksum.add(row.address.database.rawValue)
+        checksum.add(row.address.zone)
+        checksum.add(row.name.utf8)
+        checksum.add(row.state.rawValue)
+        checksum.add(row.run)
+        checksum.add(row.forgotten.run)
+        checksum.add(row.forgotten.seq)
+        checksum.add(row.clientChangeToken == nil ? 0 : 1)
+        checksum.add(row.clientChangeToken ?? [])
+        return checksum.sum &+ row.lastSeq &+ row.feedSeq
+    }
+
+    static func of(_ row: EntryRow) -> Int64 {
+        var checksum = RowChecksum()
+        checksum.add(row.key.database.rawValue)
+        checksum.add(row.key.kind.rawValue)
+        checksum.add(row.key.key.utf8)
+        checksum.add(row.value)
+        checksum.add(row.expires == nil ? 0 : 1)
+        checksum.add(Int64(bitPattern: (row.expires?.secondsSince2001 ?? 0).bitPattern))
+        return checksum.sum
+    }
+}

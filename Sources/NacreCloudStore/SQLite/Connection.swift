@@ -1,0 +1,229 @@
+import CNacreSQLite
+import NacreCloudContainer
+
+/// One connection to the database file, with its prepared statements.
+final class Connection: @unchecked Sendable {
+    // Sendable: made on the opening thread, handed once to the thread that uses it, and after that thread was joined to the one that
+    // closes it. Never shared, which is also what SQLITE_OPEN_NOMUTEX asks for.
+
+    /// For this folder's other calls of SQLite that need it; on the connection's thread.
+    let handle: OpaquePointer
+    private var statements: [UnsafePointer<UInt8>: PreparedStatement] = [:]
+    private let busyTimeoutMilliseconds: Int32
+    /// Tells a reader's connection that its read is over; nil for others.
+    private(set) var watch: ReaderWatch?
+    /// Pages in the write-ahead log after this connection's last commit.
+    private(set) var pagesInLog: Int32 = 0
+    private var wrote: (Int32) -> Void = { _ in }
+    private var mustStop: () -> Bool = { false }
+
+    /// For the whole process, before its first connection. Where somebody else was first, SQLite says no and counts its memory on.
+    private static let hasNoMemoryStatistics = nacre_sqlite_without_memory_statistics() == SQLITE_OK
+
+    /// How a file is opened.
+    enum Access {
+        /// Made if it is not there.
+        case write
+        /// As it stands: without its log, without locks, and without a file beside it. Right only while nobody writes.
+        case immutable
+
+        fileprivate var flags: Int32 {
+            switch self {
+            case .write: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+            case .immutable: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX
+            }
+        }
+
+        fileprivate func name(_ path: String) -> String {
+            switch self {
+            case .write: path
+            case .immutable: "file:" + (path.hasPrefix("/") ? "//" : "") + Self.escaped(path) + "?immutable=1"
+            }
+        }
+
+        /// RFC 3986: what is neither unreserved nor a slash.
+        private static func escaped(_ path: String) -> String {
+            path.utf8.map { byte in
+                let isPlain =
+                    (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) || "/-._~".utf8.contains(byte)
+                return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
+        }
+    }
+
+    init(path: String, vfs: String?, access: Access = .write, cacheKibibytes: Int, busyTimeoutMilliseconds: Int32) throws {
+        var handle: OpaquePointer?
+        _ = Self.hasNoMemoryStatistics
+        let result = sqlite3_open_v2(access.name(path), &handle, access.flags, vfs)
+        guard result == SQLITE_OK, let handle else {
+            let failure = handle.map { SQLiteFailure(code: sqlite3_extended_errcode($0), of: $0) }
+            sqlite3_close_v2(handle)
+            throw failure ?? SQLiteFailure(code: result, message: "out of memory")
+        }
+        self.handle = handle
+        self.busyTimeoutMilliseconds = busyTimeoutMilliseconds
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, busyTimeoutMilliseconds)
+        do {
+            // Temporary tables stay off the disk, so a full disk cannot fail a read. mmap stays off: a failing disk would kill the process.
+            try execute("PRAGMA temp_store = MEMORY")
+            try execute("PRAGMA synchronous = FULL")
+            try execute("PRAGMA wal_autocheckpoint = 0")
+            try execute("PRAGMA cache_size = -\(cacheKibibytes)")
+        } catch {
+            sqlite3_close_v2(handle)
+            throw error
+        }
+    }
+
+    /// Frees everything. The last connection to close empties the log into the file.
+    func close() {
+        for statement in statements.values {
+            statement.finalize()
+        }
+        statements = [:]
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs a text of the catalogue, prepared once.
+    func use<Result>(_ statement: Statement, _ body: (PreparedStatement) throws -> Result) throws -> Result {
+        let prepared = try prepared(statement)
+        defer { prepared.reset() }
+        return try body(prepared)
+    }
+
+    /// Runs a text that takes no parameters and whose rows do not matter.
+    func run(_ statement: Statement) throws {
+        try use(statement) { while try $0.step() {} }
+    }
+
+    private func prepared(_ statement: Statement) throws -> PreparedStatement {
+        let key = statement.text.utf8Start
+        if let known = statements[key] { return known }
+        let prepared = try PreparedStatement(statement, on: handle)
+        statements[key] = prepared
+        return prepared
+    }
+
+    /// Runs a text that is made of constants at run time: settings, on opening. Returns the first column of its last row.
+    @discardableResult
+    func execute(_ text: String) throws -> String? {
+        try lines(text).last
+    }
+
+    /// The first columns of all rows, as text.
+    func lines(_ text: String) throws -> [String] {
+        var statement: OpaquePointer?
+        var result = sqlite3_prepare_v2(handle, text, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        var lines: [String] = []
+        while result == SQLITE_OK || result == SQLITE_ROW {
+            result = sqlite3_step(statement)
+            if result == SQLITE_ROW, let value = sqlite3_column_text(statement, 0) { lines.append(String(cString: value)) }
+        }
+        guard result == SQLITE_DONE else { throw failure(result) }
+        return lines
+    }
+
+    private func failure(_ code: Int32) -> SQLiteFailure {
+        SQLiteFailure(code: code, of: handle)
+    }
+
+    // MARK: Transactions
+
+    /// SQLite can end a transaction by itself when a statement in it fails.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// Leaves no transaction open, whatever happened before.
+    func abandonTransaction() {
+        guard isInTransaction else { return }
+        // A rollback that fails has nothing left to roll back.
+        try? run(.rollback)
+    }
+
+    /// Rows changed since the connection was opened.
+    var changedRows: Int64 { sqlite3_total_changes64(handle) }
+
+    // MARK: Reads that are ended
+
+    /// From now on a statement stops with `SQLITE_INTERRUPT` once `watch` says that the read has ended.
+    func obey(_ watch: ReaderWatch) {
+        self.watch = watch
+        stop(when: { watch.isEnded })
+    }
+
+    /// From now on a statement stops with `SQLITE_INTERRUPT` once `condition` holds.
+    func stop(when condition: @escaping () -> Bool) {
+        mustStop = condition
+        // Called on this connection's thread, and never after `close`. A thousand steps of SQLite's machine are some 50 µs.
+        sqlite3_progress_handler(
+            handle, 1000,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().mustStop() ? 1 : 0
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    // MARK: The write-ahead log
+
+    /// From now on `pagesInLog` tells how long the log is after each commit, and `wrote` is told how many pages each one added.
+    func watchLog(_ wrote: @escaping (Int32) -> Void) {
+        self.wrote = wrote
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        // The hook is called on this connection's thread, and never after `close`.
+        _ = sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                guard let context else { return SQLITE_OK }
+                let connection = Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue()
+                connection.wrote(pages < connection.pagesInLog ? pages : pages - connection.pagesInLog)
+                connection.pagesInLog = pages
+                return SQLITE_OK
+            }, context)
+    }
+
+    /// The log was made to begin anew, and nothing was committed since.
+    func logBeganAnew() {
+        pagesInLog = 0
+    }
+
+    /// Closing leaves the log as it is, also as the last one.
+    func keepLogWhenClosing() {
+        nacre_keep_log_when_closing(handle)
+    }
+
+    enum CheckpointMode {
+        /// Copies what it can without making anybody wait.
+        case passive
+        /// Copies all and lets the log begin anew: waits for readers, holds off writers.
+        case restart
+        /// The same, and cuts the log to nothing.
+        case truncate
+    }
+
+    struct Checkpoint {
+        /// Pages in the log.
+        var pages: Int32
+        /// Those of them that the file has; -1 where another checkpoint was under way.
+        var copied: Int32
+        /// Somebody was in the way, and not all that the mode asks was done.
+        var wasBlocked: Bool
+    }
+
+    /// - Parameter patience: how long it waits for readers and for a checkpoint elsewhere; nil: as long as the connection waits for any lock.
+    func checkpoint(_ mode: CheckpointMode, patienceMilliseconds patience: Int32? = nil) throws -> Checkpoint {
+        if let patience { sqlite3_busy_timeout(handle, patience) }
+        defer { if patience != nil { sqlite3_busy_timeout(handle, busyTimeoutMilliseconds) } }
+        var pages: Int32 = 0
+        var copied: Int32 = 0
+        let code =
+            switch mode {
+            case .passive: SQLITE_CHECKPOINT_PASSIVE
+            case .restart: SQLITE_CHECKPOINT_RESTART
+            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+            }
+        let result = sqlite3_wal_checkpoint_v2(handle, nil, code, &pages, &copied)
+        guard result == SQLITE_OK || result & 0xff == SQLITE_BUSY else { throw failure(result) }
+        return Checkpoint(pages: pages, copied: copied, wasBlocked: result != SQLITE_OK)
+    }
+}

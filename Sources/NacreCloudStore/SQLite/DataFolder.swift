@@ -1,0 +1,102 @@
+import Glibc
+import NacreCloudContainer
+
+/// A data folder is its owner's alone: whoever else can read it has every record and every key, and whoever can write it can put others there.
+package enum DataFolder {
+    /// What was found open to others.
+    package struct Findings: Hashable, Sendable {
+        /// Open no more.
+        package var mended: [String] = []
+        /// On a disk that takes no change.
+        package var left: [String] = []
+
+        package init() {}
+    }
+
+    /// The files of a server. One of these names that leads elsewhere is refused.
+    private static let names: Set = ["nacre.sqlite", "nacre.sqlite-wal", "nacre.sqlite-shm", "nacre.sqlite-run", "nacre.lock", "admin.json"]
+
+    /// Takes from others every right to the folder, which is there, and to what is ours in it.
+    ///
+    /// - Throws: `StoreError` with the path and, under `remedy`, the command that mends what is not ours to mend: an owner, a link, the folder above.
+    package static func makePrivate(_ folder: String) throws -> Findings {
+        var findings = Findings()
+        var status = stat()
+        guard stat(folder, &status) == 0 else { throw systemError("The data folder could not be looked at", folder) }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw StoreError(.unavailable, "The data folder is no folder", ["path": folder, "remedy": "choose another with --data"])
+        }
+        try checkParent(of: folder)
+        try mend(folder, status, to: 0o700, &findings)
+        for name in try contents(folder) where names.contains(name) || name.hasPrefix("nacre-") {
+            let path = folder + "/" + name
+            // A server that ends takes its files away.
+            guard lstat(path, &status) == 0 else { continue }
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: try mend(path, status, to: 0o600, &findings)
+            case _ where names.contains(name):
+                throw StoreError(
+                    .unavailable, "A file of the data folder is no file of its own",
+                    [
+                        "path": path,
+                        "remedy": "put the file itself there, in place of the link: cp --remove-destination \"$(readlink -f \(path))\" \(path)",
+                    ])
+            default: continue
+            }
+        }
+        return findings
+    }
+
+    private static func mend(_ path: String, _ status: stat, to mode: mode_t, _ findings: inout Findings) throws {
+        guard status.st_uid == geteuid() else {
+            throw StoreError(
+                .unavailable, "The data belong to another user",
+                ["path": path, "owner": String(status.st_uid), "remedy": "chown -R \(geteuid()) \(path), or start the server as their owner"])
+        }
+        guard status.st_mode & 0o077 != 0 else { return }
+        if chmod(path, mode) == 0 {
+            findings.mended.append(path)
+        } else if errno == EROFS {
+            findings.left.append(path)
+        } else {
+            throw systemError("A path is open to others and could not be closed", path, remedy: "chmod \(String(mode, radix: 8)) \(path)")
+        }
+    }
+
+    /// Who may write the folder above can put another in the place of ours. A sticky one, such as /tmp, does not allow that.
+    private static func checkParent(of folder: String) throws {
+        guard let real = realpath(folder, nil) else { throw systemError("The data folder could not be looked at", folder) }
+        defer { free(real) }
+        let path = String(cString: real)
+        let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+        var status = stat()
+        guard !parent.isEmpty, stat(parent, &status) == 0, status.st_mode & S_ISVTX == 0 else { return }
+        // The group of this process is, on most systems, this user alone.
+        let isOpen = status.st_mode & S_IWOTH != 0 || (status.st_mode & S_IWGRP != 0 && status.st_gid != getegid() && status.st_gid != 0)
+        guard isOpen else { return }
+        throw StoreError(
+            .unavailable, "Others can write the folder above the data folder, and so put another in its place",
+            ["path": parent, "remedy": "chmod go-w \(parent), or choose another folder with --data"])
+    }
+
+    static func contents(_ folder: String) throws -> [String] {
+        guard let directory = opendir(folder) else { throw systemError("The data folder could not be read", folder) }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            names.append(withUnsafePointer(to: &entry.pointee.d_name) { $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) } })
+        }
+        return names.sorted()
+    }
+
+    /// What the system said, with its number and its words.
+    static func systemError(_ text: String, _ path: String, _ code: Int32 = errno, remedy: String? = nil) -> StoreError {
+        var values = ["path": path, "errno": String(code), "reason": String(cString: strerror(code))]
+        values["remedy"] = remedy
+        switch code {
+        case ENOSPC, EDQUOT: return StoreError(.full, text, values)
+        case EROFS, EACCES, EPERM: return StoreError(.readOnly, text, values)
+        default: return StoreError(.unavailable, text, values)
+        }
+    }
+}

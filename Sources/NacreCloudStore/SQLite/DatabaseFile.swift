@@ -1,0 +1,127 @@
+import Glibc
+import NacreCloudContainer
+
+/// The file `nacre.sqlite` of a data folder: its settings, its version, and the way up from older ones.
+struct DatabaseFile: Sendable {
+    /// "Nacr" as a number: marks the file as ours (`PRAGMA application_id`).
+    static let applicationID = "1315005298"
+
+    let folder: String
+    let path: String
+    let vfs: String?
+    /// Called with an older file before it is rewritten, and the version that it has.
+    let beforeMigration: @Sendable (DatabaseFile, Connection, Int32) throws -> Void
+
+    init(folder: String, vfs: String?, beforeMigration: @escaping @Sendable (DatabaseFile, Connection, Int32) throws -> Void = { _, _, _ in }) {
+        self.folder = folder
+        path = folder + "/nacre.sqlite"
+        self.vfs = vfs
+        self.beforeMigration = beforeMigration
+    }
+
+    func connect(cacheKibibytes: Int, busyTimeoutMilliseconds: Int32 = SQLiteLimits.busyTimeoutMilliseconds) throws -> Connection {
+        try Connection(path: path, vfs: vfs, cacheKibibytes: cacheKibibytes, busyTimeoutMilliseconds: busyTimeoutMilliseconds)
+    }
+
+    /// The run that the file is in without its log; nil where the file is not there, is older than runs, or cannot be read alone.
+    func runWithoutLog() -> Int64? {
+        let connection = try? Connection(
+            path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
+        guard let connection else { return nil }
+        defer { connection.close() }
+        return (try? connection.execute("SELECT run FROM runs")).flatMap { Int64($0) }
+    }
+
+    /// Opens the file for a look that leaves it and its log as they are.
+    func connectWithoutWriting() throws -> Connection {
+        if size(path + "-wal") == 0 {
+            return try Connection(
+                path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes, busyTimeoutMilliseconds: 0)
+        }
+        let connection = try connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes)
+        // Without this the last connection to close would copy the log into the file.
+        connection.keepLogWhenClosing()
+        return connection
+    }
+
+    /// What kept the file from being opened, better said where the folder cannot be written: SQLite then names what it missed first.
+    func whyNotWritable(_ error: StoreError) -> StoreError {
+        guard error.code == .unavailable, access(folder, W_OK) != 0 else { return error }
+        return DataFolder.systemError("The data folder cannot be written", folder)
+    }
+
+    /// Opens the file as it stands, for reading alone.
+    ///
+    /// - Throws: `reason` where the file does not hold everything, or needs to be written first.
+    func connectImmutable(because reason: StoreError) throws -> Connection {
+        guard size(path) > 0 else { throw reason }
+        guard size(path + "-wal") == 0 else {
+            throw StoreError(
+                reason.code, "The log of the last run cannot be read back while the data folder cannot be written: \(reason.text)", reason.values)
+        }
+        let connection = try Connection(
+            path: path, vfs: vfs, access: .immutable, cacheKibibytes: SQLiteLimits.readerCacheKibibytes, busyTimeoutMilliseconds: 0)
+        do {
+            let version = try checkedVersion(connection)
+            guard version == Migration.current else {
+                throw StoreError(
+                    reason.code, "The data is of an older version and cannot be rewritten now: \(reason.text)",
+                    reason.values.merging(["found": String(version), "needed": String(Migration.current)]) { one, _ in one })
+            }
+            return connection
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    private func size(_ path: String) -> Int {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Brings the file to the version of this build, making its tables if it is new.
+    func prepare(_ connection: Connection) throws {
+        let version = try checkedVersion(connection)
+        guard try connection.execute("PRAGMA journal_mode = WAL") == "wal" else {
+            throw StoreError(.unavailable, "The file system cannot hold a write-ahead log", ["path": path])
+        }
+        guard version < Migration.current else { return }
+        if version > 0 { try beforeMigration(self, connection, version) }
+        try migrate(connection, from: version)
+    }
+
+    /// The version of a file that is ours and not newer than this build.
+    func checkedVersion(_ connection: Connection) throws -> Int32 {
+        let version = try Int32(connection.execute("PRAGMA user_version") ?? "") ?? 0
+        let owner = try connection.execute("PRAGMA application_id") ?? ""
+        let isEmpty = try connection.execute("SELECT count(*) FROM sqlite_schema") == "0"
+        guard isEmpty || owner == Self.applicationID else {
+            throw StoreError(.corrupt, "The database file is not Nacre's", ["path": path, "applicationID": owner])
+        }
+        guard version <= Migration.current else {
+            throw StoreError(
+                .newerVersion, "The data was written by a newer version: start that version, or restore a backup made by this one",
+                ["path": path, "found": String(version), "supported": String(Migration.current)])
+        }
+        return version
+    }
+
+    /// All steps in one transaction: a file is of one version or of the other.
+    private func migrate(_ connection: Connection, from version: Int32) throws {
+        try connection.run(.beginWrite)
+        do {
+            for migration in Migration.all where migration.version > version {
+                for statement in migration.statements {
+                    try connection.execute(String(describing: statement.text))
+                }
+            }
+            try connection.execute("PRAGMA application_id = \(Self.applicationID)")
+            try connection.execute("PRAGMA user_version = \(Migration.current)")
+            try connection.run(.commit)
+        } catch {
+            connection.abandonTransaction()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import NacreCloudContainer
+import NacreLocks
+
+/// What is known of one reader's snapshot, so that a read which holds up the log can be ended. The reader's thread and the writer's share it.
+///
+/// The age of a read is counted in pages that were written to the log meanwhile, never in time: what a read costs others is what they write
+/// while it keeps the log from beginning anew.
+final class ReaderWatch: Sendable {
+    private struct State {
+        /// Pages ever written to the log when the snapshot began; nil while there is none.
+        var began: Int64?
+        var isEnded = false
+    }
+
+    private let state = Locked(State())
+
+    func begin(atPage page: Int64) {
+        state.withLock { $0 = State(began: page) }
+    }
+
+    func end() {
+        state.withLock { $0 = State() }
+    }
+
+    /// The writer has ended the read: its next question fails, and the one under way stops.
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Ends the read if it began at `page` or before; true if that was news.
+    func endIfBegun(byPage page: Int64) -> Bool {
+        state.withLock { state in
+            guard let began = state.began, began <= page, !state.isEnded else { return false }
+            state.isEnded = true
+            return true
+        }
+    }
+
+    /// What the caller of a read that was ended hears.
+    static let ended = StoreError(.unavailable, "The read was ended: it held up the log while others wrote. Ask for less at a time, or again")
+}
+
+/// All readers of a store, and how much was written while they read.
+final class LogReaders: Sendable {
+    private let watches: [ReaderWatch]
+    private let written = Locked<Int64>(0)
+    private let backup = Locked<(watch: ReaderWatch, pages: Int32)?>(nil)
+
+    init(count: Int) {
+        watches = (0..<count).map { _ in ReaderWatch() }
+    }
+
+    subscript(index: Int) -> ReaderWatch { watches[index] }
+
+    /// Pages ever written to the log since the store was opened.
+    var pagesWritten: Int64 { written.withLock { $0 } }
+
+    func wrote(pages: Int32) {
+        written.withLock { $0 += Int64(pages) }
+    }
+
+    /// Ends the reads during which `age` pages were written, or more. Returns how many.
+    func end(olderThan age: Int32) -> Int {
+        let page = pagesWritten - Int64(age)
+        return watches.count { $0.endIfBegun(byPage: page) }
+    }
+
+    // MARK: The backup
+
+    /// How long the log may become for the backup under way; nil while there is none.
+    var backupPages: Int32? { backup.withLock { $0?.pages } }
+
+    /// Notes a backup, whose snapshot keeps the log from beginning anew until `backupIsOver`.
+    /// - Returns: tells it when it is given up; nil where another is under way.
+    func beginBackup(pages: Int32) -> ReaderWatch? {
+        backup.withLock { backup in
+            guard backup == nil else { return nil }
+            let watch = ReaderWatch()
+            watch.begin(atPage: 0)
+            backup = (watch, pages)
+            return watch
+        }
+    }
+
+    func endBackup() {
+        _ = backup.withLock { $0?.watch }?.endIfBegun(byPage: .max)
+    }
+
+    func backupIsOver() {
+        backup.withLock { $0 = nil }
+    }
+}

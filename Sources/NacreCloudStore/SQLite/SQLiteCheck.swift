@@ -1,0 +1,225 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// Whole tables, and rows that can be made again from records.
+extension Connection {
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try use(table.walk) { statement in
+            try statement.bind((place ?? .start(of: table)).parts) { statement in
+                statement.bind(max(limit, 0))
+                return try statement.rows { try $0.kept(table) }
+            }
+        }
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try rows.filter { try !has($0) }
+    }
+
+    private func has(_ row: DerivedRow) throws -> Bool {
+        switch row {
+        case .feed(let zone, let feed, let name):
+            try use(.feedHas) { statement in
+                statement.bind(zone)
+                statement.bind(feed.place.view.rawValue)
+                statement.bind(feed.place.number)
+                statement.bind(name)
+                return try statement.step() && statement.number() == feed.entered && statement.bool() == feed.isDeparture
+            }
+        case .link(let zone, let link, let name):
+            try use(.linkHas) { statement in
+                statement.bind(zone)
+                statement.bind(link.target)
+                statement.bind(link.kind.rawValue)
+                statement.bind(name)
+                return try statement.step()
+            }
+        case .unknownLink(let zone, let target, let kind, let name):
+            try use(.linkHas) { statement in
+                statement.bind(zone)
+                statement.bind(target)
+                statement.bind(kind)
+                statement.bind(name)
+                return try statement.step()
+            }
+        case .index(let zone, let entry, let name):
+            try use(.indexHas) { statement in
+                statement.bind(zone)
+                statement.bind(entry.index.rawValue)
+                return try entry.key.withUnsafeBufferPointer { key in
+                    statement.bind(borrowed: key)
+                    statement.bind(name)
+                    return try statement.step()
+                }
+            }
+        }
+    }
+
+    /// SQLite's own check of a table and its indexes, one table at a time: `PRAGMA integrity_check(table)`.
+    func faults(in table: KeptTable) throws -> [String] {
+        let found = try lines("PRAGMA integrity_check(\(table.name))")
+        return found == ["ok"] ? [] : found
+    }
+
+    func applyDerived(of plan: WritePlan) throws {
+        for row in plan.derivedRemoved {
+            switch row {
+            case .feed(let zone, let feed, let name): try removeFeedRow(zone, feed.place, name)
+            case .link(let zone, let link, let name): try change(.linkRemove, zone, link, name)
+            case .unknownLink(let zone, let target, let kind, let name): try change(.linkRemove, zone, target, kind: kind, name)
+            case .index(let zone, let entry, let name): try change(.indexRemove, zone, entry, name)
+            }
+        }
+        for row in plan.derived {
+            switch row {
+            case .feed(let zone, let feed, let name): try put(feed, of: name, in: zone)
+            case .link(let zone, let link, let name): try change(.linkPut, zone, link, name)
+            case .unknownLink(let zone, let target, let kind, let name): try change(.linkPut, zone, target, kind: kind, name)
+            case .index(let zone, let entry, let name): try putIndexRows(zone, [entry], name)
+            }
+        }
+    }
+}
+
+extension KeptTable {
+    fileprivate var name: String {
+        switch self {
+        case .databases: "databases"
+        case .zones: "zones"
+        case .records: "records"
+        case .feed: "feed"
+        case .links: "record_links"
+        case .index: "record_index"
+        case .entries: "entries"
+        case .operations: "operations"
+        case .tasks: "tasks"
+        }
+    }
+
+    fileprivate var walk: Statement {
+        switch self {
+        case .databases: .databasesWalk
+        case .zones: .zonesWalk
+        case .records: .recordsWalk
+        case .feed: .feedWalk
+        case .links: .linksWalk
+        case .index: .indexWalk
+        case .entries: .entriesWalk
+        case .operations: .operationsWalk
+        case .tasks: .tasksWalk
+        }
+    }
+}
+
+extension PreparedStatement {
+    /// Binds the parts of a key, which stay where they are during `body`.
+    fileprivate func bind<Result>(_ parts: [KeptPlace.Part], _ body: (PreparedStatement) throws -> Result) throws -> Result {
+        for (place, part) in parts.enumerated() {
+            switch part {
+            case .number(let number): bind(number)
+            case .text(let text): bind(text)
+            case .bytes(let bytes):
+                return try bytes.withUnsafeBufferPointer { bytes in
+                    bind(borrowed: bytes)
+                    return try bind(Array(parts[(place + 1)...]), body)
+                }
+            }
+        }
+        return try body(self)
+    }
+
+    private func numberPart() -> KeptPlace.Part { .number(integer()) }
+
+    fileprivate func kept(_ table: KeptTable) throws -> KeptRow {
+        switch table {
+        case .databases:
+            let place = KeptPlace([numberPart()])
+            return try kept(place) {
+                let (row, texts, checksum) = uncheckedDatabase()
+                if row.key.environment.rawValue != texts.environment || row.key.scope.rawValue != texts.scope {
+                    let fault = StoreError(.corrupt, "A database is of no scope or environment")
+                    return .unreadable(fault, mended: checksum.flatMap { RowMending.mended(row, checksum: $0).map { .database($0) } })
+                }
+                return Self.checked(.database(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .database($0) } }
+            }
+        case .zones:
+            let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
+            return try kept(.zone(address)) {
+                let (row, state, checksum) = try uncheckedZone(in: address.database)
+                if row.state.rawValue != state {
+                    let fault = StoreError(.corrupt, "A zone is in no state that there is")
+                    return .unreadable(fault, mended: checksum.flatMap { RowMending.mended(row, checksum: $0).map { .zone($0) } })
+                }
+                return Self.checked(.zone(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .zone($0) } }
+            }
+        case .records:
+            let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
+            let name = string()
+            return KeptRow(.zone(address, .text(name)), .record(address, record(named: name)))
+        case .feed:
+            let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
+            let place = FeedPlace(view: FeedView(rawValue: integer()), number: number())
+            let name = string()
+            let row = FeedRow(place: place, entered: number(), isDeparture: bool())
+            let key = KeptPlace.zone(
+                address, .number(place.view.rawValue), .number(place.number.run), .number(place.number.seq), .text(name))
+            return KeptRow(key, .derived(.feed(address, row, name: name)))
+        case .links:
+            let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
+            let (target, kind, name) = (string(), integer(), string())
+            let link = ReferenceLink.Kind(rawValue: kind).map { DerivedRow.link(address, ReferenceLink(target: target, kind: $0), name: name) }
+            let row = link ?? .unknownLink(address, target: target, kind: kind, name: name)
+            return KeptRow(.zone(address, .text(target), .number(kind), .text(name)), .derived(row))
+        case .index:
+            let address = ZoneAddress(database: DatabaseID(rawValue: integer()), zone: integer())
+            let (index, key, name) = (integer(), bytes(), string())
+            let entry = IndexEntry(index: IndexID(rawValue: index), key: key)
+            return KeptRow(.zone(address, .number(index), .bytes(key), .text(name)), .derived(.index(address, entry, name: name)))
+        case .entries:
+            let (database, kind, name) = (DatabaseID(rawValue: integer()), integer(), string())
+            return try kept(.database(database, .number(kind), .text(name))) {
+                let (row, checksum) = uncheckedEntry(in: database, try known(EntryKind.init(rawValue:), kind, "kind of entry"))
+                return Self.checked(.entry(row), RowChecksum.of(row), checksum) { RowMending.mended(row, checksum: $0).map { .entry($0) } }
+            }
+        case .operations:
+            let (database, id) = (DatabaseID(rawValue: integer()), string())
+            let (digest, result, expires) = (bytes(), bytes(), timestamp())
+            let row = OperationRow(database: database, id: id, caller: string(), digest: digest, result: result, expires: expires)
+            return KeptRow(.database(database, .text(id)), .operation(row))
+        case .tasks:
+            let (database, kind, name) = (DatabaseID(rawValue: integer()), integer(), string())
+            let (due, attempts) = (timestamp(), integer())
+            return try kept(.database(database, .number(kind), .text(name))) {
+                let key = TaskKey(database, try known(TaskKind.init(rawValue:), kind, "task kind"), name)
+                return .task(TaskRow(key: key, payload: bytes(), due: due, attempts: attempts))
+            }
+        }
+    }
+
+    /// - Parameter mend: what the row was, for the checksum that it should have.
+    private static func checked(
+        _ value: KeptRow.Value, _ found: Int64, _ expected: Int64?, mend: (Int64) -> KeptRow.Value?
+    ) -> KeptRow.Value {
+        guard let expected, expected != found else { return value }
+        return .unreadable(StoreError(.corrupt, "The row's checksum does not match"), mended: mend(expected))
+    }
+
+    private func kept(_ place: KeptPlace, _ read: () throws -> KeptRow.Value) throws -> KeptRow {
+        do {
+            let value = try read()
+            // Rows with a checksum end in it.
+            return KeptRow(place, value, isSealed: value.isDerivedOrTask || !isLastNull)
+        } catch let error as StoreError {
+            return KeptRow(place, .unreadable(error, mended: nil))
+        }
+    }
+}
+
+extension KeptRow.Value {
+    fileprivate var isDerivedOrTask: Bool {
+        switch self {
+        case .derived, .task: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import Glibc
+import NacreCloudContainer
+import NacreLocks
+
+/// The running parts of an open store: threads, their connections, the queues to them, and the claim on the folder.
+final class SQLiteEngine: Sendable {
+    let writes = WorkQueue<any PendingWrite>(limit: SQLiteLimits.waitingWrites, consumers: .one)
+    let reads = WorkQueue<any PendingRead>(limit: SQLiteLimits.waitingReads, consumers: .many)
+    let statistics = SQLiteStatistics()
+
+    private let lock: FolderLock
+    private let disk: DiskTrust
+    private let checkpointer: Checkpointer
+    private let readers = LogReaders(count: SQLiteLimits.readers)
+    private let bound: LogBound
+    private let connections: OpenConnections
+    private let report: @Sendable (StoreEvent) -> Void
+    private let state = Locked(State.open([]))
+    private let backup = Locked(BackupState.none)
+
+    private enum State {
+        case open([BlockingThread])
+        case closing([CheckedContinuation<Void, Never>])
+        case closed
+    }
+
+    /// Claims the folder, brings the file up to date and starts the threads. Blocks: not for the cooperative pool.
+    init(folder: String, options: SQLiteOptions) throws {
+        lock = try FolderLock(folder: folder)
+        disk = DiskTrust(onLoss: options.onFsyncFailure)
+        bound = LogBound(pages: options.pagesInLog)
+        checkpointer = Checkpointer(statistics: statistics, disk: disk, pagesBeforeCheckpoint: options.pagesBeforeCheckpoint, bound: bound)
+        report = options.report
+        if lock.findings != DataFolder.Findings() { report(.wereOpen(lock.findings)) }
+        do {
+            try FolderRestore.checkFinished(folder)
+            connections = try OpenConnections(Self.file(folder, options), readers, drawRun: options.drawRun)
+        } catch let error {
+            lock.release()
+            throw Self.withBackup(StoreError(error), [folder] + options.backupFolders)
+        }
+        do {
+            if connections.refusal == nil { try FolderLock.syncFolder(folder) }
+            try start()
+        } catch let error {
+            close(nil)
+            throw error
+        }
+        if let refusal = connections.refusal { report(.readOnly(refusal)) }
+    }
+
+    private static func file(_ folder: String, _ options: SQLiteOptions) -> DatabaseFile {
+        DatabaseFile(folder: folder, vfs: options.vfs) {
+            [report = options.report, nacre = options.backsUpBeforeMigrationAs] file, connection, version in
+            let backup = try nacre.map { try file.backUpBeforeMigration(connection, nacre: $0) }
+            report(.migrating(from: version, to: Migration.current, backup: backup))
+        }
+    }
+
+    /// Names the backup to which an older version can go back.
+    private static func withBackup(_ error: StoreError, _ folders: [String]) -> StoreError {
+        guard error.code == .newerVersion, let backup = FolderBackup.newest(in: folders) else { return error }
+        var error = error
+        error.values["backup"] = backup.path
+        return error
+    }
+
+    private func start() throws {
+        try startThread { [self] in write() }
+        try startThread { [checkpointer, connections] in checkpointer.run { connections.checkpointer } }
+        for index in 0..<SQLiteLimits.readers {
+            try startThread { [reads, connections] in
+                while let request = reads.next() {
+                    connections.read(index, request)
+                }
+            }
+        }
+    }
+
+    /// The writer's thread.
+    private func write() {
+        var first: [any PendingWrite] = []
+        guard let writer = connections.writer ?? waitUntilWritable(&first) else { return }
+        Writer(
+            connection: writer.connection, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk, openRun: writer.run,
+            bound: bound,
+            readers: readers
+        ).run(first: first)
+    }
+
+    /// Tries to write whenever somebody wants to, and refuses them until it can be done.
+    /// - Returns: the connection, and in `waiting` the writes that found it; nil once the store is closed.
+    private func waitUntilWritable(_ waiting: inout [any PendingWrite]) -> OpenConnections.Writer? {
+        while true {
+            waiting = writes.all()
+            if waiting.isEmpty { return nil }
+            do {
+                let writer = try connections.becomeWritable()
+                report(.writable)
+                return writer
+            } catch let error {
+                let refusal = StoreError(error)
+                for request in waiting {
+                    request.fail(refusal)
+                    request.answer()
+                }
+            }
+        }
+    }
+
+    private func startThread(_ body: @escaping @Sendable () -> Void) throws {
+        let thread = try BlockingThread(body)
+        state.withLock { state in
+            if case .open(let threads) = state { state = .open(threads + [thread]) }
+        }
+    }
+
+    /// Serves what was accepted, empties the log into the file, gives the folder free, and then resumes `waiter`.
+    func close(_ waiter: CheckedContinuation<Void, Never>?) {
+        let (threads, isOver): ([BlockingThread]?, Bool) = state.withLock { state in
+            switch state {
+            case .open(let threads):
+                state = .closing(waiter.map { [$0] } ?? [])
+                return (threads, false)
+            case .closing(let waiters):
+                state = .closing(waiters + (waiter.map { [$0] } ?? []))
+                return (nil, false)
+            case .closed:
+                return (nil, true)
+            }
+        }
+        if isOver { waiter?.resume() }
+        guard let threads else { return }
+        let finish: @Sendable () -> Void = { self.finish(threads) }
+        do {
+            try BlockingThread(finish).detach()
+        } catch {
+            // Not even one more thread: then this one blocks for a moment.
+            finish()
+        }
+    }
+
+    // MARK: Backups
+
+    private enum BackupState: Sendable {
+        case none
+        case running(BackupControl, Signal)
+        case closed
+    }
+
+    /// How long the log may become for a backup: what a busy server writes in a minute, or as much as the database has, so that a backup which is
+    /// faster than the writes comes to its end.
+    static let backupLogPagesMinimum: Int32 = 262_144
+
+    /// Makes a backup beside everything else, on a thread of its own; one at a time.
+    func backUp(_ order: BackupOrder, _ control: BackupControl, _ done: @escaping @Sendable (Result<BackupManifest, any Error>) -> Void) throws {
+        let over = Signal()
+        try backup.withLock { state in
+            switch state {
+            case .none: state = .running(control, over)
+            case .running: throw StoreError(.inUse, "A backup is under way", ["remedy": "wait until it is done"])
+            case .closed: throw StoreError.closed
+            }
+        }
+        let work: @Sendable () -> Void = {
+            BlockingThread.yieldToOthers()
+            let result = Result { try self.copy(order, control) }
+            self.backup.withLock { state in
+                if case .running = state { state = .none }
+            }
+            over.notify()
+            done(result)
+        }
+        do {
+            try BlockingThread(work).detach()
+        } catch {
+            backup.withLock { $0 = .none }
+            throw error
+        }
+    }
+
+    private func copy(_ order: BackupOrder, _ control: BackupControl) throws -> BackupManifest {
+        guard connections.writer != nil else {
+            throw StoreError(
+                .readOnly, "The data cannot be written now, and so not be copied beside the server",
+                ["remedy": "stop the server and make the backup then: nacre backup create"])
+        }
+        let source = try connections.file.connect(cacheKibibytes: SQLiteLimits.checkpointerCacheKibibytes)
+        defer { source.close() }
+        let pages = Int32(clamping: Int(try source.execute("PRAGMA page_count") ?? "") ?? 0)
+        let watch = readers.beginBackup(pages: max(Self.backupLogPagesMinimum, pages))
+        return try BackupCopy(order: order, control: control, seconds: time(nil)).run(from: source, watch) { readers.backupIsOver() }
+    }
+
+    private func endBackup() {
+        let last = backup.withLock { state in
+            defer { state = .closed }
+            return state
+        }
+        guard case .running(let control, let over) = last else { return }
+        control.cancel()
+        over.wait()
+    }
+
+    private func finish(_ threads: [BlockingThread]) {
+        endBackup()
+        writes.close()
+        reads.close()
+        checkpointer.stop()
+        for thread in threads {
+            thread.join()
+        }
+        // What this cannot do now, the next opening does; what is in the log is as durable as what is in the file.
+        let isLogEmpty = disk.lost == nil && (try? connections.writer?.connection.checkpoint(.truncate).wasBlocked) == false
+        connections.close(isLogEmpty: isLogEmpty)
+        lock.release()
+        let waiters: [CheckedContinuation<Void, Never>] = state.withLock { state in
+            defer { state = .closed }
+            if case .closing(let waiters) = state { return waiters }
+            return []
+        }
+        for waiter in waiters {
+            waiter.resume()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import CNacreSQLite
+import Glibc
+import NacreCloudContainer
+
+/// What SQLite answered instead of doing it. Codes, never error text, decide what follows.
+struct SQLiteFailure: Error {
+    /// SQLite's extended result code.
+    var code: Int32
+    var message: String
+    var statement: StaticString?
+    /// What the system said, where SQLite knows; else 0.
+    var systemError: Int32 = 0
+
+    init(code: Int32, message: String, statement: StaticString? = nil) {
+        self.code = code
+        self.message = message
+        self.statement = statement
+    }
+
+    /// What a connection says of its last call, which answered `code`.
+    init(code: Int32, of database: OpaquePointer, statement: StaticString? = nil) {
+        self.init(code: code, message: String(cString: sqlite3_errmsg(database)), statement: statement)
+        // SQLite notes it for these two and leaves an older one standing for others.
+        if primaryCode == SQLITE_IOERR || primaryCode == SQLITE_CANTOPEN { systemError = sqlite3_system_errno(database) }
+    }
+
+    private var primaryCode: Int32 { code & 0xff }
+
+    /// The disk did not confirm that it keeps what it was given. What is on it now is unknown, and asking again would not tell:
+    /// the kernel has dropped the pages and would say yes.
+    var isFsyncFailure: Bool { code == nacre_ioerr_fsync || code == nacre_ioerr_dir_fsync }
+
+    /// SQLite ended the transaction without our hearing why.
+    static let transactionLost = SQLiteFailure(code: SQLITE_ABORT, message: "the transaction was given up")
+
+    var storeError: StoreError {
+        var values = ["code": String(code), "message": message]
+        if let statement { values["statement"] = String(describing: statement) }
+        if systemError != 0 { values["reason"] = String(cString: strerror(systemError)) }
+        switch primaryCode {
+        case SQLITE_IOERR where [ENOSPC, EDQUOT].contains(systemError) && !isFsyncFailure:
+            return StoreError(.full, "There is no room to write", values)
+        case SQLITE_READONLY: return StoreError(.readOnly, "The data folder cannot be written", values)
+        case SQLITE_CANTOPEN where [EROFS, EACCES, EPERM].contains(systemError):
+            return StoreError(.readOnly, "The data folder cannot be written", values)
+        case SQLITE_FULL: return StoreError(.full, "There is no room to write", values)
+        case SQLITE_CORRUPT, SQLITE_NOTADB: return StoreError(.corrupt, "The database file is damaged", values)
+        case SQLITE_CONSTRAINT: return .contradiction("a row is there already, or lacks a value", values)
+        case SQLITE_BUSY, SQLITE_LOCKED: return StoreError(.unavailable, "The database file stayed locked", values)
+        default: return StoreError(.unavailable, "The database file could not be read or written", values)
+        }
+    }
+}
+
+extension StoreError {
+    /// What an engine's caller hears of an error inside it.
+    init(_ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as SQLiteFailure: self = error.storeError
+        default: self.init(.unavailable, "The store failed", ["error": String(describing: error)])
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// Putting a plan. In the order that `WritePlan` says; what goes is taken away before what comes is put.
+extension Connection {
+    func apply(_ plan: WritePlan, run: Int64) throws {
+        for row in plan.databases {
+            try put(row)
+        }
+        // Zones that are gone come first, so that a plan may bury a zone and make another of its name.
+        for row in plan.zones where row.state != .live {
+            try put(row)
+        }
+        for row in plan.zones where row.state == .live {
+            try put(row)
+        }
+        for address in plan.zonesForgotten {
+            for statement in [Statement.zoneForget, .runEndsOfZoneRemove] {
+                try use(statement) { statement in
+                    statement.bind(address)
+                    _ = try statement.step()
+                }
+            }
+        }
+        // By place, here and below: a row in a loop of its own would be copied, and it holds a dozen references.
+        for place in plan.records.indices {
+            try put(plan.records[place])
+        }
+        try applyReferences(of: plan)
+        try applyDerived(of: plan)
+        for removal in plan.recordsRemoved {
+            try remove(removal)
+        }
+        for row in plan.operations {
+            try put(row)
+        }
+        try apply(entries: plan.entries, removed: plan.entriesRemoved)
+        try apply(tasks: plan.tasks, finished: plan.tasksFinished)
+        try place(plan.zonesChanged, run: run)
+    }
+
+    private func put(_ row: DatabaseRow) throws {
+        try use(.databasePut) { statement in
+            statement.bind(row.id.rawValue)
+            statement.bind(row.key.container)
+            statement.bind(row.key.environment.rawValue)
+            statement.bind(row.key.scope.rawValue)
+            statement.bind(row.key.owner)
+            statement.bind(row.run)
+            statement.bind(row.lastSeq)
+            statement.bind(row.forgottenSeq)
+            statement.bind(RowChecksum.of(row))
+            _ = try statement.step()
+        }
+    }
+
+    private func put(_ row: ZoneRow) throws {
+        // Its place in the feed is the statement's to add.
+        var unplaced = row
+        unplaced.feedSeq = 0
+        let checksum = RowChecksum.of(unplaced)
+        try use(.zonePut) { statement in
+            statement.bind(row.address)
+            statement.bind(row.name)
+            statement.bind(row.state.rawValue)
+            statement.bind(row.number)
+            statement.bind(row.forgotten)
+            statement.bind(checksum)
+            guard let token = row.clientChangeToken else {
+                statement.bindNull()
+                _ = try statement.step()
+                return
+            }
+            try token.step(statement)
+        }
+    }
+
+    func put(_ feed: FeedRow, of name: String, in zone: ZoneAddress) throws {
+        try use(.feedPut) { statement in
+            statement.bind(zone)
+            statement.bind(feed.place.view.rawValue)
+            statement.bind(feed.place.number)
+            statement.bind(name)
+            statement.bind(feed.entered)
+            statement.bind(feed.isDeparture)
+            _ = try statement.step()
+        }
+    }
+
+    private func put(_ put: RecordPut) throws {
+        let row = put.row
+        try use(put.isNew ? .recordInsert : .recordPut) { statement in
+            statement.bind(put.zone)
+            statement.bind(row.name)
+            statement.bind(row.type)
+            statement.bind(row.number)
+            statement.bind(row.isTombstone)
+            statement.bind(row.parent)
+            try row.body.step(statement)
+        }
+        for place in put.leaves {
+            try removeFeedRow(put.zone, place, row.name)
+        }
+        for feed in put.enters {
+            try self.put(feed, of: row.name, in: put.zone)
+        }
+    }
+
+    private func remove(_ removal: RecordRemoval) throws {
+        try removeRecord(removal.zone, removal.name)
+        for place in removal.leaves {
+            try removeFeedRow(removal.zone, place, removal.name)
+        }
+    }
+
+    func removeRecord(_ zone: ZoneAddress, _ name: String) throws {
+        try use(.recordRemove) { statement in
+            statement.bind(zone)
+            statement.bind(name)
+            _ = try statement.step()
+        }
+    }
+
+    func removeFeedRow(_ zone: ZoneAddress, _ place: FeedPlace, _ name: String) throws {
+        try use(.feedRemove) { statement in
+            statement.bind(zone)
+            statement.bind(place.view.rawValue)
+            statement.bind(place.number)
+            statement.bind(name)
+            _ = try statement.step()
+        }
+    }
+
+    private func put(_ row: OperationRow) throws {
+        try use(.operationPut) { statement in
+            statement.bind(row.database.rawValue)
+            statement.bind(row.id)
+            statement.bind(row.caller)
+            statement.bind(row.expires)
+            try row.digest.withUnsafeBufferPointer { digest in
+                statement.bind(borrowed: digest)
+                try row.result.step(statement)
+            }
+        }
+    }
+
+    private func apply(entries: [EntryRow], removed: [EntryKey]) throws {
+        for key in removed {
+            try use(.entryRemove) { statement in
+                statement.bind(key.database.rawValue)
+                statement.bind(key.kind.rawValue)
+                statement.bind(key.key)
+                _ = try statement.step()
+            }
+        }
+        for row in entries {
+            try use(.entryPut) { statement in
+                statement.bind(row.key.database.rawValue)
+                statement.bind(row.key.kind.rawValue)
+                statement.bind(row.key.key)
+                try row.value.withUnsafeBufferPointer { value in
+                    statement.bind(borrowed: value)
+                    statement.bind(row.expires)
+                    statement.bind(RowChecksum.of(row))
+                    _ = try statement.step()
+                }
+            }
+        }
+    }
+
+    private func apply(tasks: [TaskRow], finished: [TaskKey]) throws {
+        for key in finished {
+            try use(.taskRemove) { statement in
+                statement.bind(key)
+                _ = try statement.step()
+            }
+        }
+        for row in tasks {
+            try use(.taskPut) { statement in
+                statement.bind(row.key)
+                statement.bind(row.due)
+                statement.bind(row.attempts)
+                try row.payload.step(statement)
+            }
+        }
+    }
+
+    /// Gives the changed zones their place in the database's feed.
+    private func place(_ changed: [ZoneAddress], run: Int64) throws {
+        for database in Set(changed.map(\.database)) {
+            guard let seq = try advanceFeed(of: database, run: run) else { throw StoreError.contradiction("a changed zone of no database") }
+            for address in changed where address.database == database {
+                let before = changedRows
+                try use(.zonePlace) { statement in
+                    statement.bind(address)
+                    statement.bind(seq)
+                    _ = try statement.step()
+                }
+                guard changedRows > before else { throw StoreError.contradiction("a place in the feed for no zone") }
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Binds the bytes where they are as the statement's last parameter, and runs it.
+    fileprivate func step(_ statement: PreparedStatement) throws {
+        try withUnsafeBufferPointer { bytes in
+            statement.bind(borrowed: bytes)
+            _ = try statement.step()
+        }
+    }
+}

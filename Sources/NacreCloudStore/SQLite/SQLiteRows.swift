@@ -1,0 +1,159 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+// From columns to rows. Each reads the columns in the order in which its statements name them.
+
+extension PreparedStatement {
+    /// All rows from here on.
+    func rows<Row>(_ read: (PreparedStatement) throws -> Row) throws -> [Row] {
+        var rows: [Row] = []
+        while try step() {
+            rows.append(try read(self))
+        }
+        return rows
+    }
+
+    /// An index that a flipped bit has damaged can lead to the row of another zone, or of another user. The row itself tells whose it is.
+    /// - Parameter asked: the name that was looked for, where one was.
+    func zone(in database: DatabaseID, named asked: String? = nil) throws -> ZoneRow {
+        let (row, state, checksum) = try uncheckedZone(in: database, named: asked)
+        _ = try known(ZoneRow.State.init(rawValue:), state, "zone state")
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            throw StoreError(.corrupt, "A zone's checksum does not match", ["databaseID": String(database.rawValue), "zone": row.name])
+        }
+        return row
+    }
+
+    /// The row as it stands, and the checksum that it should have. In the place of a state that is none stands another.
+    func uncheckedZone(in database: DatabaseID, named asked: String? = nil) throws -> (row: ZoneRow, state: Int64, checksum: Int64?) {
+        let owner = DatabaseID(rawValue: integer())
+        let address = ZoneAddress(database: database, zone: integer())
+        let name = string()
+        guard owner == database, asked.map({ $0 == name }) ?? true else {
+            throw StoreError(.corrupt, "A zone was found under the key of another", ["zone": name])
+        }
+        let state = integer()
+        let number = number()
+        let feedSeq = integer()
+        let token = optionalBytes()
+        let row = ZoneRow(
+            address: address, name: name, state: ZoneRow.State(rawValue: state) ?? .live, run: number.run, lastSeq: number.seq, feedSeq: feedSeq,
+            clientChangeToken: token, forgotten: self.number())
+        return (row, state, optionalInteger())
+    }
+
+    func databaseRow() throws -> DatabaseRow {
+        let (row, (environment, scope), checksum) = uncheckedDatabase()
+        _ = try known(DatabaseKey.Environment.init(rawValue:), environment, "environment")
+        _ = try known(DatabaseKey.Scope.init(rawValue:), scope, "scope")
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            throw StoreError(.corrupt, "A database's checksum does not match", ["databaseID": String(row.id.rawValue), "database": row.key.text])
+        }
+        return row
+    }
+
+    /// As `uncheckedZone`, with the environment and the scope as they stand.
+    func uncheckedDatabase() -> (row: DatabaseRow, texts: (environment: String, scope: String), checksum: Int64?) {
+        let id = DatabaseID(rawValue: integer())
+        let container = string()
+        let (environment, scope) = (string(), string())
+        let key = DatabaseKey(
+            container: container, environment: DatabaseKey.Environment(rawValue: environment) ?? .development,
+            scope: DatabaseKey.Scope(rawValue: scope) ?? .private, owner: string())
+        let run = integer()
+        let lastSeq = integer()
+        let row = DatabaseRow(id: id, key: key, run: run, lastSeq: lastSeq, forgottenSeq: integer())
+        return (row, (environment, scope), optionalInteger())
+    }
+
+    func record(named name: String) -> RecordRow {
+        let type = string()
+        let number = number()
+        let isTombstone = bool()
+        let parent = optionalString()
+        return RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: bytes())
+    }
+
+    func feedEntry(in view: FeedView) -> FeedEntry {
+        let place = FeedPlace(view: view, number: number())
+        let name = string()
+        let entered = number()
+        let row = FeedRow(place: place, entered: entered, isDeparture: bool())
+        return FeedEntry(feed: row, record: record(named: name))
+    }
+
+    func entry(in database: DatabaseID, _ kind: EntryKind) throws -> EntryRow {
+        let (row, checksum) = uncheckedEntry(in: database, kind)
+        guard checksum.map({ $0 == RowChecksum.of(row) }) ?? true else {
+            // Not its name: that of a token is a secret.
+            throw StoreError(.corrupt, "An entry's checksum does not match", ["databaseID": String(database.rawValue), "kind": "\(kind)"])
+        }
+        return row
+    }
+
+    func uncheckedEntry(in database: DatabaseID, _ kind: EntryKind) -> (row: EntryRow, checksum: Int64?) {
+        let key = EntryKey(database, kind, string())
+        let value = bytes()
+        let row = EntryRow(key: key, value: value, expires: optionalTimestamp())
+        return (row, optionalInteger())
+    }
+
+    /// A number or name that this version knows.
+    func known<Stored, Value>(_ make: (Stored) -> Value?, _ stored: Stored, _ what: String) throws -> Value {
+        guard let value = make(stored) else {
+            throw StoreError(.corrupt, "The database file holds a value that this version does not know", ["what": what, "value": "\(stored)"])
+        }
+        return value
+    }
+}
+
+extension Connection {
+    /// What a statement finds for each of a set of names. One prepared statement, stepped for each: in SQLite there is no round trip to save,
+    /// and a lookup costs less than handing a list over.
+    func each<Found>(of names: [String], _ statement: Statement, _ find: (PreparedStatement, String) throws -> Found?) throws -> [Found] {
+        var found: [Found] = []
+        found.reserveCapacity(names.count)
+        for name in names.count > 1 ? names.distinctNames : names {
+            try use(statement) { prepared in
+                if let one = try find(prepared, name) { found.append(one) }
+            }
+        }
+        return found
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try each(of: names, .recordByName) { statement, name in
+            statement.bind(zone)
+            statement.bind(name)
+            return try statement.step() ? statement.record(named: statement.string()) : nil
+        }
+    }
+
+    func database(_ id: DatabaseID) throws -> DatabaseRow? {
+        try use(.databaseByID) { statement in
+            statement.bind(id.rawValue)
+            return try statement.step() ? statement.databaseRow() : nil
+        }
+    }
+
+    func entry(_ key: EntryKey) throws -> EntryRow? {
+        try use(.entryByKey) { statement in
+            statement.bind(key.database.rawValue)
+            statement.bind(key.kind.rawValue)
+            statement.bind(key.key)
+            return try statement.step() ? statement.entry(in: key.database, key.kind) : nil
+        }
+    }
+
+    func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
+        try use(.operationByID) { statement in
+            statement.bind(database.rawValue)
+            statement.bind(id)
+            guard try statement.step() else { return nil }
+            let digest = statement.bytes()
+            let result = statement.bytes()
+            let expires = statement.timestamp()
+            return OperationRow(database: database, id: id, caller: statement.string(), digest: digest, result: result, expires: expires)
+        }
+    }
+}

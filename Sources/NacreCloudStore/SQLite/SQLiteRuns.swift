@@ -1,0 +1,91 @@
+import NacreCloudContainer
+
+/// Which run changes are of, and where earlier runs ended.
+extension Connection {
+    /// Where each of `runs` ended in `place`.
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try Set(runs).compactMap { run in
+            try use(.runEndByRun) { statement in
+                statement.bind(place)
+                statement.bind(run)
+                return try statement.step() ? statement.number() : nil
+            }
+        }
+    }
+
+    /// A place whose newest change was `before` takes its next one, in `run`.
+    /// - Returns: whether it enters the run with it; the end of the one before is then kept.
+    private func ends(_ before: ChangeNumber, in place: NumberedPlace, by run: Int64) throws -> Bool {
+        guard before.run != run else { return false }
+        try use(.runEndPut) { statement in
+            statement.bind(place)
+            statement.bind(before)
+            _ = try statement.step()
+        }
+        try use(.runEndsTrim) { statement in
+            statement.bind(place)
+            statement.bind(Run.endsKept)
+            _ = try statement.step()
+        }
+        return true
+    }
+
+    /// Takes the next change number of a live zone, in `run`.
+    func advance(zoneNamed name: String, in database: DatabaseID, run: Int64) throws -> ZoneRow? {
+        let found = try use(.zoneAdvance) { statement in
+            statement.bind(database.rawValue)
+            statement.bind(name)
+            return try statement.stepReturning { try $0.zone(in: database, named: name) }
+        }
+        guard var zone = found else { return nil }
+        if try ends(ChangeNumber(run: zone.run, seq: zone.lastSeq - 1), in: .zone(zone.address), by: run) {
+            zone.run = run
+            try use(.zoneEntersRun) { statement in
+                statement.bind(zone.address)
+                statement.bind(run)
+                statement.bind(RowChecksum.of(zone))
+                _ = try statement.step()
+            }
+        }
+        return zone
+    }
+
+    /// Takes the next place in a database's feed of zones, in `run`; nil where there is no such database.
+    func advanceFeed(of database: DatabaseID, run: Int64) throws -> Int64? {
+        let found = try use(.databaseAdvance) { statement in
+            statement.bind(database.rawValue)
+            return try statement.stepReturning { $0.number() }
+        }
+        guard let number = found else { return nil }
+        if try ends(ChangeNumber(run: number.run, seq: number.seq - 1), in: .database(database), by: run), var row = try self.database(database) {
+            row.run = run
+            try use(.databaseEntersRun) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(run)
+                statement.bind(RowChecksum.of(row))
+                _ = try statement.step()
+            }
+        }
+        return number.seq
+    }
+}
+
+extension PreparedStatement {
+    fileprivate func bind(_ place: NumberedPlace) {
+        switch place {
+        case .zone(let zone):
+            bind(zone)
+        case .database(let database):
+            bind(database.rawValue)
+            bind(Int64(-1))
+        }
+    }
+
+    /// The one row of an `UPDATE … RETURNING`, which is done when it has been stepped to its end.
+    fileprivate func stepReturning<Row>(_ read: (PreparedStatement) throws -> Row) throws -> Row? {
+        guard try step() else { return nil }
+        let row = try read(self)
+        while try step() {}
+        return row
+    }
+}

@@ -1,0 +1,119 @@
+import NacreCloudContainer
+
+/// Who refers to a record, and where records stand in indexes.
+extension Connection {
+    /// nil if nobody does.
+    func dependents(of target: String, in zone: ZoneAddress, outside ignored: Set<NameBytes>, limit: Int) throws -> Dependents? {
+        let children = try use(.recordsOfParent) { statement in
+            statement.bind(zone)
+            statement.bind(target)
+            return try statement.names(outside: ignored, limit: 1)
+        }
+        let validating = try referrers(to: target, .validate, in: zone, outside: ignored, limit: 1)
+        let owned = try referrers(to: target, .deleteSelf, in: zone, outside: ignored, limit: limit)
+        let othersOwned = try referrers(to: target, .othersDeleteSelf, in: zone, outside: ignored, limit: limit)
+        guard !children.isEmpty || !validating.isEmpty || !owned.isEmpty || !othersOwned.isEmpty else { return nil }
+        return Dependents(
+            target: target, isParent: !children.isEmpty, isValidated: !validating.isEmpty, owned: owned, othersOwned: othersOwned)
+    }
+
+    private func referrers(
+        to target: String, _ kind: ReferenceLink.Kind, in zone: ZoneAddress, outside ignored: Set<NameBytes>, limit: Int
+    ) throws -> [String] {
+        try use(.linksToTarget) { statement in
+            statement.bind(zone)
+            statement.bind(target)
+            statement.bind(kind.rawValue)
+            return try statement.names(outside: ignored, limit: limit)
+        }
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        let range = try scan.range
+        let statement: Statement =
+            switch (scan.isDescending, scan.includesRecords) {
+            case (false, false): .indexRising
+            case (true, false): .indexFalling
+            case (false, true): .indexRisingWithRecords
+            case (true, true): .indexFallingWithRecords
+            }
+        return try use(statement) { statement in
+            statement.bind(scan.zone)
+            return try range.lower.bound(to: statement) {
+                try range.upper.bound(to: statement) {
+                    var hits: [IndexHit] = []
+                    // Room for a page; a great limit is not believed.
+                    hits.reserveCapacity(min(max(scan.limit, 0), 256))
+                    while try hits.count < scan.limit && statement.step() {
+                        if let hit = try hit(in: statement, of: scan) { hits.append(hit) }
+                    }
+                    return hits
+                }
+            }
+        }
+    }
+
+    /// nil if the row's record is gone.
+    private func hit(in row: PreparedStatement, of scan: IndexScan) throws -> IndexHit? {
+        let key = row.bytes()
+        let name = row.string()
+        let place = IndexPlace(key: key, name: name)
+        guard scan.includesRecords else { return IndexHit(place: place, record: nil) }
+        // A number is a short way and no more: where it does not lead to the record, its name does.
+        let record = try row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
+        return record.map { IndexHit(place: place, record: $0) }
+    }
+}
+
+/// A place in any index of a zone.
+private struct RowPlace {
+    var index: Int64
+    var key: [UInt8]
+    var name: String
+
+    func bound<Result>(to statement: PreparedStatement, _ body: () throws -> Result) rethrows -> Result {
+        statement.bind(index)
+        return try key.withUnsafeBufferPointer { key in
+            statement.bind(borrowed: key)
+            statement.bind(name)
+            return try body()
+        }
+    }
+}
+
+extension IndexScan {
+    /// The rows asked for, whatever the direction: from the first of these places to before the second. So each direction is one text.
+    fileprivate var range: (lower: RowPlace, upper: RowPlace) {
+        get throws {
+            // The end of an index is the beginning of the next one.
+            guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
+            var first = RowPlace(index: index.rawValue, key: lower, name: "")
+            var end = RowPlace(index: index.rawValue + (upper == nil ? 1 : 0), key: upper ?? [], name: "")
+            switch after {
+            case .some(let after) where isDescending:
+                if upper.map({ KeyBytes(after.key) < KeyBytes($0) }) ?? true {
+                    end = RowPlace(index: index.rawValue, key: after.key, name: after.name)
+                }
+            case .some(let after):
+                // Between a name and the same with a zero there is none.
+                if KeyBytes(after.key) >= KeyBytes(lower) {
+                    first = RowPlace(index: index.rawValue, key: after.key, name: after.name + "\0")
+                }
+            case nil: break
+            }
+            return (first, end)
+        }
+    }
+}
+
+extension PreparedStatement {
+    /// The first `limit` names of its rows that are not among `ignored`.
+    fileprivate func names(outside ignored: Set<NameBytes>, limit: Int) throws -> [String] {
+        var names: [String] = []
+        while try names.count < limit && step() {
+            let name = string()
+            if !ignored.contains(NameBytes(name)) { names.append(name) }
+        }
+        return names
+    }
+}

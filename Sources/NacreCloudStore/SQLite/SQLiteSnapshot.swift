@@ -1,0 +1,180 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// A body's hold on a connection, for reading. The transaction around it is its maker's.
+class SQLiteSnapshot: ReadTransaction {
+    private let connection: Connection
+    /// What failed first. Every later call fails with it, so that a body that swallows an error cannot commit half a plan.
+    private(set) var failure: StoreError?
+    /// The same as SQLite said it, where it was SQLite.
+    private(set) var sqliteFailure: SQLiteFailure?
+    private var isOver = false
+
+    init(_ connection: Connection) {
+        self.connection = connection
+    }
+
+    /// After this every call fails: the body is over, and the connection serves others.
+    final func end() {
+        isOver = true
+    }
+
+    /// Runs what needs the connection, turning SQLite's failures into the store's.
+    final func ask<Value>(_ question: (Connection) throws -> Value) throws -> Value {
+        if isOver { throw StoreError.closed }
+        if let failure { throw failure }
+        do {
+            if connection.watch?.isEnded == true { throw ReaderWatch.ended }
+            return try question(connection)
+        } catch let error {
+            let isEnded = connection.watch?.isEnded == true
+            sqliteFailure = error as? SQLiteFailure
+            let failure = isEnded ? ReaderWatch.ended : StoreError(error)
+            self.failure = failure
+            // At once and not with the body: the log waits for it.
+            if isEnded { connection.abandonTransaction() }
+            throw failure
+        }
+    }
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try ask { connection in try Set(ids).compactMap { try connection.database($0) } }
+    }
+
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        guard id?.rawValue != .max else { return [] }
+        return try ask { connection in
+            try connection.use(.databasesOfContainer) { statement in
+                statement.bind(container)
+                statement.bind(environment.rawValue)
+                statement.bind(id.map { $0.rawValue + 1 } ?? .min)
+                statement.bind(max(limit, 0))
+                return try statement.rows { try $0.databaseRow() }
+            }
+        }
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try ask { connection in
+            try connection.each(of: names, .zoneByName) { statement, name in
+                statement.bind(database.rawValue)
+                statement.bind(name)
+                return try statement.step() ? statement.zone(in: database, named: name) : nil
+            }
+        }
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try ask { connection in
+            try connection.use(name == nil ? .zonesFromStart : .zonesAfterName) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(max(limit, 0))
+                if let name { statement.bind(name) }
+                return try statement.rows { try $0.zone(in: database) }
+            }
+        }
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        // Zones at 0 are in no feed: every position up to there is the start.
+        let name = position.seq > 0 ? position.name : nil
+        return try ask { connection in
+            try connection.use(name == nil ? .zoneFeedAfterSeq : .zoneFeedAfterName) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(max(limit, 0))
+                statement.bind(max(position.seq, 0))
+                if let name { statement.bind(name) }
+                return try statement.rows { try $0.zone(in: database) }
+            }
+        }
+    }
+
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try ask { try $0.ends(of: runs, in: place) }
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try ask { try $0.records(in: zone, named: names) }
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try ask { connection in
+            try connection.use(position.name == nil ? .feedAfterNumber : .feedAfterName) { statement in
+                statement.bind(zone)
+                statement.bind(view.rawValue)
+                statement.bind(position.number)
+                statement.bind(last ?? ChangeNumber(run: .max, seq: .max))
+                statement.bind(baseline)
+                statement.bind(max(limit, 0))
+                if let name = position.name { statement.bind(name) }
+                return try statement.rows { $0.feedEntry(in: view) }
+            }
+        }
+    }
+
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.use(name == nil ? .recordsFromStart : .recordsAfterName) { statement in
+                statement.bind(zone)
+                statement.bind(max(limit, 0))
+                if let name { statement.bind(name) }
+                return try statement.rows { $0.record(named: $0.string()) }
+            }
+        }
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.use(.recordTombstones) { statement in
+                statement.bind(zone)
+                statement.bind(max(limit, 0))
+                return try statement.rows { $0.record(named: $0.string()) }
+            }
+        }
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        let ignored = Set(others.map(NameBytes.init))
+        return try ask { connection in
+            try names.distinctNames.compactMap { try connection.dependents(of: $0, in: zone, outside: ignored, limit: limit) }
+        }
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try ask { try $0.search(scan) }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try ask { connection in
+            try keys.distinctNames.compactMap { try connection.entry(EntryKey(database, kind, $0)) }
+        }
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try ask { connection in
+            try connection.use(key == nil ? .entriesFromStart : .entriesAfterKey) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(kind.rawValue)
+                statement.bind(max(limit, 0))
+                if let key { statement.bind(key) }
+                return try statement.rows { try $0.entry(in: database, kind) }
+            }
+        }
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try ask { try $0.rows(of: table, after: place, limit: limit) }
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try ask { try $0.missing(rows) }
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try ask { try $0.faults(in: table) }
+    }
+}

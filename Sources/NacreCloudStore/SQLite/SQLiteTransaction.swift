@@ -1,0 +1,176 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// A body's hold on the writer's connection.
+final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
+    /// The run of now.
+    private let run: Int64
+
+    init(_ connection: Connection, run: Int64) {
+        self.run = run
+        super.init(connection)
+    }
+
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try ask { connection in
+            let zone = try connection.advance(zoneNamed: name, in: database, run: run)
+            return Advance(
+                run: run, database: try connection.database(database), zone: zone,
+                operation: try id.flatMap { try connection.operation(in: database, $0) },
+                entries: try entries.distinct.compactMap { try connection.entry($0) })
+        }
+    }
+
+    func apply(_ plan: WritePlan) throws {
+        try ask { try $0.apply(plan, run: run) }
+    }
+
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+        try ask { connection in
+            let due = try connection.use(.tasksDue) { statement in
+                statement.bind(now)
+                statement.bind(max(limit, 0))
+                return try statement.rows { row in
+                    let (database, kind, name) = (DatabaseID(rawValue: row.integer()), row.integer(), row.string())
+                    let attempts = row.integer() + 1
+                    // One of no kind is leased all the same, so that it does not stand before the others for ever. The check tells of it.
+                    let task = TaskKind(rawValue: kind).map {
+                        TaskRow(key: TaskKey(database, $0, name), payload: row.bytes(), due: until, attempts: attempts)
+                    }
+                    return (database: database, kind: kind, name: name, task: task)
+                }
+            }
+            for row in due {
+                try connection.use(.taskLease) { statement in
+                    statement.bind(row.database.rawValue)
+                    statement.bind(row.kind)
+                    statement.bind(row.name)
+                    statement.bind(until)
+                    _ = try statement.step()
+                }
+            }
+            return due.compactMap(\.task)
+        }
+    }
+
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
+        try ask { connection in
+            guard limit > 0 else { return 0 }
+            let records = try connection.use(.recordsToReclaim) { statement in
+                statement.bind(zone)
+                statement.bind(limit)
+                return try statement.rows { (name: $0.string(), number: $0.number()) }
+            }
+            guard records.count == limit else {
+                // The last of the zone: whatever feed rows there are can go with them.
+                try connection.remove(records.map(\.name), of: zone)
+                try connection.use(.feedOfZoneRemove) { statement in
+                    statement.bind(zone)
+                    _ = try statement.step()
+                }
+                let links = try connection.reclaimLinks(of: zone, limit: limit - records.count)
+                return try records.count + links + connection.reclaimIndexRows(of: zone, limit: limit - records.count - links)
+            }
+            try connection.remove(records.map(\.name), of: zone)
+            for record in records {
+                // In the owner's view a record stands at its own change number.
+                try connection.removeFeedRow(zone, FeedPlace(view: .owner, number: record.number), record.name)
+            }
+            try connection.removeFromShares(records.map(\.name), of: zone)
+            return records.count
+        }
+    }
+
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int {
+        try ask { connection in
+            let entries = try connection.use(.entriesExpired) { statement in
+                statement.bind(now)
+                statement.bind(max(limit, 0))
+                return try statement.rows { (database: $0.integer(), kind: $0.integer(), name: $0.string()) }
+            }
+            for entry in entries {
+                try connection.use(.entryRemove) { statement in
+                    statement.bind(entry.database)
+                    statement.bind(entry.kind)
+                    statement.bind(entry.name)
+                    _ = try statement.step()
+                }
+            }
+            let operations = try connection.use(.operationsExpired) { statement in
+                statement.bind(now)
+                statement.bind(max(limit - entries.count, 0))
+                return try statement.rows { (database: DatabaseID(rawValue: $0.integer()), id: $0.string()) }
+            }
+            for operation in operations {
+                try connection.removeOperation(in: operation.database, operation.id)
+            }
+            return entries.count + operations.count
+        }
+    }
+
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
+        try ask { connection in
+            let beyond = try connection.use(.operationBeyond) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(caller)
+                statement.bind(max(count, 0))
+                return try statement.step() ? (expires: statement.timestamp(), id: statement.string()) : nil
+            }
+            guard let beyond else { return TrimmedOperations(count: 0, latest: nil) }
+            let oldest = try connection.use(.operationsOldest) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(caller)
+                statement.bind(beyond.expires)
+                statement.bind(beyond.id)
+                statement.bind(last)
+                statement.bind(max(limit, 0))
+                return try statement.rows { (id: $0.string(), expires: $0.timestamp()) }
+            }
+            for operation in oldest {
+                try connection.removeOperation(in: database, operation.id)
+            }
+            return TrimmedOperations(count: oldest.count, latest: oldest.last?.expires)
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func remove(_ names: [String], of zone: ZoneAddress) throws {
+        for name in names {
+            try removeRecord(zone, name)
+        }
+    }
+
+    /// The views of shares have no index by name: they are few and small, and looked through once a chunk.
+    fileprivate func removeFromShares(_ names: [String], of zone: ZoneAddress) throws {
+        let removed = Set(names.map(NameBytes.init))
+        let rows = try use(.feedOfShares) { statement in
+            statement.bind(zone)
+            return try statement.rows { row in
+                let place = FeedPlace(view: FeedView(rawValue: row.integer()), number: row.number())
+                return (place: place, name: row.string())
+            }
+        }
+        for row in rows where removed.contains(NameBytes(row.name)) {
+            try removeFeedRow(zone, row.place, row.name)
+        }
+    }
+
+    fileprivate func removeOperation(in database: DatabaseID, _ id: String) throws {
+        try use(.operationRemove) { statement in
+            statement.bind(database.rawValue)
+            statement.bind(id)
+            _ = try statement.step()
+        }
+    }
+}
+
+extension PreparedStatement {
+    func bind(_ key: TaskKey) {
+        bind(key.database.rawValue)
+        bind(key.kind.rawValue)
+        bind(key.name)
+    }
+}

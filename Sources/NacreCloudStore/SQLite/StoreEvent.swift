@@ -1,0 +1,13 @@
+package import NacreCloudContainer
+
+/// What an administrator is to know of a store that opens, or has been opened with less than all it wants.
+package enum StoreEvent: Sendable {
+    /// Paths that were open to others, and are not any more or cannot be closed.
+    case wereOpen(DataFolder.Findings)
+    /// An older file is about to be rewritten; the backup that was made of it, or nil where none was wanted.
+    case migrating(from: Int32, to: Int32, backup: String?)
+    /// Reads are served, writes refused, until the files can be written: why.
+    case readOnly(StoreError)
+    /// Writes are served from now on.
+    case writable
+}

@@ -1,0 +1,185 @@
+import NacreCloudContainer
+
+/// The one writer: takes whatever writes wait, runs them in one transaction, each in a savepoint, and commits them with one sync of the disk.
+///
+/// Nobody is answered before the commit, not even a write that was refused by its own body: what it read may be a neighbour's.
+/// When SQLite gives the whole transaction up, or the commit fails, the group is replayed one write at a time, so that each gets its own answer.
+struct Writer: Sendable {
+    let connection: Connection
+    let queue: WorkQueue<any PendingWrite>
+    let checkpointer: Checkpointer
+    let statistics: SQLiteStatistics
+    let disk: DiskTrust
+    let openRun: OpenRun
+    let bound: LogBound
+    let readers: LogReaders
+
+    /// Serves until the queue is closed and empty.
+    /// - Parameter first: writes that were taken from it already.
+    func run(first: [any PendingWrite] = []) {
+        var log = LogLength()
+        var waiting = first[...]
+        while true {
+            if waiting.isEmpty { waiting = queue.all()[...] }
+            if waiting.isEmpty { return }
+            while !waiting.isEmpty {
+                serveGroup(&waiting)
+                keepShort(&log)
+            }
+        }
+    }
+
+    private func serveGroup(_ waiting: inout ArraySlice<any PendingWrite>) {
+        if let lost = disk.lost { return answer(waiting.removeAll(), with: lost) }
+        var group: [any PendingWrite] = []
+        do {
+            try gather(&group, from: &waiting)
+            if connection.isInTransaction {
+                try commit()
+            }
+            for request in group {
+                request.answer()
+            }
+        } catch let failure {
+            connection.abandonTransaction()
+            recover(group, from: failure)
+        }
+        statistics.count(.writes, group.count)
+    }
+
+    /// Runs writes in one transaction until none waits, or the group is as long or as large as a group may be.
+    private func gather(_ group: inout [any PendingWrite], from waiting: inout ArraySlice<any PendingWrite>) throws {
+        let end = ContinuousClock.now + SQLiteLimits.groupDuration
+        let rows = connection.changedRows + SQLiteLimits.rowsInGroup
+        while true {
+            if waiting.isEmpty { waiting = queue.allNow()[...] }
+            guard let request = waiting.popFirst() else { return }
+            group.append(request)
+            try perform(request)
+            if connection.changedRows >= rows || ContinuousClock.now >= end { return }
+        }
+    }
+
+    /// Runs one write. The first of a transaction needs no savepoint: undoing it is undoing all.
+    private func perform(_ request: any PendingWrite) throws {
+        let isFirst = !connection.isInTransaction
+        try connection.run(isFirst ? .beginWrite : .savepoint)
+        if isFirst { try openRun.record(on: connection) }
+        let transaction = SQLiteTransaction(connection, run: openRun.number)
+        let attempt = request.attempt(transaction)
+        transaction.end()
+        // SQLite may have given up the whole transaction for what failed in this part of it.
+        guard connection.isInTransaction else { throw transaction.sqliteFailure ?? .transactionLost }
+        if let failure = transaction.sqliteFailure, failure.isFsyncFailure { throw failure }
+        switch (attempt, isFirst) {
+        case (.keep, true): break
+        case (.keep, false): try connection.run(.release)
+        case (.undo, true): try connection.run(.rollback)
+        case (.undo, false):
+            try connection.run(.rollbackToSavepoint)
+            try connection.run(.release)
+        }
+    }
+
+    private func commit() throws {
+        try connection.run(.commit)
+        openRun.committed()
+        statistics.count(.commits)
+    }
+
+    /// Gives every write of a group that did not happen its own answer.
+    private func recover(_ group: [any PendingWrite], from failure: any Error) {
+        guard !disk.isLost(to: failure), group.count > 1 else { return answer(group, with: StoreError(failure)) }
+        statistics.count(.replays)
+        for (index, request) in group.enumerated() {
+            if let lost = disk.lost { return answer(group[index...], with: lost) }
+            performAlone(request)
+            request.answer()
+        }
+    }
+
+    private func performAlone(_ request: any PendingWrite) {
+        do {
+            try perform(request)
+            if connection.isInTransaction {
+                try commit()
+            }
+        } catch let error {
+            connection.abandonTransaction()
+            _ = disk.isLost(to: error)
+            let refusal = StoreError(error)
+            if refusal.code == .full { readers.endBackup() }
+            request.fail(refusal)
+        }
+    }
+
+    private func answer(_ group: some Collection<any PendingWrite>, with error: StoreError) {
+        // What a backup keeps in the log is room that writes need.
+        if error.code == .full { readers.endBackup() }
+        for request in group {
+            request.fail(error)
+            request.answer()
+        }
+    }
+
+    /// How long the log was after the last group, and when something was last done about it.
+    private struct LogLength {
+        var pages: Int32 = 0
+        var lastTry: Int32?
+    }
+
+    /// Lets the checkpointer know how long the log is, and does what `LogBound` says: writers wait for it, so it is never more than a group's work.
+    private func keepShort(_ log: inout LogLength) {
+        let pages = connection.pagesInLog
+        // The log begins anew by itself where all of it was copied and nobody read.
+        if pages < log.pages { log.lastTry = nil }
+        log.pages = pages
+        // Last, so that the checkpointer does not begin what the writer is about to finish.
+        defer { checkpointer.logGrew(to: log.pages) }
+        guard disk.lost == nil else { return }
+        switch bound.move(length: pages, copied: checkpointer.copied, lastTry: log.lastTry, backupPages: readers.backupPages) {
+        case .wait: break
+        case .endReads(let age): statistics.count(.readsEnded, readers.end(olderThan: age))
+        case .finish(let age, let insists):
+            statistics.count(.readsEnded, readers.end(olderThan: age))
+            var outcome = beginLogAnew()
+            if outcome == .blocked, insists {
+                // By now all is copied: a read that begins from here on needs nothing of the log and is in nobody's way. Whoever began before the
+                // last commit is ended.
+                statistics.count(.readsEnded, readers.end(olderThan: 1))
+                outcome = beginLogAnew()
+            }
+            log = outcome == .anew ? LogLength() : LogLength(pages: pages, lastTry: pages)
+        case .endBackup: readers.endBackup()
+        }
+    }
+
+    /// Copies what the checkpointer left. A reader in the way is waited for as long as a group may last, and no longer.
+    private func beginLogAnew() -> Outcome {
+        do {
+            statistics.count(.forcedCheckpoints)
+            let done = try connection.checkpoint(.restart, patienceMilliseconds: SQLiteLimits.checkpointPatienceMilliseconds)
+            if done.wasBlocked { return .blocked }
+            connection.logBeganAnew()
+            return .anew
+        } catch let error {
+            // No room, or a passing fault of the disk: the log holds everything, and a later commit tries again.
+            _ = disk.isLost(to: error)
+            return .failed
+        }
+    }
+
+    private enum Outcome {
+        case anew
+        case blocked
+        case failed
+    }
+}
+
+extension ArraySlice {
+    /// Empties it and returns what it held.
+    fileprivate mutating func removeAll() -> ArraySlice {
+        defer { self = [] }
+        return self
+    }
+}

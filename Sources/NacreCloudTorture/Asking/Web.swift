@@ -1,0 +1,93 @@
+import Foundation
+import NacreCloudWire
+import NacreHTTPClient
+import NacreLocks
+
+/// HTTP as an app on this machine would speak it. An answer that does not come is a result here, not an error.
+package final class Web: Sendable {
+    enum Reply: Sendable {
+        case answer(status: Int, body: [UInt8])
+        /// Why there is none, in a word for people; the request may have been carried out.
+        case lost(String)
+    }
+
+    /// For an answer. Ours: a server that was killed does not hang up on everybody.
+    private static let timeout: Duration = .seconds(15)
+
+    private let client: HTTPClient
+
+    /// - Parameter connections: to one server at a time.
+    package init(connections: Int) {
+        client = HTTPClient(.init(transfersPerHostMax: connections, idleConnectionsMax: connections))
+    }
+
+    /// - Parameters:
+    ///   - body: nil asks with GET.
+    ///   - age: seconds since the first sending of a request that is repeated.
+    ///   - patience: after which the answer is not waited for any more; nil waits as long as a client does. The request goes on by itself.
+    func send(_ url: URL, body: [UInt8]?, token: String, repeatedAfter age: Double? = nil, patience: Duration?) async -> Reply {
+        var headers: [HTTPClient.Header] = [.init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json")]
+        if let age, body != nil { headers.append(.init(OperationAge.header, OperationAge(seconds: age).text)) }
+        let request = HTTPClient.Request(
+            body == nil ? "GET" : "POST", url.absoluteString, headers: headers, body: body.map { .bytes($0) } ?? .none, idleTimeout: Self.timeout,
+            totalTimeout: Self.timeout)
+        guard let patience else { return await reply(to: request) }
+        let outcome = Outcome()
+        Task { outcome.settle(await reply(to: request)) }
+        let timer = Task {
+            try await Task.sleep(for: patience)
+            outcome.settle(.lost("no answer in time"))
+        }
+        defer { timer.cancel() }
+        return await withCheckedContinuation { outcome.await($0) }
+    }
+
+    private func reply(to request: HTTPClient.Request) async -> Reply {
+        do {
+            let answer = try await client.send(request)
+            return .answer(status: answer.status, body: answer.body)
+        } catch {
+            return .lost("\(error.cause)")
+        }
+    }
+}
+
+/// The first of an answer and the end of patience.
+private final class Outcome: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Web.Reply, Never>)
+        case settled(Web.Reply)
+        case done
+    }
+
+    private let state = Locked(State.open)
+
+    func await(_ continuation: CheckedContinuation<Web.Reply, Never>) {
+        let early = state.withLock { state -> Web.Reply? in
+            if case .settled(let reply) = state {
+                state = .done
+                return reply
+            }
+            state = .awaited(continuation)
+            return nil
+        }
+        if let early { continuation.resume(returning: early) }
+    }
+
+    /// Does nothing the second time.
+    func settle(_ reply: Web.Reply) {
+        let continuation = state.withLock { state -> CheckedContinuation<Web.Reply, Never>? in
+            switch state {
+            case .open:
+                state = .settled(reply)
+                return nil
+            case .awaited(let continuation):
+                state = .done
+                return continuation
+            case .settled, .done: return nil
+            }
+        }
+        continuation?.resume(returning: reply)
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+package import NacreCloudWire
+
+/// How a server is put through it.
+package struct TortureOptions: Sendable {
+    /// Where the server is, without a slash at the end.
+    package var url: String
+    package var container: String
+    package var environment: String
+    /// Tokens of devices. Those of one account share its zones; each account has its own.
+    package var accountTokens: [String]
+    package var seconds: Double
+    /// In each account's zone.
+    package var writers = 8
+    package var readers = 4
+    package var seed: UInt64
+    /// nil: the server is left alone.
+    package var restarts: TortureRestarts?
+    /// With `restarts`: after each round an older copy of the data is put back. nil: none is.
+    package var putBacks: TorturePutBacks?
+
+    package init(url: String, container: String, environment: String, accountTokens: [String], seconds: Double, seed: UInt64) {
+        self.url = url
+        self.container = container
+        self.environment = environment
+        self.accountTokens = accountTokens
+        self.seconds = seconds
+        self.seed = seed
+    }
+}
+
+/// How the server is killed and started in between.
+package struct TortureRestarts: Sendable {
+    package var kill: @Sendable () async throws -> Void
+    package var start: @Sendable () async throws -> Void
+    /// Returns when the server answers again.
+    var isUp: @Sendable () async throws -> Void = {}
+
+    package init(kill: @escaping @Sendable () async throws -> Void, start: @escaping @Sendable () async throws -> Void) {
+        self.kill = kill
+        self.start = start
+    }
+}
+
+/// How the server's data is copied, and how the copy is put back.
+package struct TorturePutBacks: Sendable {
+    /// While the server runs.
+    package var copy: @Sendable () async throws -> Void
+    /// While it does not.
+    package var putBack: @Sendable () async throws -> Void
+
+    package init(copy: @escaping @Sendable () async throws -> Void, putBack: @escaping @Sendable () async throws -> Void) {
+        self.copy = copy
+        self.putBack = putBack
+    }
+}
+
+/// Why there is no verdict.
+package enum TortureFault: Error, Sendable {
+    case notAURL
+    /// The server refused what the run needs before it began.
+    case refused(ServerError)
+    /// Nobody answered for too long.
+    case silent(String)
+    /// The server was not killed or not started.
+    case restart(String)
+}
+
+/// A run against a server: rounds in zones of their own, each judged when it is over, so that memory is bounded however long it takes.
+package struct Torture: Sendable {
+    /// Seconds of one round. Ours: what it leaves fits in memory and is judged in a second or two.
+    private static let roundSeconds: Double = 15
+    private static let zonePrefix = "torture"
+
+    private let options: TortureOptions
+    private let web: Web
+    private let root: URL
+    /// Names what this run makes on the server; another run with its seed has another name.
+    private let name: String
+
+    /// - Throws: `TortureFault.notAURL`.
+    package init(_ options: TortureOptions) throws(TortureFault) {
+        let base = URL(string: options.url)?.appendingPathComponent("database/1")
+        guard let base, base.host != nil else { throw .notAURL }
+        self.options = options
+        root = base.appendingPathComponent(options.container).appendingPathComponent(options.environment).appendingPathComponent("private")
+        web = Web(connections: max(1, options.accountTokens.count) * (options.writers + options.readers + Round.others))
+        name = String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+
+    /// - Parameter onRound: told of each round as it was judged.
+    /// - Throws: `TortureFault`, where nothing was found before.
+    package func run(onRound: @Sendable (TortureReport) throws -> Void = { _ in }) async throws -> TortureReport {
+        let began = ContinuousClock.now
+        let end = began + .seconds(options.seconds)
+        let accounts = try await accounts()
+        var report = TortureReport(seed: options.seed, accounts: accounts.count)
+        repeat {
+            let deadline = min(end, ContinuousClock.now + .seconds(Self.roundSeconds))
+            let silence = try await round(report.rounds + 1, accounts, until: deadline, &report)
+            let time = (ContinuousClock.now - began).components
+            report.seconds = Double(time.seconds) + Double(time.attoseconds) / 1e18
+            try onRound(report)
+            if let silence, report.violations.isEmpty { throw TortureFault.silent(silence) }
+        } while ContinuousClock.now < end && report.violations.isEmpty
+        return report
+    }
+
+    /// The tokens' devices, by account.
+    private func accounts() async throws(TortureFault) -> [[Asker]] {
+        var names: [String] = []
+        var devices: [[Asker]] = []
+        for token in options.accountTokens {
+            let asker = Asker(web: web, root: root, token: token)
+            let user = try await asked { () async throws(AskFault) in try await asker.ask("users/caller", nil, as: UserIdentity.self) }
+            if let place = names.firstIndex(of: user.userRecordName) {
+                devices[place].append(asker)
+            } else {
+                names.append(user.userRecordName)
+                devices.append([asker])
+            }
+        }
+        return devices
+    }
+
+    private func asked<Answer>(_ body: () async throws(AskFault) -> Asker.Asked<Answer>) async throws(TortureFault) -> Answer {
+        do throws(AskFault) {
+            return try await body().answer
+        } catch {
+            switch error {
+            case .refused(let error): throw .refused(error)
+            case .silent(let text): throw .silent(text)
+            }
+        }
+    }
+
+    /// - Returns: why nobody answered any more, if so.
+    private func round(
+        _ number: Int, _ accounts: [[Asker]], until deadline: ContinuousClock.Instant, _ report: inout TortureReport
+    ) async throws(TortureFault) -> String? {
+        let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)")
+        let families = ZoneID(zoneName: zone.zoneName + "-families")
+        for devices in accounts {
+            for zone in [zone, families] { try await change(.create, zone, devices[0]) }
+        }
+        let arenas = accounts.map { Arena(zoneID: zone, familyZoneID: families, devices: $0, board: Board(), run: "\(name)-\(number)") }
+        var restarts = options.restarts
+        restarts?.isUp = {
+            for devices in accounts { _ = try await devices[0].ask("users/caller", nil, as: UserIdentity.self) }
+        }
+        let round = Round(
+            arenas: arenas, writers: options.writers, readers: options.readers, seed: options.seed &+ UInt64(number) << 48, deadline: deadline,
+            restarts: restarts)
+        let outcome = try await round.run()
+        report.rounds += 1
+        report.restarts += outcome.restarts
+        var silence: String?
+        for testimony in outcome.testimonies {
+            report.counts.add(testimony.counts)
+            report.violations += HistoryCheck.violations(of: testimony.history)
+            silence = silence ?? testimony.silence
+        }
+        // What was found is left on the server, to be looked at.
+        guard report.violations.isEmpty, silence == nil else { return silence }
+        for devices in accounts {
+            for zone in [zone, families] { try await change(.delete, zone, devices[0]) }
+        }
+        if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0][0], restarts, putBacks, &report) }
+        return nil
+    }
+
+    /// A round in a zone of its own, of which a copy is put back. What other rounds left is as it was by then, and nobody asks for it any more.
+    private func putBack(
+        _ number: Int, _ device: Asker, _ restarts: TortureRestarts, _ putBacks: TorturePutBacks, _ report: inout TortureReport
+    ) async throws(TortureFault) -> String? {
+        let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)-copy")
+        try await change(.create, zone, device)
+        var round = PutBackRound(
+            asker: device, zoneID: zone, restarts: restarts, putBacks: putBacks,
+            random: SeededRandom(seed: options.seed &+ UInt64(number) << 48 &+ 1))
+        do {
+            let outcome = try await round.run()
+            report.restarts += 1
+            report.copiesPutBack += 1
+            report.counts.tokensExpired += outcome.told
+            report.violations += outcome.violations
+        } catch let fault as TortureFault {
+            throw fault
+        } catch AskFault.silent(let text) {
+            return text
+        } catch AskFault.refused(let error) {
+            report.violations.append(.unexpected(error, asked: "a device, after an older copy was put back,"))
+        } catch {
+            throw .restart("\(error)")
+        }
+        if report.violations.isEmpty { try await change(.delete, zone, device) }
+        return nil
+    }
+
+    private func change(_ type: ZoneOperation.OperationType, _ zone: ZoneID, _ device: Asker) async throws(TortureFault) {
+        let request = ZonesModifyRequest(operations: [ZoneOperation(type, zone)], extension: RequestExtension(wantsDetails: true))
+        let answer = try await asked { () async throws(AskFault) in
+            try await device.ask("zones/modify", request.json(), as: ZonesResponse.self)
+        }
+        // A retry of a deletion finds nothing, which is as well.
+        if case .failure(_, let error)? = answer.zones.first, error.code != .zoneNotFound { throw .refused(error) }
+    }
+}

@@ -1,0 +1,71 @@
+import NacreCloudWire
+import NacreLocks
+
+/// One account's zone of one round, and those who meet in it.
+struct Arena: Sendable {
+    let zoneID: ZoneID
+    /// Where records hang on each other.
+    let familyZoneID: ZoneID
+    /// One for each token of the account: its devices.
+    let devices: [Asker]
+    let board: Board
+    let families = Locked(FamilyTree())
+    /// Never the same again: operation IDs of another run are none of ours.
+    let run: String
+
+    func device(_ number: Int) -> Asker { devices[number % devices.count] }
+}
+
+/// How often what happened.
+package struct TortureCounts: Sendable, Encodable {
+    package var batchesApplied = 0
+    package var batchesRefused = 0
+    package var batchesUnanswered = 0
+    package var recordsChanged = 0
+    /// Attempts beyond the first.
+    package var retries = 0
+    /// Answers that were not waited for.
+    package var answersAbandoned = 0
+    /// Requests that were sent again after they had been acknowledged.
+    package var repetitions = 0
+    package var pages = 0
+    package var changesRead = 0
+    package var lookups = 0
+    package var queries = 0
+    /// Deletions of records on which others may hang.
+    package var cascades = 0
+    /// Pages of the feed that shows them.
+    package var familyPages = 0
+    /// Old tokens that were used again.
+    package var tokensReplayed = 0
+    /// Tokens that the server said it no longer takes.
+    package var tokensExpired = 0
+
+    package init() {}
+
+    mutating func add(_ other: TortureCounts) {
+        batchesApplied += other.batchesApplied
+        batchesRefused += other.batchesRefused
+        batchesUnanswered += other.batchesUnanswered
+        recordsChanged += other.recordsChanged
+        retries += other.retries
+        answersAbandoned += other.answersAbandoned
+        repetitions += other.repetitions
+        pages += other.pages
+        changesRead += other.changesRead
+        lookups += other.lookups
+        queries += other.queries
+        cascades += other.cascades
+        familyPages += other.familyPages
+        tokensReplayed += other.tokensReplayed
+        tokensExpired += other.tokensExpired
+    }
+}
+
+/// What one of those who took part brings home.
+struct Testimony: Sendable {
+    var history = History()
+    var counts = TortureCounts()
+    /// Nobody answered any more.
+    var silence: String?
+}

@@ -1,0 +1,124 @@
+import NacreCloudWire
+
+/// One zone for each account, new, and everybody in it at once until the round is over; then what they bring home, zone by zone.
+struct Round: Sendable {
+    let arenas: [Arena]
+    let writers: Int
+    let readers: Int
+    let seed: UInt64
+    let deadline: ContinuousClock.Instant
+    let restarts: TortureRestarts?
+
+    struct Outcome: Sendable {
+        var testimonies: [Testimony]
+        var restarts: Int
+    }
+
+    /// - Throws: `TortureFault.restart`, once everybody has stopped.
+    func run() async throws(TortureFault) -> Outcome {
+        let deadline = deadline
+        let arenas = arenas
+        let bell = Task {
+            // Cancelled when the round is over without it.
+            try? await Task.sleep(until: deadline)
+            for arena in arenas { arena.board.end() }
+        }
+        async let testimonies = testimonies()
+        let (count, fault) = await restart()
+        if fault != nil { for arena in arenas { arena.board.end() } }
+        let all = await testimonies
+        bell.cancel()
+        if let fault { throw fault }
+        return Outcome(testimonies: all, restarts: count)
+    }
+
+    private func testimonies() async -> [Testimony] {
+        await withTaskGroup(of: (Int, Testimony).self) { group in
+            for (place, arena) in arenas.enumerated() { group.addTask { (place, await play(in: arena, place)) } }
+            return await group.reduce(into: [(Int, Testimony)]()) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    private static let familyWriters = 2
+    /// Those of an arena who are not counted as writers or readers: the closing reader, and who is with families.
+    static let others = 1 + familyWriters + 1
+
+    /// Readers stop after the writers: one that stopped before would seem to miss what came later.
+    private func play(in arena: Arena, _ place: Int) async -> Testimony {
+        async let read = all(readers) { number in
+            var reader = Reader(number: number, arena: arena, random: random(for: place, 1 << 16 | number))
+            await reader.run()
+            return reader.testimony
+        }
+        async let seen = all(1) { number in
+            var follower = FamilyFollower(number: number, arena: arena, random: random(for: place, 4 << 16 | number))
+            await follower.run()
+            return follower.testimony
+        }
+        async let families = all(Self.familyWriters) { number in
+            var writer = FamilyWriter(number: number, arena: arena, random: random(for: place, 5 << 16 | number))
+            await writer.run()
+            return writer.testimony
+        }
+        let written = await all(writers) { number in
+            var writer = Writer(number: number, arena: arena, random: random(for: place, number))
+            await writer.run()
+            return writer.testimony
+        }
+        let founded = await families
+        arena.board.endOfWriting()
+        let followed = await read
+        var all = await written + founded + followed + seen
+        // Whoever was given up on is not asked again.
+        if all.allSatisfy({ $0.silence == nil }) {
+            var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
+            await closing.runOnce()
+            all.append(closing.testimony)
+        }
+        return all.reduce(into: Testimony()) { whole, part in
+            whole.history.append(part.history)
+            whole.counts.add(part.counts)
+            whole.silence = whole.silence ?? part.silence
+        }
+    }
+
+    private func all(_ count: Int, _ body: @escaping @Sendable (Int) async -> Testimony) async -> [Testimony] {
+        await withTaskGroup(of: Testimony.self) { group in
+            for number in 0..<count { group.addTask { await body(number) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private func random(for place: Int, _ number: Int) -> SeededRandom {
+        var random = SeededRandom(seed: seed &+ UInt64(place) << 32 &+ UInt64(number))
+        return SeededRandom(seed: random.next())
+    }
+
+    // MARK: Restarts
+
+    /// Milliseconds between a start and the next kill.
+    private static let upTime: ClosedRange<Int64> = 300...3000
+    /// Milliseconds between a kill and the start.
+    private static let downTime: ClosedRange<Int64> = 0...700
+
+    /// Kills and starts the server until the round is over; it is up then.
+    private func restart() async -> (count: Int, fault: TortureFault?) {
+        guard let restarts else { return (0, nil) }
+        var random = random(for: 0, 3 << 16)
+        var count = 0
+        do {
+            while true {
+                let kill = ContinuousClock.now + .milliseconds(Int64.random(in: Self.upTime, using: &random))
+                guard kill < deadline, !arenas.allSatisfy(\.board.isOver) else { return (count, nil) }
+                try await Task.sleep(until: kill)
+                try await restarts.kill()
+                try await Task.sleep(for: .milliseconds(Int64.random(in: Self.downTime, using: &random)))
+                try await restarts.start()
+                count += 1
+                try await restarts.isUp()
+            }
+        } catch {
+            return (count, error as? TortureFault ?? .restart("\(error)"))
+        }
+    }
+}

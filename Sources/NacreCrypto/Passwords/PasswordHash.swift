@@ -1,0 +1,104 @@
+import CNacreSodium
+import Glibc
+
+/// Passwords as Argon2id hashes (RFC 9106), in the text form that carries its own salt and cost.
+///
+/// Everything here blocks its thread for 50 to 100 ms and takes `memoryBytes` of memory: go through `PasswordHasher`, which keeps both within bounds.
+/// A password is its UTF-8 bytes; who wants two spellings of one letter to be one password normalizes first.
+package enum PasswordHash {
+    /// The memory of one hash: libsodium's "interactive" limit, 64 MiB (RFC 9106 §4 recommends the same where memory is short).
+    package static let memoryBytes: Int = 64 << 20
+    /// How often that memory is filled: libsodium's "interactive" limit.
+    package static let passes: Int = 2
+    /// The longest password, in bytes of UTF-8. Argon2id would take 4 GiB, and reading that much would be a free way to keep the server busy.
+    package static let passwordBytesMaximum: Int = 1_024
+
+    /// The dearest hash that `verify` will compute, in KiB and in passes: a few times what we write, so the limits above can be raised and lowered
+    /// again,
+    /// while a hash that comes in with an archive cannot claim all of the machine.
+    static let verifiedMemoryKiBMaximum = 256 << 10
+    static let verifiedPassesMaximum = 8
+
+    /// A new hash under a new salt; less than 128 bytes of ASCII.
+    package static func hash(_ password: String) throws(CryptoError) -> String {
+        let password = try characters(of: password)
+        try Sodium.start()
+        var text = [CChar](repeating: 0, count: Int(crypto_pwhash_STRBYTES))
+        let result = crypto_pwhash_str(&text, password, UInt64(password.count), UInt64(passes), memoryBytes)
+        // Its only failure is memory that could not be had.
+        guard result == 0 else { throw CryptoError(.outOfMemory) }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Whether the password is the one that was hashed.
+    ///
+    /// - Throws: `malformedPasswordHash` if `stored` is not such a hash, and `outOfMemory`, which says nothing of the password.
+    package static func verify(_ password: String, against stored: String) throws(CryptoError) -> Bool {
+        let password = try characters(of: password)
+        guard let cost = Cost(of: stored), cost.isBearable else { throw CryptoError(.malformedPasswordHash) }
+        try Sodium.start()
+        let failure: Int32? = stored.withCString { stored in
+            errno = 0
+            return crypto_pwhash_str_verify(stored, password, UInt64(password.count)) == 0 ? nil : errno
+        }
+        switch failure {
+        case nil: return true
+        case EINVAL: return false
+        // libsodium says EINVAL for another password; whatever else it failed of, it did not compare.
+        default: throw CryptoError(.outOfMemory)
+        }
+    }
+
+    /// Spends what verifying a password against a hash of today's cost spends, and answers false: for a user who does not exist,
+    /// so that the time of an answer does not tell who does.
+    package static func verifyUnknown(_ password: String) throws(CryptoError) -> Bool {
+        _ = try verify(password, against: decoy)
+        return false
+    }
+
+    /// Whether `stored` was made at another cost than today's, so that it should be made anew when its password is next seen.
+    package static func needsRehash(_ stored: String) -> Bool {
+        crypto_pwhash_str_needs_rehash(stored, UInt64(passes), memoryBytes) != 0
+    }
+
+    /// A hash of today's cost, with a salt and a digest of zeros.
+    static let decoy =
+        "$argon2id$v=19$m=\(memoryBytes >> 10),t=\(passes),p=1$\(String(repeating: "A", count: 22))$\(String(repeating: "A", count: 43))"
+
+    private static func characters(of password: String) throws(CryptoError) -> [CChar] {
+        guard password.utf8.count <= passwordBytesMaximum else { throw CryptoError(.passwordTooLong) }
+        return password.utf8.map(CChar.init(bitPattern:))
+    }
+}
+
+extension PasswordHash {
+    /// What a stored hash asks of the machine, as `$argon2id$v=19$m=65536,t=2,p=1$salt$digest` says it.
+    struct Cost: Equatable {
+        var memoryKiB: Int
+        var passes: Int
+        var lanes: Int
+
+        init?(of stored: String) {
+            guard stored.utf8.count < Int(crypto_pwhash_STRBYTES), stored.utf8.allSatisfy({ (33...126).contains($0) }) else { return nil }
+            let parts = stored.split(separator: "$", omittingEmptySubsequences: false)
+            guard parts.count == 6, parts[0].isEmpty, parts[1] == "argon2id", parts[2] == "v=19" else { return nil }
+            let costs = parts[3].split(separator: ",", omittingEmptySubsequences: false)
+            guard costs.count == 3,
+                let memoryKiB = Self.number(costs[0], after: "m="),
+                let passes = Self.number(costs[1], after: "t="),
+                let lanes = Self.number(costs[2], after: "p=")
+            else { return nil }
+            self.memoryKiB = memoryKiB
+            self.passes = passes
+            self.lanes = lanes
+        }
+
+        var isBearable: Bool {
+            (1...verifiedMemoryKiBMaximum).contains(memoryKiB) && (1...verifiedPassesMaximum).contains(passes) && lanes == 1
+        }
+
+        private static func number(_ text: Substring, after prefix: String) -> Int? {
+            text.hasPrefix(prefix) ? Int(text.dropFirst(prefix.count)) : nil
+        }
+    }
+}

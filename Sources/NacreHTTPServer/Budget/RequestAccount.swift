@@ -1,0 +1,115 @@
+import NacreLocks
+import NacreTelemetry
+
+/// What one request takes of its server: bytes of memory, and a place among the requests under way. All goes back when the request ends, however it
+/// ends. Thread-safe.
+///
+/// Bodies and answers below `ServerLimits.uncountedBytesMax` are not counted: they are less than their connection.
+package final class RequestAccount: Sendable {
+    private struct State {
+        var holder: ByteHolder
+        var body = 0
+        var answer = 0
+        var isBodyOver = false
+        var isAnswerOver = false
+    }
+
+    private let budgets: ByteBudgets?
+    private let overload: OverloadLog
+    private let state: Locked<State>
+    /// Told on any thread when the request begins to wait for something that is no work, and when it goes on.
+    private let onWait: @Sendable (Bool) -> Void
+
+    init(_ budgets: ByteBudgets?, _ holder: ByteHolder, _ overload: OverloadLog = .silent, onWait: @escaping @Sendable (Bool) -> Void = { _ in }) {
+        self.budgets = budgets
+        self.overload = overload
+        self.onWait = onWait
+        state = Locked(State(holder: holder))
+    }
+
+    /// Whose request it is, as soon as that is known; what it holds already moves to that share.
+    /// - Throws: 503 with `Retry-After` where the holder has too much there already, or does not read its answers.
+    package func belong(to holder: ByteHolder) throws {
+        guard let budgets else { return }
+        let moves = state.withLock { state -> Bool in
+            guard state.body == 0 || budgets.bodies.take(state.body, for: holder) else { return false }
+            if state.body > 0 { budgets.bodies.give(state.body, for: state.holder) }
+            state.holder = holder
+            return true
+        }
+        guard moves else { throw refused(.bodies) }
+        let (held, free) = budgets.answers.room(of: holder)
+        if held > 0, held >= free { throw refused(.answers) }
+    }
+
+    /// Takes bytes for the body, before they are read.
+    /// - Throws: 503 with `Retry-After`.
+    func takeBody(_ bytes: Int) throws {
+        guard hasTakenBody(bytes) else { throw refused(.bodies) }
+    }
+
+    /// Takes bytes for the body, or answers false.
+    func hasTakenBody(_ bytes: Int) -> Bool {
+        guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return true }
+        return state.withLock { state in
+            guard !state.isBodyOver, budgets.bodies.take(bytes, for: state.holder) else { return state.isBodyOver }
+            state.body += bytes
+            return true
+        }
+    }
+
+    /// Asked before a large answer is made.
+    /// - Throws: 503 with `Retry-After` where answers that nobody reads fill what the holder may have.
+    package func requireAnswerRoom() throws {
+        guard let budgets else { return }
+        let (held, free) = budgets.answers.room(of: state.withLock { $0.holder })
+        if held >= free { throw refused(.answers) }
+    }
+
+    /// The answer lies in memory with so many bytes now: made, compressed, sent in part. It is there already, so it is counted whatever is left.
+    package func countAnswer(_ bytes: Int) {
+        guard let budgets else { return }
+        let bytes = bytes > ServerLimits.uncountedBytesMax ? bytes : 0
+        state.withLock { state in
+            guard !state.isAnswerOver, bytes != state.answer else { return }
+            budgets.answers.count(bytes - state.answer, for: state.holder)
+            state.answer = bytes
+        }
+    }
+
+    /// Whether answers to this kind of holder are short of room.
+    var isShort: Bool {
+        guard let budgets else { return false }
+        return budgets.answers.isShort(state.withLock { $0.holder.kind })
+    }
+
+    /// Runs what only waits, for a change or for somebody else: meanwhile the request is none of those under way, whose number is bounded.
+    package func whileWaiting<Value>(_ body: () async -> Value) async -> Value {
+        onWait(true)
+        defer { onWait(false) }
+        return await body()
+    }
+
+    /// The handler is done, and with it the body.
+    func endBody() {
+        let (holder, bytes) = state.withLock { state in
+            defer { (state.body, state.isBodyOver) = (0, true) }
+            return (state.holder, state.body)
+        }
+        if bytes > 0 { budgets?.bodies.give(bytes, for: holder) }
+    }
+
+    /// The answer is sent, or nobody wants it any more.
+    func endAnswer() {
+        let (holder, bytes) = state.withLock { state in
+            defer { (state.answer, state.isAnswerOver) = (0, true) }
+            return (state.holder, state.answer)
+        }
+        if bytes > 0 { budgets?.answers.give(bytes, for: holder) }
+    }
+
+    private func refused(_ kind: Overload) -> HTTPError {
+        overload.tell(kind)
+        return .busy
+    }
+}

@@ -1,0 +1,153 @@
+import CNacreMicroHTTPD
+import Glibc
+import NacreTelemetry
+
+extension Exchange {
+    /// How much of a streamed body libmicrohttpd asks for at once.
+    private static let streamPieceBytes = 16 * 1024
+
+    /// Hands the response to libmicrohttpd, which sends it when the call returns.
+    func queue(_ prepared: PreparedResponse) -> MHD_Result {
+        connection.beginResponse()
+        stage = .answering
+        guard let response = makeResponse(prepared) else { return .NO }
+        defer { MHD_destroy_response(response) }
+        for (name, value) in prepared.headers {
+            if ResponseHeader.isOurs(name) { continue }
+            guard ResponseHeader.isSafe(name, value), MHD_add_response_header(response, name, value) == .YES else {
+                loop.logger.log(.error, "response header refused", [.name: .string(name)])
+                return queueFailure()
+            }
+        }
+        if prepared.closes { MHD_add_response_header(response, "Connection", "close") }
+        // libmicrohttpd has its own copy now. A client that reads slowly, or never, should not make us keep two.
+        self.response?.body = .none
+        return MHD_queue_response(raw, UInt32(clamping: prepared.status.rawValue), response)
+    }
+
+    /// What goes out where the handler's response cannot.
+    private func queueFailure() -> MHD_Result {
+        writer?.abandon()
+        guard let response = MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) else { return .NO }
+        defer { MHD_destroy_response(response) }
+        MHD_add_response_header(response, "Connection", "close")
+        self.response?.status = .internalServerError
+        return MHD_queue_response(raw, 500, response)
+    }
+
+    private func makeResponse(_ prepared: PreparedResponse) -> OpaquePointer? {
+        switch prepared.body {
+        case .none:
+            return MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
+        case .bytes(let bytes) where bytes.count > ServerLimits.answerPieceBytes:
+            return makePieces(UnsentAnswer(bytes))
+        case .bytes(let bytes):
+            return bytes.withUnsafeBytes { bytes in
+                // libmicrohttpd takes a mutable pointer, and only copies from it in this mode.
+                MHD_create_response_from_buffer(bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), .RESPMEM_MUST_COPY)
+            }
+        case .file(let file, let offset, let length):
+            // libmicrohttpd closes what it is given; the file's own descriptor closes with the file.
+            let descriptor = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+            guard descriptor >= 0 else { return nil }
+            guard let response = MHD_create_response_from_fd_at_offset64(length, descriptor, offset) else {
+                close(descriptor)
+                return nil
+            }
+            return response
+        case .stream:
+            return makeStream()
+        }
+    }
+
+    /// A large answer, of which libmicrohttpd asks for the next piece when the client has taken the one before.
+    private func makePieces(_ answer: UnsentAnswer) -> OpaquePointer? {
+        let source = Unmanaged.passRetained(PieceSource(answer, connection, account))
+        let response = MHD_create_response_from_callback(
+            UInt64(answer.left), ServerLimits.answerPieceBytes,
+            { context, _, buffer, size in
+                guard let context, let buffer else { return streamFailed }
+                let source = Unmanaged<PieceSource>.fromOpaque(context).takeUnretainedValue()
+                return source.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            }, source.toOpaque(),
+            { context in
+                if let context { Unmanaged<PieceSource>.fromOpaque(context).release() }
+            })
+        if response == nil { source.release() }
+        return response
+    }
+
+    private func makeStream() -> OpaquePointer? {
+        let source = Unmanaged.passRetained(self)
+        let response = MHD_create_response_from_callback(
+            UInt64.max, Self.streamPieceBytes,
+            { context, _, buffer, size in
+                guard let context, let buffer else { return streamFailed }
+                let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
+                return exchange.supply(UnsafeMutableRawBufferPointer(start: buffer, count: size))
+            }, source.toOpaque(),
+            { context in
+                if let context { Unmanaged<Exchange>.fromOpaque(context).release() }
+            })
+        if response == nil { source.release() }
+        return response
+    }
+
+    /// Fills libmicrohttpd's buffer from the handler's stream, or suspends the connection until there is something.
+    private func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let writer, !loop.isStopping else { return streamFailed }
+        switch writer.take(into: buffer) {
+        case .bytes(let count): return count
+        case .end: return streamEnd
+        case .failed: return streamFailed
+        case .empty:
+            suspend()
+            return 0
+        }
+    }
+}
+
+/// Where libmicrohttpd gets the pieces of a large answer from.
+private final class PieceSource {
+    private let answer: UnsentAnswer
+    private let connection: Connection
+    private let account: RequestAccount
+
+    init(_ answer: UnsentAnswer, _ connection: Connection, _ account: RequestAccount) {
+        self.answer = answer
+        self.connection = connection
+        self.account = account
+    }
+
+    func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let count = answer.take(into: buffer)
+        guard count > 0 else { return streamFailed }
+        // The piece itself waits in libmicrohttpd's buffer.
+        account.countAnswer(answer.left + count)
+        connection.beginPiece()
+        return count
+    }
+}
+
+/// `MHD_CONTENT_READER_END_OF_STREAM` and `…_WITH_ERROR`: casts in macros, which Swift does not import.
+private let streamEnd = -1
+private let streamFailed = -2
+
+/// What may stand in a response's header.
+enum ResponseHeader {
+    /// Whether libmicrohttpd writes this header itself.
+    static func isOurs(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: equalIgnoringCase(name, "Date")
+        case 10: equalIgnoringCase(name, "Connection") || equalIgnoringCase(name, "Keep-Alive")
+        case 14: equalIgnoringCase(name, "Content-Length")
+        case 17: equalIgnoringCase(name, "Transfer-Encoding")
+        default: false
+        }
+    }
+
+    /// Whether name and value stay one header line: no control characters, no byte that is no token in the name.
+    static func isSafe(_ name: String, _ value: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy(isTokenByte) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+}

@@ -1,7 +1,0 @@
-import CloudTestSupport
-import Foundation
-
-extension TemporaryFolder {
-    /// The names in it, sorted.
-    var contents: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
-}

@@ -1,0 +1,65 @@
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// The whole table of who may do what in which database.
+@Suite struct AccessTests {
+    enum Expected: Hashable {
+        case database(DatabaseKey.Scope, owner: String)
+        case refused(ServerError)
+    }
+
+    static let ann = Caller.Identity.user("_ann")
+
+    private func verdict(_ scope: DatabaseKey.Scope, _ identity: Caller.Identity, _ access: Access) -> Expected {
+        let target = DatabaseTarget(container: "iCloud.com.example.notes", environment: .production, scope: scope)
+        switch databaseVerdict(target, for: access, by: Caller(identity)) {
+        case .success(let key):
+            #expect(key.container == target.container && key.environment == .production)
+            return .database(key.scope, owner: key.owner)
+        case .failure(let error): return .refused(error)
+        }
+    }
+
+    @Test(arguments: Access.allCases) func `the public database has records for all and neither zones nor a feed`(access: Access) {
+        let here = Expected.database(.public, owner: "")
+        let (user, world): (Expected, Expected) =
+            switch access {
+            case .read: (here, here)
+            case .write: (here, .refused(.authenticationRequired))
+            case .zones, .changes: (.refused(.notInPublicDatabase), .refused(.notInPublicDatabase))
+            }
+        #expect(verdict(.public, Self.ann, access) == user)
+        #expect(verdict(.public, .world, access) == world)
+    }
+
+    @Test(arguments: Access.allCases) func `a private database is its owner's for everything and nobody else's`(access: Access) {
+        #expect(verdict(.private, Self.ann, access) == .database(.private, owner: "_ann"))
+        #expect(verdict(.private, .world, access) == .refused(.authenticationRequired))
+    }
+
+    @Test(arguments: Access.allCases) func `a shared database is its participant's, who makes no zones in it`(access: Access) {
+        let isZones = access == .zones
+        #expect(verdict(.shared, Self.ann, access) == (isZones ? .refused(.notInSharedDatabase) : .database(.shared, owner: "_ann")))
+        #expect(verdict(.shared, .world, access) == .refused(isZones ? .notInSharedDatabase : .authenticationRequired))
+    }
+
+    @Test(arguments: Access.allCases) func `the registry is no database of a request's`(access: Access) {
+        #expect(verdict(.registry, Self.ann, access) == .refused(.authenticationRequired))
+        #expect(verdict(.registry, .world, access) == .refused(.authenticationRequired))
+    }
+
+    @Test func `a zone of another owner is refused by name in a private database and does not exist in others`() {
+        func key(_ scope: DatabaseKey.Scope, _ owner: String) -> DatabaseKey {
+            DatabaseKey(container: "iCloud.com.example.notes", environment: .production, scope: scope, owner: owner)
+        }
+        let bobs = ZoneID(zoneName: "Z", ownerRecordName: "_bob")
+        #expect(ownerVerdict(bobs, in: key(.private, "_ann"), by: Caller(.world)) == .anotherUsersZone(bobs))
+        #expect(ownerVerdict(bobs, in: key(.shared, "_ann"), by: Caller(.world)) == .zoneNotFound(bobs))
+        #expect(ownerVerdict(bobs, in: key(.public, ""), by: Caller(.world)) == .zoneNotFound(bobs))
+        #expect(ownerVerdict(bobs, in: key(.private, "_bob"), by: Caller(.world)) == nil)
+        #expect(ownerVerdict(ZoneID(zoneName: "Z"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
+        #expect(ownerVerdict(ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
+    }
+}

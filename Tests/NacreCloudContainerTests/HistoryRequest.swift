@@ -1,0 +1,103 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+import NacreCloudWire
+
+/// One request of a history.
+enum HistoryRequest: Hashable, Sendable {
+    case modify(RecordsModifyRequest)
+    case zones(ZonesModifyRequest)
+    case lookup(RecordsLookupRequest)
+    case query(RecordsQueryRequest)
+    case changes(ChangesZoneRequest.Item)
+    case database(ChangesDatabaseRequest)
+}
+
+/// What it was answered.
+enum HistoryAnswer: Hashable, Sendable {
+    case records(RecordsResponse)
+    case query(RecordsQueryResponse)
+    case zones(ZonesResponse)
+    case changes(ChangesZoneResponse.Result)
+    case database(ChangesDatabaseResponse)
+    case failure(ServerError)
+}
+
+struct HistoryEntry: Sendable {
+    var id: Int
+    var now: Timestamp
+    var request: HistoryRequest
+    var answer: HistoryAnswer
+}
+
+extension HistoryCloud {
+    /// Asks, and answers with what went wrong too; only what no client should ever hear is thrown.
+    func ask(_ request: HistoryRequest) async throws -> HistoryAnswer {
+        let (cloud, target, caller) = (user.cloud, user.target, user.caller)
+        do {
+            switch request {
+            case .modify(let request):
+                return .records(try await cloud.modifyRecords(request, in: target, by: caller, digest: Self.digest(of: request)))
+            case .zones(let request):
+                return .zones(try await cloud.modifyZones(request, in: target, by: caller))
+            case .lookup(let request):
+                return .records(try await cloud.lookupRecords(request, in: target, by: caller))
+            case .query(let request):
+                return .query(try await cloud.queryRecords(request, in: target, by: caller))
+            case .changes(let item):
+                let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
+                return response.zones.first.map(HistoryAnswer.changes) ?? .failure(.internalError)
+            case .database(let request):
+                return .database(try await cloud.databaseChanges(request, in: target, by: caller))
+            }
+        } catch let error as ServerError {
+            return .failure(error)
+        }
+    }
+
+    /// Stands for the digest of the request's bytes: it need only be the same for the same request.
+    private static func digest(of request: RecordsModifyRequest) -> [UInt8] {
+        guard request.extension.operationID != nil else { return [] }
+        return request.operations.compactMap { try? $0.get() }.flatMap { Array("\($0.type) \($0.change.recordName ?? "") ".utf8) }
+    }
+}
+
+/// What everybody in a history knows: requests so far, tags and tokens that were answered.
+actor HistoryBook {
+    private(set) var entries: [HistoryEntry] = []
+    private var count = 0
+    private var tags: [String: [String]] = [:]
+    private var tokens: [String: [String]] = [:]
+    private var retriable: [RecordsModifyRequest] = []
+
+    func nextID() -> Int {
+        count += 1
+        return count
+    }
+
+    func write(_ entry: HistoryEntry) {
+        entries.append(entry)
+        switch (entry.request, entry.answer) {
+        case (.modify(let request), .records(let response)):
+            for case .record(let record) in response.records {
+                tags["\(request.zoneID.zoneName)/\(record.recordName)", default: []].append(record.recordChangeTag)
+            }
+            if request.extension.operationID != nil { retriable.append(request) }
+        case (_, .changes(.page(let page))): tokens[page.zoneID.zoneName, default: []].append(page.syncToken)
+        default: break
+        }
+    }
+
+    /// The newest tag that was answered for a record, or an older one.
+    func tag(of name: String, in zone: String, using random: inout TestCloudRandom) -> String? {
+        let known = tags["\(zone)/\(name)"] ?? []
+        return Int.random(in: 0..<4, using: &random) == 0 ? known.randomElement(using: &random) : known.last
+    }
+
+    func token(of zone: String, using random: inout TestCloudRandom) -> String? {
+        tokens[zone]?.randomElement(using: &random)
+    }
+
+    func oldRequest(using random: inout TestCloudRandom) -> RecordsModifyRequest? {
+        retriable.randomElement(using: &random)
+    }
+}

@@ -1,0 +1,258 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Indexes that come when records are there already: their rows are put while everybody goes on.
+@Suite struct IndexBuildTests {
+    private func schema(_ user: TestCloudUser) async throws -> Schema {
+        try await user.cloud.schema(of: user.target.container, user.target.environment)
+    }
+
+    /// Records of `Note` without the field `late`, in two databases and three zones, some of more than one chunk.
+    private func prepare(_ test: TestCloud) async throws -> [TestCloudUser] {
+        _ = try await test.cloud.createContainer(TestCloud.container)
+        let (ann, open) = (test.user("_ann"), test.user("_ann", in: .public))
+        try await ann.makeZone("A", "B", "Empty")
+        for (user, zone, count) in [(ann, "A", 450), (ann, "B", 200), (open, ZoneID.defaultZoneName, 30)] {
+            for part in stride(from: 0, to: count, by: 400) {
+                try await user.modify((part..<min(count, part + 400)).map { .create("r\($0)", ["n": .int64(Int64($0))]) }, zone: zone)
+            }
+            try await user.modify([.delete("r3"), .make(.create, "other", type: "Other", ["late": .string("x")])], zone: zone)
+        }
+        return [ann, open]
+    }
+
+    private func isWhole(_ users: [TestCloudUser]) async throws -> Bool {
+        for user in users where try await !IndexCensus(user).isWhole() { return false }
+        return true
+    }
+
+    @Test(arguments: Engine.allCases) func `a field that comes later is built over all databases, then usable`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let users = try await prepare(test)
+        try await users[0].modify([.create("new", ["late": .int64(1)])], zone: "B")
+        let field = try #require(try await schema(users[0]).types["Note"]?.fields["late"])
+        #expect(field.isBuilding && field.isSortable)
+        #expect(try await isWhole(users) == false, "older records lack the row that says that they have no value")
+        var turns = 0
+        while try await test.cloud.runDueTasks() == (1, 0) { turns += 1 }
+        #expect(turns > 0)
+        #expect(try await schema(users[0]).building.isEmpty)
+        #expect(try await schema(users[0]).types["Note"]?.fields["late"]?.values?.id == field.values?.id)
+        #expect(try await isWhole(users))
+    }
+
+    @Test(arguments: Engine.allCases) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let users = try await prepare(test)
+        let name = try await test.cloud.setIndexes([.queryable, .sortable], of: "Note", field: "recordName", in: TestCloud.container)
+        #expect(name.field == "___recordID" && name.before == [] && name.after == [.queryable, .sortable])
+        // The build of the first begins over with both.
+        try await users[1].modify([.create("new", ["late": .string("two words")])])
+        let count = try await schema(users[0]).building.count
+        #expect(count == 3)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(users[0]).building.isEmpty)
+        #expect(try await isWhole(users))
+        await #expect(throws: ServerError.self) {
+            try await test.cloud.setIndexes(.searchable, of: "Note", field: "n", in: TestCloud.container)
+        }
+        await #expect(throws: ServerError.noContainer) {
+            try await test.cloud.setIndexes(.queryable, of: "Note", field: "n", in: "iCloud.com.example.other")
+        }
+    }
+
+    /// Runs one step of the task's walk by itself, so that something can happen in the middle.
+    private func step(_ test: TestCloud, _ build: inout IndexBuild, _ user: TestCloudUser) async throws -> Bool {
+        let part = Cloud.RegistryPart.schema(container: user.target.container, user.target.environment)
+        let database = try await test.cloud.databaseID(part.key)
+        let known = KnownSchema(schema: try await schema(user), database: database)
+        if build.indexes.isEmpty { build.indexes = known.schema.building }
+        let walk = IndexWalk(
+            container: user.target.container, environment: user.target.environment, schema: known, indexes: build.indexes)
+        let from = build
+        let next = try #require(try await test.store.write { try walk.step(from: from, $0) })
+        build = next.0
+        let task = build.task(in: database, due: test.clock.now)
+        #expect(try IndexBuild(task) == build, "a task remembers where it was")
+        return next.1
+    }
+
+    @Test(arguments: Engine.allCases, [true, false]) func `saves between two steps miss nothing, before and behind the walk`(
+        engine: Engine, losesZone: Bool
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let users = try await prepare(test)
+        try await users[0].modify([.create("new", ["late": .int64(1)])], zone: "B")
+        var build = IndexBuild()
+        var steps = 0
+        while true {
+            let isDone = try await step(test, &build, users[0])
+            steps += 1
+            let seq = Int64(steps)
+            for zone in ["A", "B"] {
+                try await users[0].modify(
+                    [
+                        .update("r1", ["late": .int64(seq)]), .update("r199", ["late": .int64(seq)]), .delete("r\(10 + steps)"),
+                        .create("s\(steps)"), .update("r150", ["n": .int64(seq)]),
+                    ], zone: zone)
+            }
+            if losesZone, steps == 3 {
+                try await users[0].deleteZone("A")
+                try await users[0].makeZone("A")
+            }
+            if isDone { break }
+        }
+        #expect(steps > 4)
+        #expect(try await isWhole(users))
+    }
+
+    @Test(arguments: Engine.allCases) func `a build beside writers misses nothing`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let users = try await prepare(test)
+        try await users[0].modify([.create("new", ["late": .int64(1)])], zone: "B")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<4 {
+                group.addTask {
+                    var random = TestCloudRandom(seed: UInt64(writer))
+                    for _ in 0..<40 {
+                        let names = Set((0..<5).map { _ in "r\(Int.random(in: 0..<450, using: &random))" })
+                        let operations = names.sorted().map { name -> RecordOperation in
+                            switch Int.random(in: 0..<4, using: &random) {
+                            case 0: .delete(name)
+                            case 1: .make(.forceReplace, name, ["n": .int64(1)])
+                            default: .update(name, ["late": .int64(.random(in: 0..<9, using: &random))])
+                            }
+                        }
+                        try await users[0].modify(operations, zone: ["A", "B"].randomElement(using: &random) ?? "A", atomic: false)
+                    }
+                }
+            }
+            group.addTask {
+                while try await test.cloud.runDueTasks().taken > 0 {}
+            }
+            try await group.waitForAll()
+        }
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(users[0]).building.isEmpty)
+        #expect(try await isWhole(users))
+    }
+
+    @Test(arguments: Engine.allCases, [1, 2, 3, 5, 8, 13, 21, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44])
+    func
+        `a build that a failing store cuts short goes on when its lease ends`(engine: Engine, call: Int) async throws
+    {
+        let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
+        let test = TestCloud(failing)
+        let users = try await prepare(test)
+        try await users[0].modify([.create("new", ["late": .int64(1)])], zone: "B")
+        failing.fail(atCall: call)
+        _ = try? await test.cloud.runDueTasks()
+        failing.fail(atCall: nil)
+        test.clock.move(bySeconds: Limits.taskLeaseSeconds)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(users[0]).building.isEmpty)
+        #expect(try await isWhole(users))
+    }
+
+    @Test(arguments: Engine.allCases) func `a build of many chunks lets others have their turn, and goes on`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        for part in 0..<(Limits.taskTurn * Limits.indexBuildChunk / 400 + 1) {
+            try await ann.modify((0..<400).map { .create("r\(part).\($0)") })
+        }
+        try await ann.modify([.create("new", ["late": .int64(1)])])
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        #expect(try await schema(ann).building.isEmpty == false)
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        #expect(try await schema(ann).building.isEmpty)
+        #expect(try await test.cloud.runDueTasks() == (0, 0))
+        #expect(try await IndexCensus(ann).isWhole())
+    }
+
+    @Test(arguments: Engine.allCases) func `a worker under way when another index comes writes off none of its rows`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        for part in 0..<(Limits.taskTurn * Limits.indexBuildChunk / 400 + 1) {
+            try await ann.modify((0..<400).map { .create("r\(part).\($0)") })
+        }
+        try await ann.modify([.create("new", ["late": .int64(1)])])
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        let now = test.clock.now
+        let underWay = try await test.store.write { .commit(try $0.leaseTasks(dueAt: now, until: now, limit: 10)) }
+        #expect(underWay.map(\.key.kind) == [.buildIndexes] && underWay.first?.payload.isEmpty == false)
+        try await ann.modify([.create("newer", ["later": .int64(1)])])
+        // The worker lays down its task where it stopped, over the one that the new index left.
+        try await test.store.write { transaction in
+            var plan = WritePlan()
+            plan.tasks = underWay
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        #expect(try await test.cloud.runDueTasks() == (1, 0))
+        #expect(try await schema(ann).building.count == 1, "the first is built, the second is not")
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(ann).building.isEmpty)
+        #expect(try await IndexCensus(ann).isWhole())
+    }
+
+    @Test(arguments: Engine.allCases) func `an index that is given up in the middle holds up no other`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let users = try await prepare(test)
+        try await users[0].modify([.create("new", ["late": .int64(1), "later": .string("x")])], zone: "B")
+        var build = IndexBuild()
+        for _ in 0..<3 { _ = try await step(test, &build, users[0]) }
+        let target = users[0].target
+        let database = try await test.cloud.databaseID(Cloud.RegistryPart.schema(container: target.container, target.environment).key)
+        let walk = IndexWalk(
+            container: target.container, environment: target.environment,
+            schema: KnownSchema(schema: try await schema(users[0]), database: database), indexes: build.indexes)
+        _ = try await test.cloud.setIndexes([], of: "Note", field: "late", in: TestCloud.container)
+        let from = build
+        #expect(try await test.store.write { try walk.step(from: from, $0) } == nil, "no more rows by a schema that has changed")
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(users[0]).building.isEmpty)
+        #expect(try await isWhole(users))
+        _ = try await test.cloud.setIndexes([.queryable, .sortable], of: "Note", field: "late", in: TestCloud.container)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await isWhole(users), "a new index, not what was left of the old one")
+    }
+
+    @Test(arguments: Engine.allCases) func `records from before there were schemas come into one as their type is saved`(engine: Engine) async throws
+    {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("A", "B")
+        for zone in ["A", "B"] { try await saveWithoutSchema(300, in: zone, ann, test) }
+        try await ann.modify([.update("r1", ["more": .string("x")])], zone: "A")
+        let note = try #require(try await schema(ann).types["Note"])
+        #expect(note.fields.keys.sorted() == ["more", "n"], "what the record kept comes with it")
+        #expect(note.fields.values.filter(\.isBuilding).count == 2)
+        #expect(try await IndexCensus(ann).isWhole() == false)
+        while try await test.cloud.runDueTasks().taken > 0 {}
+        #expect(try await schema(ann).building.isEmpty)
+        #expect(try await IndexCensus(ann).isWhole(rows: 2 * 2 * 300 + 1), "n and the lack of more, and the one word")
+    }
+
+    /// Saves records as a server did that knew no schemas.
+    private func saveWithoutSchema(_ count: Int, in zone: String, _ user: TestCloudUser, _ test: TestCloud) async throws {
+        let database = try await test.cloud.databaseID(databaseVerdict(user.target, for: .write, by: user.caller).get())
+        let now = test.clock.now
+        try await test.store.write { transaction in
+            let row = try #require(try transaction.advance(zoneNamed: zone, in: database, operation: nil).zone)
+            var rows = RecordPlan(
+                zone: row.address, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: "_ann", deviceID: nil),
+                hasFeed: true, isPublic: false, schema: Schema())
+            var plan = WritePlan()
+            plan.records = (0..<count).map { place in
+                let save = RecordVerdict.Save(type: "Note", parent: nil, fields: ["n": .int64(Int64(place))], over: nil)
+                return rows.put(save, named: "r\(place)", links: ([], [])).put
+            }
+            plan.zonesChanged = [row.address]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// The rule of parents, with a store under it.
+@Suite struct ParentTests {
+    @Test(arguments: Engine.allCases) func `saving a child gives its parent a new tag and a new place in the feed, and nothing else`(
+        engine: Engine
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let parent = try #require(try await ann.modify([.create("p", ["n": .int64(1)])], zone: "Z").first?.record)
+        try await ann.modify([.create("other")], zone: "Z")
+        test.clock.move(bySeconds: 60)
+        let token = try await ann.changes("Z").syncToken
+        let answer = try await ann.modify([.create("c", parent: "p")], zone: "Z")
+        #expect(answer.count == 1, "a touched parent is no answer to anything")
+        let page = try await ann.changes("Z", after: token)
+        #expect(page.records.map(\.recordName) == ["c", "p"])
+        let touched = try #require(page.records.last?.record)
+        #expect(touched.recordChangeTag != parent.recordChangeTag)
+        #expect(touched.modified == parent.modified && touched.fields == parent.fields)
+        #expect(try await ann.changes("Z").records.map(\.recordName) == ["other", "c", "p"])
+        try await ann.modify([.update("c")], zone: "Z")
+        #expect(try await ann.changes("Z", after: page.syncToken).records.map(\.recordName) == ["c", "p"], "a kept parent is touched too")
+        try await ann.modify([.make(.forceUpdate, "c", parent: .clear)], zone: "Z")
+        #expect(try await ann.changes("Z", after: page.syncToken).records.map(\.recordName) == ["p", "c"], "one given up is not")
+    }
+
+    @Test(arguments: Engine.allCases) func `a parent with a child elsewhere is not deleted, and goes with it`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.modify([.create("p"), .create("c", parent: "p"), .create("g", parent: "c")])
+        #expect(try await ann.modify([.delete("p")]).first?.error == .deleteViolatesReference("p"))
+        #expect(try await ann.modify([.delete("p"), .delete("c")]).map(\.error) == [.deleteViolatesReference("c"), .deleteViolatesReference("c")])
+        #expect(try await ann.modify([.delete("p"), .delete("g")]).map(\.error) == [.deleteViolatesReference("p"), nil])
+        #expect(try await ann.modify([.delete("p"), .delete("c")]).map(\.error) == [nil, nil])
+        #expect(try await ann.modify([.create("c", parent: "p")]).first?.error?.code == .validatingReferenceError)
+    }
+
+    @Test(arguments: Engine.allCases) func `a deleted child holds its parent no more, and one made again has none`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.modify([.create("p"), .create("c", parent: "p")])
+        try await ann.modify([.delete("c")])
+        #expect(try await ann.modify([.update("c")]).first?.record?.parent == nil)
+        #expect(try await ann.modify([.delete("p")]).first?.error == nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `a batch gives a child a new parent and deletes the old one`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.modify([.create("p"), .create("c", parent: "p")])
+        let moved = RecordOperation.make(.forceUpdate, "c", parent: .set(Reference(recordName: "q", action: .none)))
+        let results = try await ann.modify([.delete("p"), moved, .create("q")])
+        #expect(results.map(\.error) == [nil, nil, nil])
+        #expect(try await ann.lookup(["c"]).first?.record?.parent?.recordName == "q")
+        #expect(try await ann.modify([.delete("q")]).first?.error == .deleteViolatesReference("q"))
+    }
+
+    @Test(arguments: Engine.allCases) func `a child's refused update still holds the parent that it has`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.modify([.create("p"), .create("c", parent: "p")])
+        let away = RecordOperation.make(.update, "c", tag: "stale", parent: .clear)
+        #expect(try await ann.modify([.delete("p"), away]).map(\.error?.code) == [.validatingReferenceError, .conflict])
+        #expect(try await ann.lookup(["p", "c"]).allSatisfy { $0.record != nil })
+    }
+}

@@ -1,0 +1,62 @@
+import FoundationEssentials
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Random queries over random records: what the planner answers is what looking at every record gives.
+@Suite(.serialized) struct QueryDifferentialTests {
+    /// Queries over each engine: `NACRE_QUERIES` for more.
+    static let queries = ProcessInfo.processInfo.environment["NACRE_QUERIES"].flatMap { Int($0) } ?? 1000
+
+    @Test(arguments: Engine.allCases)
+    func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {
+        let seed = HistorySeed.value
+        var data = QueryData(seed: seed)
+        let one = try await QueryCloud(engine, zones: ["notes"], names: 48, data: &data)
+        let many = try await QueryCloud(engine, zones: [ZoneID.defaultZoneName, "a", "b"], names: 24, data: &data)
+        var answered = 0
+        var shapes: Set<String> = []
+        for number in 0..<Self.queries {
+            let query = data.query()
+            let cloud = data.chance(70) ? one : many
+            let zone = cloud.zones.count == 1 ? cloud.zones[0] : data.one(of: [nil, nil, "a"])
+            // Tiny pages are slow where an order has several keys: they are walks within walks.
+            let rows = data.one(of: [query.sorts.count < 2 ? 1 : 16, 16, 40, 10_000, 10_000, 10_000])
+            let limit = data.one(of: [1, 7, 30, 30, 200])
+            let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(limit) records, \(engine), \(query)"
+            do {
+                let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows)
+                check(found, cloud.expected(query, zone: zone), query, context)
+                answered += 1
+                if number % 4 == 0 { shapes.formUnion(Self.shapes(try await cloud.explain(query, zone: zone, limit: limit, rows: rows))) }
+            } catch {
+                // Matching everything is allowed here, so is every filter and sort that is drawn.
+                Issue.record("\(error) \(context)")
+            }
+        }
+        #expect(answered == Self.queries)
+        // A short run need not meet every way.
+        if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has"]), "\(shapes)") }
+    }
+
+    private func check(_ found: [Record], _ expected: [Record], _ query: Query, _ context: String) {
+        let places = found.map { "\($0.zoneID?.zoneName ?? "?")/\($0.recordName)" }
+        #expect(Set(places).count == places.count, "A record twice: \(context)")
+        guard found.count == expected.count else {
+            let missing = Set(expected.map(\.recordName)).symmetricDifference(found.map(\.recordName)).sorted()
+            Issue.record("\(found.count) instead of \(expected.count), \(missing): \(context)")
+            return
+        }
+        #expect(found.map(\.recordName).sorted() == expected.map(\.recordName).sorted(), "\(context)")
+        // Records of one name in several zones may stand in any order.
+        if !query.sorts.isEmpty { #expect(found.map(\.recordName) == expected.map(\.recordName), "The order: \(context)") }
+    }
+
+    private static func shapes(_ lines: [String]) -> [String] {
+        ["collect", "walk", "by name", "has", "not in the order of names", "the index of recordName"].filter { shape in
+            lines.contains { $0.contains(shape) }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Pages of queries: where they end, who may go on, and what changes in between may not do.
+struct QueryPageTests {
+    private static let all = Query(recordType: QueryData.type)
+
+    @Test(arguments: Engine.allCases) func `a last match that fits the page leaves no marker`(engine: Engine) async throws {
+        var data = QueryData(seed: 1)
+        let cloud = try await QueryCloud(engine, zones: ["notes"], names: 6, data: &data)
+        for query in [Self.all, Query(recordType: QueryData.type, sorts: [QuerySort("count")])] {
+            #expect(try await cloud.page(query, zone: "notes", limit: 6).continuationMarker == nil)
+            let page = try await cloud.page(query, zone: "notes", limit: 5)
+            #expect(page.records.count == 5)
+            #expect(page.continuationMarker != nil)
+        }
+    }
+
+    @Test func `a marker is good for its own query, zone, database and user alone`() async throws {
+        var data = QueryData(seed: 2)
+        let cloud = try await QueryCloud(.memory, zones: ["notes", "more"], names: 8, data: &data)
+        let marker = try #require(try await cloud.page(Self.all, zone: "notes", limit: 2).continuationMarker)
+        let other = Query(recordType: QueryData.type, sorts: [QuerySort("count")])
+        func refusal(_ body: () async throws -> RecordsQueryResponse) async -> String? {
+            do {
+                _ = try await body()
+                return nil
+            } catch { return (error as? ServerError)?.reason }
+        }
+        #expect(await refusal { try await cloud.page(Self.all, zone: "notes", limit: 3, after: marker) } == nil)
+        #expect(await refusal { try await cloud.page(other, zone: "notes", limit: 2, after: marker) } == "Invalid continuation format")
+        #expect(await refusal { try await cloud.page(Self.all, zone: "more", limit: 2, after: marker) } == "Invalid continuation format")
+        #expect(await refusal { try await cloud.page(Self.all, zone: nil, limit: 2, after: marker) } == "Invalid continuation format")
+        #expect(await refusal { try await cloud.page(Self.all, zone: "notes", limit: 2, after: "garbage") } == "Unknown sync continuation type")
+        let token = try await cloud.user.changes("notes").syncToken
+        #expect(await refusal { try await cloud.page(Self.all, zone: "notes", limit: 2, after: token) } == "Unknown sync continuation type")
+        let bob = cloud.cloud.user("_bob")
+        try await bob.makeZone("notes")
+        let request = RecordsQueryRequest(query: Self.all, zoneID: ZoneID(zoneName: "notes"), continuationMarker: marker)
+        #expect(
+            await refusal { try await bob.cloud.queryRecords(request, in: bob.target, by: bob.caller) } == "Invalid continuation format")
+    }
+
+    @Test(arguments: 0..<200) func `cursors come back as they were, and other bytes are none`(seed: Int) throws {
+        var data = QueryData(seed: UInt64(seed))
+        let keys = data.some(0...3) { $0.some(0...5) { UInt8.random(in: 0...255, using: &$0.random) } }
+        let spot = data.one(of: [QueryPosition.Spot.before, .behind, .record(name: "n1", zone: .min)])
+        let cursor = QueryCursor(
+            digest: data.random.next(), order: data.one(of: [.asked, .ofFilter(0), .ofFilter(7)]), position: QueryPosition(keys: keys, spot: spot),
+            seen: QueryCursor.Seen(zone: ChangeNumber(run: .max, seq: 3), database: data.one(of: [.zero, ChangeNumber(run: 1, seq: .max)])))
+        #expect(QueryCursor(cursor.bytes) == cursor)
+        #expect(QueryCursor(cursor.bytes.dropLast()) == nil)
+        #expect(QueryCursor(cursor.bytes + [0]) == nil)
+        #expect(try ChangeToken(cursor.bytes) == nil)
+    }
+
+    /// Records that stay, whose sort key stays: they are named "stay". Others come, go and change between the pages.
+    @Test(arguments: Engine.allCases, 0..<3)
+    func `a record that matches throughout appears exactly once while others change`(engine: Engine, number: Int) async throws {
+        let seed = HistorySeed.value &+ UInt64(number)
+        var data = QueryData(seed: seed)
+        var cloud = try await QueryCloud(engine, zones: ["a", "b"], names: 30, data: &data)
+        var staying: Set<String> = []
+        for number in 0..<20 {
+            let zone = data.one(of: ["a", "b"])
+            var fields = data.recordFields()
+            fields["count"] = .int64(Int64(data.one(of: [1, 2, 3])))
+            fields["place"] = .location(data.location())
+            try await cloud.save("stay\(number)", fields, in: zone)
+            staying.insert("\(zone)/stay\(number)")
+        }
+        let present = QueryFilter(.greaterThan, fieldName: "count", value: .int64(-1))
+        let from = data.location()
+        let queries = [
+            Query(recordType: QueryData.type), Query(recordType: QueryData.type, filters: [present]),
+            Query(recordType: QueryData.type, filters: [present], sorts: [QuerySort("count", isAscending: false)]),
+            Query(recordType: QueryData.type, sorts: [QuerySort("count"), QuerySort("___recordID", isAscending: false)]),
+            Query(recordType: QueryData.type, filters: [present], sorts: [QuerySort("place", relativeLocation: from)]),
+            Query(recordType: QueryData.type, filters: [QueryFilter(.in, fieldName: "count", value: .int64List([1, 2, 3]))]),
+        ]
+        for query in queries {
+            for rows in [7, 40, 10_000] {
+                var found: [String] = []
+                var marker: String?
+                repeat {
+                    let page = try await cloud.page(query, zone: nil, limit: 4, rows: rows, after: marker)
+                    found += page.records.map { "\($0.zoneID?.zoneName ?? "")/\($0.recordName)" }
+                    marker = page.continuationMarker
+                    let name = "n\(Int.random(in: 0..<34, using: &data.random))"
+                    let zone = data.one(of: ["a", "b"])
+                    if data.chance(40) { try await cloud.delete(name, in: zone) } else { try await cloud.save(name, data.recordFields(), in: zone) }
+                } while marker != nil
+                let context = "NACRE_SEED=\(seed &- UInt64(number)) \(engine) \(number) \(rows) rows \(query)"
+                #expect(found.filter { $0.contains("/stay") }.sorted() == staying.sorted(), "\(context)")
+            }
+        }
+    }
+
+    @Test func `records of all zones come in one order, and a zone by name wins over all zones`() async throws {
+        var data = QueryData(seed: 5)
+        let cloud = try await QueryCloud(.memory, zones: [ZoneID.defaultZoneName, "a", "b"], names: 20, data: &data)
+        let query = Query(recordType: QueryData.type, sorts: [QuerySort("count")])
+        let whole = try await cloud.pages(query, zone: nil, limit: 3, rows: 10_000)
+        #expect(whole.map(\.recordName) == cloud.expected(query, zone: nil).map(\.recordName))
+        #expect(Set(whole.compactMap(\.zoneID?.zoneName)).count == 3)
+        let both = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "a"), zoneWide: true)
+        let answer = try await cloud.user.cloud.queryRecords(both, in: cloud.user.target, by: cloud.user.caller)
+        #expect(answer.records.allSatisfy { $0.zoneID?.zoneName == "a" })
+        let neither = RecordsQueryRequest(query: query)
+        let standard = try await cloud.user.cloud.queryRecords(neither, in: cloud.user.target, by: cloud.user.caller)
+        #expect(standard.records.allSatisfy { $0.zoneID?.isDefault == true })
+        await #expect(throws: ServerError.self) { try await cloud.page(query, zone: "nowhere", limit: 3) }
+    }
+
+    @Test func `only the keys that are desired are answered`() async throws {
+        var data = QueryData(seed: 6)
+        let cloud = try await QueryCloud(.memory, zones: ["a"], names: 10, data: &data)
+        let request = RecordsQueryRequest(query: Self.all, zoneID: ZoneID(zoneName: "a"), desiredKeys: ["text"])
+        let answer = try await cloud.user.cloud.queryRecords(request, in: cloud.user.target, by: cloud.user.caller)
+        #expect(!answer.records.isEmpty)
+        #expect(answer.records.allSatisfy { $0.fields.entries.allSatisfy { $0.name == "text" } })
+    }
+
+    @Test func `the public database is asked by anybody, and answers with its one zone`() async throws {
+        var data = QueryData(seed: 7)
+        let cloud = try await QueryCloud(.memory, zones: [ZoneID.defaultZoneName], names: 5, data: &data, scope: .public)
+        let world = cloud.cloud.world()
+        let request = RecordsQueryRequest(query: Self.all, zoneWide: true)
+        let answer = try await world.cloud.queryRecords(request, in: world.target, by: world.caller)
+        #expect(answer.records.count == 5)
+        #expect(answer.records.allSatisfy { $0.zoneID?.ownerRecordName == nil })
+    }
+
+    @Test func `an index that is being built is done without where that is little work`() async throws {
+        var data = QueryData(seed: 8)
+        let cloud = try await QueryCloud(.memory, zones: ["a"], names: 20, data: &data)
+        try await cloud.user.modify([.make(.forceUpdate, "n1", type: QueryData.type, ["late": .int64(1)])], zone: "a")
+        let queries = [
+            Query(recordType: QueryData.type, filters: [QueryFilter(.equals, fieldName: "late", value: .int64(1))]),
+            Query(
+                recordType: QueryData.type, filters: [QueryFilter(.equals, fieldName: "late", value: .int64(1))],
+                sorts: [QuerySort("late", isAscending: false)]),
+        ]
+        for query in queries {
+            #expect(try await cloud.page(query, zone: "a", limit: 10).records.map(\.recordName) == ["n1"])
+            let error = await #expect(throws: ServerError.self) { try await cloud.page(query, zone: "a", limit: 10, rows: 5) }
+            #expect(error?.code == .tryAgainLater)
+            #expect(error?.reason.hasPrefix("These index(es) is/are not valid; Indexing scheduled") == true)
+            #expect(error?.retryAfter == 30)
+        }
+        try await cloud.cloud.buildIndexes()
+        for query in queries {
+            #expect(try await cloud.pages(query, zone: "a", limit: 10, rows: 5).map(\.recordName) == ["n1"])
+        }
+    }
+
+    @Test func `the plan is told in lines`() async throws {
+        var data = QueryData(seed: 9)
+        let cloud = try await QueryCloud(.sqlite, zones: ["a"], names: 30, data: &data)
+        let query = Query(
+            recordType: QueryData.type, filters: [QueryFilter(.equals, fieldName: "count", value: .int64(1))], sorts: [QuerySort("date")])
+        let lines = try await cloud.explain(query, zone: "a", limit: 3, rows: 10_000)
+        #expect(lines.first == "records of type Thing, ordered by date ascending, name")
+        #expect(lines.contains { $0.hasPrefix("filter count EQUALS: index ") })
+        #expect(lines.contains { $0.hasPrefix("a: collect count EQUALS, ") })
+        #expect(lines.last?.hasPrefix("read ") == true)
+    }
+}

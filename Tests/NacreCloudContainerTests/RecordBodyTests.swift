@@ -1,0 +1,242 @@
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// The form in which records are kept: all that goes in comes out, and nothing that was damaged does.
+@Suite struct RecordBodyTests {
+    private func row(_ values: inout RandomValues, fields: Int) -> (RecordRow, RecordContent) {
+        let content = RecordContent(
+            created: values.stamp(), modified: values.stamp(), entered: values.number(), fields: values.fields(fields),
+            formerTypes: fields % 3 == 0 ? (0...fields).map { "Type\($0)" } : [])
+        var row = RecordRow(
+            name: values.string(), type: values.string(), number: values.number(), isTombstone: values.integer() > 0,
+            parent: values.optional { $0.string() }, body: [])
+        row.body = RecordBody.encode(
+            content, in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+        return (row, content)
+    }
+
+    private func isCorrupt(_ row: RecordRow, only names: FieldNames? = nil) -> Bool {
+        do {
+            if let names {
+                _ = try RecordBody.fields(of: row, in: .sample, only: names)
+            } else {
+                _ = try RecordBody.decode(row, in: .sample)
+            }
+            return false
+        } catch {
+            return error.code == .corrupt
+        }
+    }
+
+    @Test(arguments: 1...300 as ClosedRange<UInt64>) func `random values of all types come back as they were`(seed: UInt64) throws {
+        var values = RandomValues(seed: seed)
+        let (row, content) = row(&values, fields: Int(seed % 24))
+        let decoded = try RecordBody.decode(row, in: .sample)
+        #expect(decoded == content)
+        let again = RecordBody.encode(
+            decoded, in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+        #expect(again == row.body, "bytes say more than values do: -0.0, canonical equivalents")
+    }
+
+    @Test(arguments: 1...100 as ClosedRange<UInt64>) func `of a body only the fields that are asked for are read, wherever they stand`(seed: UInt64)
+        throws
+    {
+        var values = RandomValues(seed: seed)
+        let (row, content) = row(&values, fields: Int(seed % 24))
+        let all = content.fields.entries.map(\.name)
+        let asked = [all.filter { _ in values.integer() > 0 }, [], Array(all.prefix(1)), all.suffix(1) + ["f", "f99", "é"], all + all]
+        for names in asked {
+            let part = try RecordBody.read(row, only: FieldNames(names))
+            #expect(part.fields == content.fields.only(names))
+            #expect(part.created == content.created)
+            #expect(part.modified == content.modified)
+            #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(names)) == part.fields)
+        }
+    }
+
+    @Test(arguments: [[], ["f0"], ["f7", "f19"], ["none"]]) func `damage is found also where nobody asks for the field in which it is`(
+        names: [String]
+    ) {
+        var values = RandomValues(seed: 44)
+        let (row, _) = row(&values, fields: 20)
+        let names = FieldNames(names)
+        #expect(!isCorrupt(row, only: names))
+        for place in row.body.indices {
+            var damaged = row
+            damaged.body[place] ^= 1 << UInt8(place % 8)
+            #expect(isCorrupt(damaged, only: names), "byte \(place)")
+            damaged.body = Array(row.body.prefix(place))
+            #expect(isCorrupt(damaged, only: names), "cut to \(place)")
+        }
+    }
+
+    /// As earlier versions wrote a body: with the zone of a reference as its writer had spelled it.
+    @Test(arguments: [nil, "_ann", "__defaultOwner__"]) func `a reference that was kept with a spelling of its zone is read without`(owner: String?)
+        throws
+    {
+        var writer = ByteWriter()
+        writer.byte(1)
+        for _ in 0..<2 {
+            writer.double(1)
+            writer.string("_ann")
+            writer.byte(0)
+        }
+        writer.signed(1)
+        writer.signed(1)
+        writer.number(2)
+        func reference() {
+            writer.string("a")
+            writer.byte(1)
+            writer.byte(1)
+            writer.string("Work")
+            writer.byte(owner == nil ? 0 : 1)
+            if let owner { writer.string(owner) }
+        }
+        writer.string("many")
+        writer.byte(23)
+        writer.number(2)
+        reference()
+        reference()
+        writer.string("one")
+        writer.byte(7)
+        reference()
+        let number = ChangeNumber(run: 1, seq: 1)
+        let sum = RecordBody.checksum(of: writer.bytes[...], in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        let body = writer.bytes + withUnsafeBytes(of: sum.littleEndian) { Array($0) }
+        let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
+        let bare = Reference(recordName: "a", action: .deleteSelf)
+        let content = try RecordBody.decode(row, in: .sample)
+        #expect(content.fields == ["many": .referenceList([bare, bare]), "one": .reference(bare)])
+        let again = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        #expect(!again.contains(subsequence: Array("Work".utf8)), "the kept form knows no spelling")
+    }
+
+    @Test func `a double keeps its bits, a NaN too`() throws {
+        let number = ChangeNumber(run: 1, seq: 1)
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0), userRecordName: "")
+        let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["n": .double(.nan)])
+        let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
+        let decoded = try RecordBody.decode(row, in: .sample)
+        guard case .double(let value)? = decoded.fields["n"] else {
+            Issue.record("another value came back")
+            return
+        }
+        #expect(value.bitPattern == Double.nan.bitPattern)
+    }
+
+    @Test func `every flipped bit of a body is found`() {
+        var values = RandomValues(seed: 42)
+        let (row, _) = row(&values, fields: 20)
+        for place in row.body.indices {
+            for bit in 0..<8 {
+                var damaged = row
+                damaged.body[place] ^= 1 << UInt8(bit)
+                #expect(isCorrupt(damaged), "byte \(place), bit \(bit)")
+            }
+        }
+    }
+
+    @Test func `every end that a body may be cut to is found, and so is every byte too many`() {
+        var values = RandomValues(seed: 43)
+        let (row, _) = row(&values, fields: 20)
+        for length in 0..<row.body.count {
+            var cut = row
+            cut.body = Array(row.body.prefix(length))
+            #expect(isCorrupt(cut), "cut to \(length)")
+        }
+        var long = row
+        long.body.append(0)
+        #expect(isCorrupt(long))
+    }
+
+    @Test func `every flipped bit of a column is found`() {
+        let row = StoredRecord.sample("name", seq: 77, parent: "parent", fields: ["a": .int64(1)]).row
+        #expect(!isCorrupt(row))
+        for bit in 0..<63 {
+            var damaged = row
+            damaged.number.seq ^= 1 << Int64(bit)
+            #expect(isCorrupt(damaged), "seq, bit \(bit)")
+            damaged = row
+            damaged.number.run ^= 1 << Int64(bit)
+            #expect(isCorrupt(damaged), "run, bit \(bit)")
+        }
+        for place in 0..<4 {
+            for bit in 0..<7 {
+                var damaged = row
+                damaged.name = row.name.flipping(bit, at: place)
+                #expect(isCorrupt(damaged), "name, byte \(place), bit \(bit)")
+                damaged = row
+                damaged.type = row.type.flipping(bit, at: place)
+                #expect(isCorrupt(damaged), "type, byte \(place), bit \(bit)")
+                damaged = row
+                damaged.parent = row.parent?.flipping(bit, at: place)
+                #expect(isCorrupt(damaged), "parent, byte \(place), bit \(bit)")
+            }
+        }
+        var damaged = row
+        damaged.isTombstone.toggle()
+        #expect(isCorrupt(damaged))
+        damaged = row
+        damaged.parent = nil
+        #expect(isCorrupt(damaged))
+        damaged.parent = ""
+        #expect(isCorrupt(damaged))
+    }
+
+    @Test func `letters that move from one column to the next are found`() {
+        var row = StoredRecord.sample("ab", seq: 1, parent: "p").row
+        row.name = "a"
+        row.type = "bNote"
+        #expect(isCorrupt(row))
+    }
+
+    @Test func `the same record of another zone or database is found to be another's`() throws {
+        let row = StoredRecord.sample("r", seq: 1).row
+        _ = try RecordBody.decode(row, in: .sample)
+        for (database, zone) in [(1, 3), (2, 2), (2, 1)] as [(Int64, Int64)] {
+            let other = ZoneAddress(database: DatabaseID(rawValue: database), zone: zone)
+            let error = #expect(throws: StoreError.self) { try RecordBody.decode(row, in: other) }
+            #expect(error?.code == .corrupt)
+        }
+    }
+
+    @Test func `a body of a later version is said to be one, not damage`() throws {
+        var row = StoredRecord.sample("r", seq: 1).row
+        row.body = Array(row.body.dropLast(4))
+        row.body[0] = RecordBody.versionWithFormerTypes + 1
+        let sum = RecordBody.checksum(
+            of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
+        row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
+        let error = #expect(throws: StoreError.self) { try RecordBody.decode(row, in: .sample) }
+        #expect(error?.code == .newerVersion)
+    }
+
+    /// On disk for good: this test may gain rows and never lose one.
+    @Test func `a body written by the first version is read as it was meant`() throws {
+        let number = ChangeNumber(run: 1, seq: 2)
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 0.5), userRecordName: "_u", deviceID: "d")
+        let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["i": .int64(-3), "s": .string("é")])
+        let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 1, 1, 0x64]
+        let fieldBytes: [UInt8] = [2, 1, 0x69, 2, 5, 1, 0x73, 1, 2, 0xc3, 0xa9]
+        let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        #expect(Array(body.dropLast(4)) == [1] + stampBytes + stampBytes + [2, 4] + fieldBytes)
+    }
+}
+
+extension String {
+    /// The same bytes with one bit of ASCII another way.
+    func flipping(_ bit: Int, at place: Int) -> String {
+        var bytes = Array(utf8)
+        bytes[place] ^= 1 << UInt8(bit)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(subsequence other: [UInt8]) -> Bool {
+        indices.contains { self[$0...].starts(with: other) }
+    }
+}

@@ -1,0 +1,165 @@
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Every kind of value into every kind of field: what a schema says of a save.
+@Suite struct SchemaVerdictTests {
+    static let samples: [FieldValue] = [
+        .string("text"), .int64(7), .double(2.5), .timestamp(Timestamp(secondsSince2001: 1)), .bytes([1]),
+        .location(Location(latitude: 1, longitude: 2)), .reference(Reference(recordName: "r", action: .none)),
+        .asset(Asset(fileChecksum: "c", size: 1)), .stringList(["a"]), .int64List([1]), .doubleList([1.5]),
+        .timestampList([Timestamp(secondsSince2001: 1)]), .bytesList([[1]]), .locationList([Location(latitude: 1, longitude: 2)]),
+        .referenceList([Reference(recordName: "r", action: .none)]), .assetList([Asset(fileChecksum: "c", size: 1)]),
+        .sealed(SealedValue(type: .string, keyID: "k", bytes: [1])), .sealed(SealedValue(type: .int64, keyID: "k", bytes: [1])),
+    ]
+
+    private func schema(_ fields: [String: FieldShape]) -> Schema {
+        var schema = Schema()
+        var additions = SchemaAdditions()
+        additions.add(fields, to: "Note")
+        schema.add(additions)
+        return schema
+    }
+
+    private func verdict(
+        _ value: FieldValue, into shape: FieldShape, _ environment: DatabaseKey.Environment = .development
+    ) -> SchemaVerdict {
+        schema(["f": shape]).verdict(on: ["f": value], of: "Note", in: environment)
+    }
+
+    @Test func `only the framework's saves bring types and fields, or everybody's who says the types where that is allowed`() {
+        struct Row {
+            var client: Caller.Client
+            var choice: JustInTime
+            var isTyped: Bool
+            var onNewType: String?
+            var onNewField: String?
+        }
+        let noType = "Did not find record type: Other"
+        let noField = "Field g not found in Note"
+        let untyped = "a new field needs a type"
+        let rows = [
+            Row(client: .framework, choice: .native, isTyped: true), Row(client: .framework, choice: .native, isTyped: false),
+            Row(client: .framework, choice: .all, isTyped: true), Row(client: .framework, choice: .all, isTyped: false),
+            Row(client: .web, choice: .native, isTyped: true, onNewType: noType, onNewField: noField),
+            Row(client: .web, choice: .native, isTyped: false, onNewType: noType, onNewField: noField),
+            Row(client: .web, choice: .all, isTyped: true),
+            Row(client: .web, choice: .all, isTyped: false, onNewType: untyped, onNewField: untyped),
+        ]
+        for row in rows {
+            var schema = schema(["f": FieldShape(.int64)])
+            schema.justInTime = row.choice
+            let new = RecordChange(recordName: nil, set: ["g": .int64(1)], untyped: row.isTyped ? [] : ["g"])
+            let known = RecordChange(recordName: nil, set: ["f": .int64(1)], untyped: row.isTyped ? [] : ["f"])
+            #expect(reason(schema.verdict(on: new, of: "Other", in: .development, by: row.client)) == row.onNewType, "\(row)")
+            #expect(reason(schema.verdict(on: new, of: "Note", in: .development, by: row.client)) == row.onNewField, "\(row)")
+            #expect(schema.verdict(on: known, of: "Note", in: .development, by: row.client) == .fits(["f": .int64(1)]), "\(row)")
+            // In production nobody's do, and the texts are the same for all.
+            let production = reason(schema.verdict(on: new, of: "Note", in: .production, by: row.client))
+            #expect(production == "Cannot create or modify field 'g' in record 'Note' in production schema", "\(row)")
+        }
+        let refused = schema([:]).verdict(on: RecordChange(recordName: nil), of: "Other", in: .development, by: .web)
+        #expect(refused == .refuse(.typeNotFound("Other")) && ServerError.typeNotFound("Other").code == .notFound)
+    }
+
+    private func reason(_ verdict: SchemaVerdict) -> String? {
+        if case .refuse(let error) = verdict { error.reason } else { nil }
+    }
+
+    @Test(arguments: samples, samples) func `a value fits the field that its like defined, and no other`(value: FieldValue, first: FieldValue) throws
+    {
+        let shape = try #require(FieldShape(of: first))
+        let own = try #require(FieldShape(of: value))
+        for environment in DatabaseKey.Environment.allCases {
+            let verdict = verdict(value, into: shape, environment)
+            switch (value, shape.isEncrypted, shape.type) {
+            case _ where own == shape: #expect(verdict == .fits(["f": value]))
+            case (.int64(let number), false, .double): #expect(verdict == .fits(["f": .double(Double(number))]))
+            case (.int64List(let numbers), false, .doubleList): #expect(verdict == .fits(["f": .doubleList(numbers.map(Double.init))]))
+            case (.sealed, false, _): #expect(reason(verdict) == "Attempt to save encrypted data in non encrypted field type")
+            default:
+                let text = "invalid attempt to set value type \(own.name) for field 'f' for type 'Note', defined to be: \(shape.name)"
+                guard case .refuse(let error) = verdict else {
+                    Issue.record("\(verdict)")
+                    return
+                }
+                #expect(error.reason == text && error.code == .badRequest && error.field == "f")
+                #expect(error.nativeCode == NativeErrorCode.invalidArguments.rawValue && error.internalCode == 2006)
+            }
+        }
+    }
+
+    @Test func `numbers become what the field takes where nothing is lost that the field could hold`() {
+        for (value, type, expected) in [
+            (.double(3), .int64, .int64(3)), (.double(-0.0), .int64, .int64(0)), (.double(0x1p62), .int64, .int64(1 << 62)),
+            (.double(0x1p63), .int64, nil), (.double(2.5), .int64, nil), (.int64(.max), .double, .double(0x1p63)),
+            (.doubleList([1, 2]), .int64List, .int64List([1, 2])), (.doubleList([1, 2.5]), .int64List, nil), (.int64(1), .timestamp, nil),
+            (.int64(1), .string, nil), (.doubleList([]), .int64List, .int64List([])),
+        ] as [(FieldValue, FieldType, FieldValue?)] {
+            #expect(value.fitted(to: FieldShape(type)) == expected, "\(value) as \(type)")
+        }
+    }
+
+    @Test(arguments: FieldType.allCases) func `an empty list takes the field's list type, and is a value of no other field`(type: FieldType) {
+        let fitted = FieldValue.emptyList.fitted(to: FieldShape(type))
+        switch type {
+        case .string, .int64, .double, .timestamp, .bytes, .location, .reference, .asset: #expect(fitted == nil)
+        default: #expect(fitted?.type == type && fitted?.isEmptyList == true)
+        }
+        #expect(FieldValue.emptyList.fitted(to: FieldShape(type, isEncrypted: true)) == nil)
+    }
+
+    @Test func `an empty list defines no field`() {
+        for schema in [Schema(), schema([:])] {
+            let verdict = schema.verdict(on: ["f": .emptyList], of: "Note", in: .development)
+            #expect(reason(verdict) == "an empty list cannot define field 'f' in record 'Note'")
+        }
+        let sealed = FieldValue.sealed(SealedValue(type: .unknownList, keyID: "k", bytes: []))
+        #expect(reason(schema([:]).verdict(on: ["f": sealed], of: "Note", in: .development)) != nil)
+    }
+
+    @Test func `development takes new types and fields, production neither`() {
+        let known = schema(["f": FieldShape(.string)])
+        let new: RecordFields = ["f": .string("a"), "g": .int64(1)]
+        #expect(known.verdict(on: new, of: "Note", in: .development) == .adds(new))
+        #expect(known.verdict(on: [:], of: "Other", in: .development) == .adds([:]))
+        #expect(known.verdict(on: ["f": .string("a")], of: "Note", in: .production) == .fits(["f": .string("a")]))
+        let field = known.verdict(on: new, of: "Note", in: .production)
+        #expect(reason(field) == "Cannot create or modify field 'g' in record 'Note' in production schema")
+        let type = known.verdict(on: [:], of: "Other", in: .production)
+        #expect(reason(type) == "Cannot create new type Other in production schema")
+        for case .refuse(let error) in [field, type] {
+            #expect(error.code == .badRequest && error.internalCode == 2006)
+            #expect(error.nativeCode == NativeErrorCode.invalidArguments.rawValue)
+        }
+        #expect(reason(known.verdict(on: ["g": .emptyList], of: "Note", in: .production))?.hasPrefix("Cannot create or modify") == true)
+    }
+
+    @Test func `a type has so many fields, and a schema so many types`() {
+        let many = Dictionary(uniqueKeysWithValues: (0..<Limits.fieldsPerRecordType - 1).map { ("f\($0)", FieldShape(.int64)) })
+        var schema = schema(many)
+        #expect(schema.verdict(on: ["a": .int64(1)], of: "Note", in: .development) == .adds(["a": .int64(1)]))
+        #expect(reason(schema.verdict(on: ["a": .int64(1), "b": .int64(1)], of: "Note", in: .development)) == "number of fields exceeds the limit")
+        // Two first saves at one time: the schema takes what it has room for, and lacks nothing that it could not take.
+        var additions = SchemaAdditions()
+        additions.add(["a": FieldShape(.int64), "b": FieldShape(.int64)], to: "Note")
+        schema.add(additions)
+        #expect(schema.types["Note"]?.fields.count == Limits.fieldsPerRecordType)
+        #expect(schema.lacking(of: "Note", with: ["b": .int64(1)]) == nil)
+        for place in 1..<Limits.recordTypesPerSchema { schema.types["T\(place)"] = RecordTypeDefinition(name: "T\(place)") }
+        #expect(reason(schema.verdict(on: [:], of: "More", in: .development)) == "number of record types exceeds the limit")
+        let before = schema
+        var type = SchemaAdditions()
+        type.add([:], to: "More")
+        schema.add(type)
+        #expect(schema == before)
+    }
+}
+
+extension Schema {
+    /// As for a save of the framework.
+    fileprivate func verdict(on fields: RecordFields, of type: String, in environment: DatabaseKey.Environment) -> SchemaVerdict {
+        verdict(on: RecordChange(recordName: nil, set: fields), of: type, in: environment, by: .framework)
+    }
+}

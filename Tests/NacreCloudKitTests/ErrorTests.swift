@@ -1,0 +1,97 @@
+import Foundation
+import NacreCloudWire
+import Testing
+
+@testable import CloudKit
+
+/// Errors: one row a code, and what a developer reads.
+@Suite struct ErrorTests {
+    @Test(arguments: NativeErrorCode.allCases)
+    func `each code of the server is the framework's, with a name for people`(native: NativeErrorCode) {
+        let error = CKError(ServerError(.badRequest, "why", native: native, internalCode: 7, field: "f", remedy: "do this", retryAfter: 3))
+        #expect(error.code.rawValue == native.rawValue)
+        #expect("\(error.code)" == "\(native)")
+        #expect(error.errorCode == native.rawValue && error.retryAfterSeconds == 3)
+        #expect(error.localizedDescription == "why")
+        let line = "<CKError: \"\(error.code.title)\" (\(native.rawValue)/7); \"why\"; CKErrorField = f; CKErrorRemedy = do this; retry after 3.0 s>"
+        #expect(error.description == line)
+    }
+
+    @Test(arguments: [
+        (ServerErrorCode.accessDenied, CKError.Code.permissionFailure), (.atomicError, .batchRequestFailed),
+        (.authenticationFailed, .notAuthenticated), (.authenticationRequired, .notAuthenticated), (.badRequest, .invalidArguments),
+        (.conflict, .serverRecordChanged), (.exists, .serverRecordChanged), (.internalError, .internalError), (.notFound, .unknownItem),
+        (.quotaExceeded, .quotaExceeded), (.throttled, .requestRateLimited), (.tryAgainLater, .serviceUnavailable),
+        (.validatingReferenceError, .referenceViolation), (.zoneNotFound, .zoneNotFound),
+    ])
+    func `a server that says only the web's code is understood`(web: ServerErrorCode, code: CKError.Code) throws {
+        let bare = ErrorResponse(uuid: "u", error: ServerError(web, "why")).json(AnswerForm())
+        #expect(CKError(try ErrorResponse(json: bare).error).code == code)
+        var unknown = ServerError(web, "why")
+        unknown.nativeCode = 4711
+        #expect(CKError(unknown).code == code)
+    }
+
+    @Test(arguments: [
+        (400, CKError.Code.serverRejectedRequest), (401, .notAuthenticated), (403, .permissionFailure), (404, .serverRejectedRequest),
+        (413, .limitExceeded), (421, .notAuthenticated), (429, .requestRateLimited), (500, .internalError), (502, .serviceUnavailable),
+        (503, .serviceUnavailable), (504, .serviceUnavailable), (301, .internalError),
+    ])
+    func `an answer that is not ours reads by its status`(status: Int, code: CKError.Code) {
+        #expect(CKError.unreadable(status: status, retryAfter: nil).code == code)
+    }
+
+    @Test func `errors can be caught by their code`() {
+        func name(_ error: any Error) -> String {
+            do {
+                throw error
+            } catch CKError.zoneBusy {
+                return "busy"
+            } catch let error as CKError where error.code == .zoneNotFound {
+                return "no zone"
+            } catch {
+                return "other"
+            }
+        }
+        #expect(name(CKError(.zoneBusy)) == "busy")
+        #expect(name(CKError(.zoneNotFound)) == "no zone")
+        #expect(name(CKError(.internalError)) == "other")
+        #expect(name(NSError(domain: CKErrorDomain, code: 23)) == "busy")
+    }
+
+    @Test func `an error is an NSError with Apple's domain and keys`() throws {
+        let error: any Error = CKError(.requestRateLimited, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 2.5)])
+        let cocoa = error as NSError
+        #expect(cocoa.domain == "CKErrorDomain" && cocoa.code == 7)
+        #expect((cocoa.userInfo["CKRetryAfter"] as? NSNumber)?.doubleValue == 2.5)
+        #expect(CKError(_nsError: cocoa).retryAfterSeconds == 2.5)
+        #expect(CKError(_nsError: NSError(domain: CKErrorDomain, code: 999)).code == .internalError)
+    }
+
+    @Test func `errors compare by code and user info`() {
+        #expect(CKError(.zoneBusy) == CKError(.zoneBusy))
+        #expect(CKError(.zoneBusy) != CKError(.zoneNotFound))
+        #expect(Set([CKError(.zoneBusy), CKError(.zoneBusy), CKError(.internalError)]).count == 2)
+    }
+
+    @Test func `a partial failure prints its items`() {
+        let error = CKError.partial(
+            "Failed to modify some records",
+            [
+                CKRecord.ID(recordName: "b"): CKError.failedWithItsBatch,
+                CKRecord.ID(recordName: "a"): CKError(ServerError(.conflict, "client oplock error updating record", internalCode: 2004)),
+            ])
+        let lines = error.description.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let item = { (name: String) in "\(name):(_defaultZone:__defaultOwner__) = <CKError: " }
+        #expect(
+            lines == [
+                "<CKError: \"Partial Failure\" (2/1011); \"Failed to modify some records\"; partial errors: {",
+                item("a") + "\"Server Record Changed\" (14/2004); \"client oplock error updating record\">",
+                item("b") + "\"Batch Request Failed\" (22/2024); \"Another item of the atomic batch failed\">",
+                "}>",
+            ])
+        #expect(error.partialErrorsByItemID?.count == 2)
+        let zones = CKError.partial("Failed to modify some zones", [CKRecordZone.ID(zoneName: "Z"): CKError(.zoneBusy)])
+        #expect(zones.description.contains("    Z:(__defaultOwner__) = <CKError: \"Zone Busy\" (23)>\n}>"))
+    }
+}

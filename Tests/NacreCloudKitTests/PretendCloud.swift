@@ -1,0 +1,260 @@
+import Foundation
+import NacreCloudWire
+
+@testable import CloudKit
+
+/// A server in place of the network: reads and writes the wire's bytes, keeps records in a dictionary, and fails on demand.
+actor PretendCloud: Transport {
+    struct Seen: Sendable {
+        var path: String
+        var request: TransportRequest
+    }
+
+    /// What happens to the next request instead of a plain answer.
+    enum Fault: Sendable {
+        case notSent
+        /// The request never arrives, and nobody can tell.
+        case lostOnTheWay
+        /// The server does it, and its answer gets lost.
+        case answerLost
+        case answer(status: Int, headers: [String: String], body: [UInt8])
+        case hangs
+        case none
+    }
+
+    private(set) var seen: [Seen] = []
+    private var faults: [Fault] = []
+    private var records: [ZoneID: [String: Record]] = [:]
+    private var answered: [String: [UInt8]] = [:]
+    private var commits = 0
+    private var databasePages: [ChangesDatabaseResponse] = []
+    private var zonePages: [ChangesZoneResponse.Result] = []
+    private var queryPages: [RecordsQueryResponse] = []
+    private(set) var zones: [ZoneID] = [.defaultZone]
+
+    func failNext(_ faults: Fault...) { self.faults += faults }
+    func answerChanges(_ pages: ChangesDatabaseResponse...) { databasePages += pages }
+    func answerZoneChanges(_ pages: ChangesZoneResponse.Result...) { zonePages += pages }
+    func answerQueries(_ pages: RecordsQueryResponse...) { queryPages += pages }
+    func addZone(_ name: String) { zones.append(ZoneID(zoneName: name)) }
+
+    func stored(_ name: String, in zone: ZoneID = .defaultZone) -> Record? { records[zone]?[name] }
+    var paths: [String] { seen.map(\.path) }
+
+    func modifications() throws -> [RecordsModifyRequest] {
+        try seen.filter { $0.path == "records/modify" }.map { try RecordsModifyRequest(json: $0.request.body) }
+    }
+
+    func queries() throws -> [RecordsQueryRequest] {
+        try seen.filter { $0.path == "records/query" }.map { try RecordsQueryRequest(json: $0.request.body) }
+    }
+
+    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+        let path = request.url.path.split(separator: "/").suffix(2).joined(separator: "/")
+        seen.append(Seen(path: path, request: request))
+        let fault = faults.isEmpty ? nil : faults.removeFirst()
+        let cause = NSError(domain: NSURLErrorDomain, code: -1005, userInfo: [:])
+        switch fault {
+        case .notSent: throw .notSent(cause)
+        case .lostOnTheWay: throw .answerLost(cause)
+        case .answer(let status, let headers, let body): return TransportAnswer(status: status, headers: headers, body: body)
+        case .hangs:
+            while !Task.isCancelled { await Task.yield() }
+            throw .cancelled
+        case .answerLost, .some(.none), nil: break
+        }
+        let answer = answer(to: path, request)
+        if case .answerLost = fault { throw .answerLost(cause) }
+        return answer
+    }
+
+    private func answer(to path: String, _ request: TransportRequest) -> TransportAnswer {
+        let form = AnswerForm(details: true)
+        do throws(ServerError) {
+            switch path {
+            case "records/modify": return TransportAnswer(status: 200, body: try modify(RecordsModifyRequest(json: request.body)))
+            case "records/lookup": return TransportAnswer(status: 200, body: lookup(try RecordsLookupRequest(json: request.body)).json(form))
+            case "records/query" where !queryPages.isEmpty:
+                return TransportAnswer(status: 200, body: queryPages.removeFirst().json(form))
+            case "zones/list":
+                return TransportAnswer(status: 200, body: ZonesResponse(zones: zones.map { .zone(zone($0)) }).json(form))
+            case "zones/lookup":
+                return TransportAnswer(status: 200, body: lookup(try ZonesLookupRequest(json: request.body)).json(form))
+            case "zones/modify": return TransportAnswer(status: 200, body: modify(try ZonesModifyRequest(json: request.body)).json(form))
+            case "changes/database" where !databasePages.isEmpty:
+                return TransportAnswer(status: 200, body: databasePages.removeFirst().json(form))
+            case "changes/zone" where !zonePages.isEmpty:
+                return TransportAnswer(status: 200, body: ChangesZoneResponse(zones: [zonePages.removeFirst()]).json(form))
+            case "users/caller": return TransportAnswer(status: 200, body: UserIdentity(userRecordName: "_alice").json(form))
+            default: throw ServerError(.notFound, "could not find handler for endpoint")
+            }
+        } catch {
+            return Self.refusal(error)
+        }
+    }
+
+    static func refusal(_ error: ServerError) -> TransportAnswer {
+        let body = ErrorResponse(uuid: "00000000", error: error).json(AnswerForm(details: true))
+        return TransportAnswer(status: error.code.status, body: body)
+    }
+
+    // MARK: Records
+
+    private func modify(_ request: RecordsModifyRequest) throws(ServerError) -> [UInt8] {
+        if let id = request.extension.operationID, let answer = answered[id] { return answer }
+        guard zones.contains(request.zoneID) else { throw ServerError(.zoneNotFound, "Zone does not exist") }
+        let before = records[request.zoneID]
+        var results = request.operations.map { operation in
+            switch operation {
+            case .success(let operation): modify(operation, in: request.zoneID)
+            case .failure(let fault): RecordResult.failure(recordName: fault.recordName, fault.error)
+            }
+        }
+        let failed = results.map { if case .failure = $0 { true } else { false } }
+        if request.atomic == true, failed.contains(true) {
+            records[request.zoneID] = before
+            for index in results.indices where !failed[index] {
+                results[index] = .failure(recordName: nil, ServerError(.atomicError, "atomic failure", internalCode: 2024))
+            }
+        }
+        let bytes = RecordsResponse(records: results).json(AnswerForm(details: true))
+        if let id = request.extension.operationID { answered[id] = bytes }
+        return bytes
+    }
+
+    private func modify(_ operation: RecordOperation, in zone: ZoneID) -> RecordResult {
+        let change = operation.change
+        guard let name = change.recordName else { return .failure(recordName: nil, ServerError(.badRequest, "no name")) }
+        let stored = records[zone]?[name]
+        if operation.type.isDelete {
+            records[zone]?[name] = nil
+            return .deleted(Tombstone(recordName: name, recordType: nil))
+        }
+        if stored != nil, operation.type == .create {
+            let error = ServerError(.conflict, "record to insert already exists", internalCode: 2004, serverRecord: stored)
+            return .failure(recordName: name, error)
+        }
+        if operation.type == .update, stored?.recordChangeTag != change.recordChangeTag {
+            let error =
+                stored.map { ServerError(.conflict, "client oplock error updating record", internalCode: 2004, serverRecord: $0) }
+                ?? ServerError(.notFound, "Record not found")
+            return .failure(recordName: name, error)
+        }
+        commits += 1
+        let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1000.125 + Double(commits)), userRecordName: "_alice", deviceID: "1")
+        var fields = stored?.fields ?? RecordFields()
+        for field in change.set.entries { fields[field.name] = field.value }
+        for name in change.cleared { fields[name] = nil }
+        let record = Record(
+            recordName: name, recordType: change.recordType ?? stored?.recordType ?? "", recordChangeTag: "tag\(commits)",
+            created: stored?.created ?? stamp, modified: stamp, fields: fields)
+        records[zone, default: [:]][name] = record
+        return .record(record)
+    }
+
+    private func lookup(_ request: RecordsLookupRequest) -> RecordsResponse {
+        RecordsResponse(
+            records: request.records.map { item in
+                guard var record = records[request.zoneID]?[item.recordName] else {
+                    return .failure(recordName: item.recordName, ServerError(.notFound, "Record not found"))
+                }
+                record.fields = record.fields.only(item.desiredKeys ?? request.desiredKeys)
+                return .record(record)
+            })
+    }
+
+    // MARK: Zones
+
+    private func zone(_ id: ZoneID) -> Zone { Zone(zoneID: id, syncToken: "t", atomic: !id.isDefault) }
+
+    private func lookup(_ request: ZonesLookupRequest) -> ZonesResponse {
+        ZonesResponse(
+            zones: request.zones.map {
+                zones.contains($0) ? .zone(zone($0)) : .failure($0, ServerError(.zoneNotFound, "Zone does not exist"))
+            })
+    }
+
+    private func modify(_ request: ZonesModifyRequest) -> ZonesResponse {
+        ZonesResponse(
+            zones: request.operations.map { operation in
+                let id = operation.zoneID
+                switch operation.type {
+                case .create:
+                    if !zones.contains(id) { zones.append(id) }
+                    return .zone(zone(id))
+                case .delete:
+                    guard let place = zones.firstIndex(of: id) else { return .failure(id, ServerError(.zoneNotFound, "Zone does not exist")) }
+                    zones.remove(at: place)
+                    return .deleted(id)
+                }
+            })
+    }
+}
+
+/// Time that passes only when somebody waits.
+final class PretendTime: @unchecked Sendable {
+    // Sendable: everything is behind `lock`.
+    private let lock = NSLock()
+    private var seconds = 0.0
+    private var waited: [Double] = []
+
+    var pauses: [Double] { lock.withLock { waited } }
+
+    var timekeeper: Timekeeper {
+        Timekeeper(
+            now: { self.lock.withLock { self.seconds } },
+            pause: { seconds in
+                self.lock.withLock {
+                    self.seconds += seconds
+                    self.waited.append(seconds)
+                }
+            },
+            spread: { 1 },
+            operationID: { UUID().uuidString })
+    }
+}
+
+/// A container of a user, over a server of its own.
+struct Setting {
+    let cloud = PretendCloud()
+    let time = PretendTime()
+    /// The framework's log.
+    let log = Diary()
+    let container: CKContainer
+    var database: CKDatabase { container.privateCloudDatabase }
+
+    init(accountToken: String? = "account") {
+        let server = CloudKitServer(
+            url: URL(string: "http://cloud.test/api/") ?? URL(fileURLWithPath: "/"), apiToken: "app+token", accountToken: accountToken)
+        container = CKContainer(
+            line: ServerLine(identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, log: log.note))
+    }
+
+    /// Runs an operation on the private database and waits for its end.
+    func run(_ operation: CKDatabaseOperation) async {
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            database.add(operation)
+        }
+    }
+}
+
+/// What blocks were called with, in their order.
+final class Diary: @unchecked Sendable {
+    // Sendable: everything is behind `lock`.
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    var entries: [String] { lock.withLock { lines } }
+    func note(_ line: String) { lock.withLock { lines.append(line) } }
+}
+
+extension Result where Failure == any Error {
+    /// "ok", or the code.
+    var word: String {
+        switch self {
+        case .success: "ok"
+        case .failure(let error): (error as? CKError).map { "\($0.code)" } ?? "other"
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import NacreLocks
+import Testing
+
+@testable import CloudKit
+
+/// Errors of items that no block of the app hears are a line for its developer.
+struct UnheardErrorTests {
+    /// Runs operations on a record of a zone that is missing, and returns the framework's log.
+    private func lines(_ make: (CKRecord) -> [CKDatabaseOperation]) async -> [String] {
+        let setting = Setting()
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a", zoneID: CKRecordZone.ID(zoneName: "Missing")))
+        for operation in make(record) { await setting.run(operation) }
+        return setting.log.entries
+    }
+
+    @Test func `a save into a missing zone whose result block hears success is a notice`() async throws {
+        let heard = Locked<[Bool]>([])
+        let lines = await lines { record in
+            let operation = CKModifyRecordsOperation(recordsToSave: [record])
+            operation.modifyRecordsResultBlock = { result in heard.withLock { $0.append(result.error == nil) } }
+            return [operation]
+        }
+        #expect(heard.withLock { $0 } == [true])
+        #expect(lines.count == 1)
+        let line = try #require(lines.first)
+        #expect(
+            line.hasPrefix("notice: CloudKit: CKModifyRecordsOperation: records to save ") && line.contains("that failed: 1")
+                && line.contains("Zone Not Found"))
+        #expect(!line.contains("\"a\"") && !line.contains("Missing"), "names are the user's")
+    }
+
+    @Test func `whoever hears of items is told there alone`() async {
+        let lines = await lines { record in
+            let new = CKModifyRecordsOperation(recordsToSave: [record])
+            new.perRecordSaveBlock = { _, _ in }
+            new.modifyRecordsResultBlock = { _ in }
+            let old = CKModifyRecordsOperation(recordsToSave: [record])
+            old.perRecordCompletionBlock = { _, _ in }
+            let whole = CKModifyRecordsOperation(recordsToSave: [record])
+            whole.modifyRecordsCompletionBlock = { _, _, _ in }
+            let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
+            fetch.perRecordResultBlock = { _, _ in }
+            return [new, old, whole, fetch]
+        }
+        #expect(lines == [])
+    }
+
+    @Test func `a fetch and a deletion that fail unheard are notices too`() async {
+        let lines = await lines { record in
+            let fetch = CKFetchRecordsOperation(recordIDs: [record.recordID])
+            fetch.fetchRecordsResultBlock = { _ in }
+            let delete = CKModifyRecordsOperation(recordIDsToDelete: [record.recordID])
+            delete.modifyRecordsResultBlock = { _ in }
+            let zone = CKFetchRecordZonesOperation(recordZoneIDs: [record.recordID.zoneID])
+            zone.fetchRecordZonesResultBlock = { _ in }
+            let zones = CKModifyRecordZonesOperation(recordZoneIDsToDelete: [record.recordID.zoneID])
+            zones.modifyRecordZonesResultBlock = { _ in }
+            return [fetch, delete, zone, zones]
+        }
+        #expect(lines.count == 4)
+        for what in ["records to fetch", "records to delete", "zones to fetch", "zones to delete"] {
+            #expect(lines.count { $0.contains(what) } == 1, "\(what)")
+        }
+    }
+}

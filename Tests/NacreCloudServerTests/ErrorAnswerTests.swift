@@ -1,0 +1,121 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+import Testing
+
+@testable import NacreCloudServer
+
+/// Every kind of error, as a client hears it.
+@Suite struct ErrorAnswerTests {
+    private struct Unforeseen: Error {
+        var secret = "secret"
+    }
+
+    private let log = LogLines()
+
+    private func answer(_ error: any Error, headers: [String: String] = [:]) -> Answer {
+        let request = Question(method: "POST", target: "/x", headers: headers).inProcess
+        return Answer(ErrorAnswer(logger: log.logger).response(to: error, request))
+    }
+
+    @Test(arguments: [
+        (HTTPStatus.badRequest, "BAD_REQUEST", "said"), (.notFound, "NOT_FOUND", "could not find handler for endpoint"),
+        (.methodNotAllowed, "BAD_REQUEST", "method not allowed"), (.contentTooLarge, "BAD_REQUEST", "request body is too large"),
+        (.headersTooLarge, "BAD_REQUEST", "said"), (.requestTimeout, "BAD_REQUEST", "said"),
+        (.serviceUnavailable, "TRY_AGAIN_LATER", "The server is busy"),
+        (.internalServerError, "INTERNAL_ERROR", "Internal server error"), (.insufficientStorage, "INTERNAL_ERROR", "Internal server error"),
+        (.notImplemented, "BAD_REQUEST", "said"), (.versionNotSupported, "BAD_REQUEST", "said"), (.unsupportedMediaType, "BAD_REQUEST", "said"),
+    ])
+    func `a refusal of the HTTP server keeps its status, and has a code`(_ status: HTTPStatus, _ code: String, _ reason: String) {
+        let answer = answer(HTTPError(status, "said", headers: ["Allow": "GET"]))
+        #expect(answer.status == status.rawValue)
+        #expect(answer.header("Allow") == "GET")
+        #expect(answer.json?["serverErrorCode"] == .string(code))
+        #expect(answer.json?["reason"] == .string(reason))
+        #expect(answer.json?["nacre"] == nil)
+    }
+
+    @Test func `a busy HTTP server says when to come again, once`() {
+        let answer = answer(HTTPError(.serviceUnavailable, "busy", headers: ["Retry-After": "7"]))
+        #expect(answer.json?["retryAfter"] == .number(7))
+        #expect(answer.headers.filter { $0.name == "Retry-After" }.map(\.value) == ["7"])
+    }
+
+    @Test(
+        arguments: [
+            (StoreError.Code.full, 503, "TRY_AGAIN_LATER", "30"), (.unavailable, 503, "TRY_AGAIN_LATER", "5"), (.closed, 503, "TRY_AGAIN_LATER", "5"),
+            (.readOnly, 503, "TRY_AGAIN_LATER", "30"),
+            (.corrupt, 500, "INTERNAL_ERROR", nil), (.inUse, 500, "INTERNAL_ERROR", nil), (.newerVersion, 500, "INTERNAL_ERROR", nil),
+        ] as [(StoreError.Code, Int, String, String?)])
+    func `an error of the store is told by what a client can do`(_ code: StoreError.Code, _ status: Int, _ text: String, _ retry: String?) {
+        let answer = answer(StoreError(code, "secret", ["path": "secret"]))
+        #expect(answer.status == status)
+        #expect(answer.json?["serverErrorCode"] == .string(text))
+        #expect(answer.header("Retry-After") == retry)
+        #expect(!answer.text.contains("secret"))
+        let line = log.objects("A request failed").first
+        #expect(line?["error"] == .string("secret, path secret"))
+        #expect(line?["level"] == .string(status == 500 ? "error" : "warning"))
+    }
+
+    @Test(arguments: [Unforeseen(), CryptoError(.libraryFailure), NotReadable()] as [any Error])
+    func `an error that nobody foresaw is internal, and said in the log`(_ error: any Error) {
+        let answer = answer(error)
+        #expect(answer.status == 500)
+        #expect(answer.json?["reason"] == .string("Internal server error"))
+        #expect(!answer.text.contains("secret"))
+        #expect(answer.json?.count == 3)
+        #expect(log.objects("A request failed").count == 1)
+    }
+
+    private struct NotReadable: Error {}
+
+    @Test func `details go to who asked for them, and to the framework where its question was not read`() {
+        let error = ServerError(.conflict, "x", internalCode: 2004, field: "f", remedy: "r")
+        #expect(answer(error).json?["nacre"] == nil)
+        #expect(answer(DetailedError(error: error, wantsDetails: true)).json?.at("nacre.code") == .number(14))
+        #expect(answer(DetailedError(error: error, wantsDetails: false), headers: ["Authorization": "Bearer x"]).json?["nacre"] == nil)
+        #expect(answer(error, headers: ["Authorization": "Bearer x"]).json?.at("nacre.remedy") == .string("r"))
+        #expect(answer(DetailedError(error: StoreError.closed, wantsDetails: true)).json?.at("nacre.internalCode") == .number(2022))
+    }
+
+    @Test func `what a client did wrong is not in the log`() {
+        for code in ServerErrorCode.allCases where code != .internalError && code != .tryAgainLater { _ = answer(ServerError(code, "x")) }
+        #expect(log.texts.isEmpty)
+    }
+
+    @Test func `a client that went away is no failure`() async throws {
+        let server = try await TestServer()
+        let question = Question(
+            method: "POST", target: "/database/1/\(TestServer.container)/development/private/changes/database",
+            headers: ["Authorization": "Bearer \(server.names["ada.device"] ?? "")"], body: Array(#"{"nacre":{"waitSeconds":30}}"#.utf8))
+        let task = Task { await server.respond(question) }
+        await server.clock.sleeps(1)
+        task.cancel()
+        #expect(await task.value.status < 500)
+        #expect(server.clock.sleeperCount == 0)
+        #expect(server.log.objects("A request failed").isEmpty)
+    }
+
+    @Test func `where too many passwords wait the sign-in is put off`() async throws {
+        // One hash at a time and nobody waits: of many that come while the first takes its 70 ms, most are put off.
+        let server = try await TestServer(passwords: PasswordHasher(threadsMaximum: 1, waitingMaximum: 0))
+        let body =
+            #"{"email":"ada@example.com","password":"\#(TestServer.password)","apiToken":"\#(server.names["api"] ?? "")","#
+            + #""container":"\#(TestServer.container)","environment":"development"}"#
+        let answers = await withTaskGroup(of: Answer.self) { group in
+            for _ in 0..<8 {
+                group.addTask { await server.respond(Question(method: "POST", target: "/account/1/sign-in", body: Array(body.utf8))) }
+            }
+            return await group.reduce(into: [Answer]()) { $0.append($1) }
+        }
+        let putOff = answers.filter { $0.status != 200 }
+        #expect(!putOff.isEmpty && putOff.count < 8)
+        for answer in putOff {
+            #expect(answer.status == 503)
+            #expect(answer.header("Retry-After") == "2")
+            #expect(answer.json?["reason"] == .string("too many sign-ins are under way"))
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import NacreCloudContainer
+import NacreCloudStore
+import NacreLocks
+
+/// A store in memory whose next reads wait until they are let go. Every request reads; what works in the background only writes.
+final class SlowStore: Store {
+    private struct State {
+        var isHolding = false
+        var isClosed = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var watchers: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let store = MemoryStore()
+    private let state = Locked(State())
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    func hold() {
+        state.withLock { $0.isHolding = true }
+    }
+
+    func release() {
+        let held = state.withLock { state in
+            state.isHolding = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    /// Returns once a read is held.
+    func arrived() async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.held.isEmpty { state.watchers.append(continuation) }
+                return !state.held.isEmpty
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        await withCheckedContinuation { continuation in
+            let watchers: [CheckedContinuation<Void, Never>]? = state.withLock { state in
+                guard state.isHolding else { return nil }
+                state.held.append(continuation)
+                defer { state.watchers = [] }
+                return state.watchers
+            }
+            guard let watchers else { return continuation.resume() }
+            for watcher in watchers { watcher.resume() }
+        }
+        return try await store.read(body)
+    }
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        try await store.write(body)
+    }
+
+    func close() async {
+        await store.close()
+        state.withLock { $0.isClosed = true }
+    }
+}

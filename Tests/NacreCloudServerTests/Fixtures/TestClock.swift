@@ -1,0 +1,93 @@
+import NacreCloudServer
+import NacreCloudWire
+import NacreLocks
+
+/// A clock that moves when a test says so. Who sleeps on it wakes when it has been moved far enough, or when its task is cancelled.
+final class TestClock: Sendable {
+    private struct Sleeper {
+        var deadline: Double
+        var continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct State {
+        /// Seconds since 2001: a morning in 2026.
+        var now: Double = 800_000_000
+        var sleepers: [Int: Sleeper] = [:]
+        var cancelled: Set<Int> = []
+        var next = 0
+        /// How many sleeps there have been, and who waits for how many.
+        var begun = 0
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+
+    var now: Timestamp { Timestamp(secondsSince2001: state.withLock { $0.now }) }
+
+    var serverClock: ServerClock {
+        ServerClock(now: { self.now }, sleep: { try await self.sleep($0) })
+    }
+
+    func advance(_ seconds: Double) {
+        let woken = state.withLock { state in
+            state.now += seconds
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for id in due.keys { state.sleepers[id] = nil }
+            return due.values.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Returns once there have been that many sleeps since the clock was made.
+    func sleeps(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReached = state.withLock { state in
+                if state.begun >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isReached { continuation.resume() }
+        }
+    }
+
+    /// Who sleeps now.
+    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+    private func sleep(_ duration: Duration) async throws {
+        let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+        let id = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { put(Sleeper(deadline: 0, continuation: $0), id, seconds) }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    private func put(_ sleeper: Sleeper, _ id: Int, _ seconds: Double) {
+        var sleeper = sleeper
+        let (isCancelled, reached) = state.withLock { state in
+            state.begun += 1
+            let begun = state.begun
+            let reached = state.watchers.filter { $0.count <= begun }.map(\.continuation)
+            state.watchers.removeAll { $0.count <= begun }
+            if state.cancelled.remove(id) != nil { return (true, reached) }
+            sleeper.deadline = state.now + seconds
+            state.sleepers[id] = sleeper
+            return (false, reached)
+        }
+        for continuation in reached { continuation.resume() }
+        if isCancelled { sleeper.continuation.resume(throwing: CancellationError()) }
+    }
+
+    private func cancel(_ id: Int) {
+        let sleeper = state.withLock { state in
+            if let sleeper = state.sleepers.removeValue(forKey: id) { return Optional(sleeper) }
+            state.cancelled.insert(id)
+            return nil
+        }
+        sleeper?.continuation.resume(throwing: CancellationError())
+    }
+}

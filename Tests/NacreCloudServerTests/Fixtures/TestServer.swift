@@ -1,0 +1,130 @@
+import Foundation
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+@testable import NacreCloudContainer
+@testable import NacreCloudServer
+
+/// A server of one test: a container with an API token in each environment, and two users, Ada and Bob, each with a web auth token and an account token,
+/// over a store in memory, on a clock that the test moves.
+///
+/// It answers at two heights: `respond` calls the router in this process; `startListening` opens a socket first, and `ask` goes through it.
+final class TestServer: Sendable {
+    static let container = "iCloud.test.scenes"
+    static let otherContainer = "iCloud.test.other"
+    static let password = "correct horse battery"
+    /// What the two accounts have: hashed once, because a hash takes 70 ms on purpose.
+    private static let passwordHash = Result { try PasswordHash.hash(password) }
+
+    let clock = TestClock()
+    let log = LogLines()
+    let store: FaultyStore
+    let folder: TemporaryFolder
+    let cloud: Cloud
+    let sealer: TokenSealer
+    let authenticator: Authenticator
+    let server: Server
+    /// What requests may name: tokens, users.
+    let names: [String: String]
+    private let router: Router
+
+    init(
+        opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
+        queryScanRows: Int = Limits.queryScanRows, over inner: any Store = MemoryStore()
+    ) async throws {
+        store = FaultyStore(inner)
+        folder = try TemporaryFolder()
+        let clock = clock
+        let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+        var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: log.logger)
+        configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.publicURL = publicURL
+        configuration.opensSignUp = opensSignUp
+        configuration.queryScanRows = queryScanRows
+        configuration.clock = clock.serverClock
+        server = Server(configuration)
+        let keys = try await Cloud(store: store, clock: { clock.now }, random: random, tokens: NoTokens())
+            .sealingKeys { try SealingKey.newKeyBytes() }
+        sealer = try TokenSealer(keys: keys)
+        let hub = ChangeHub(sleep: clock.serverClock.sleep)
+        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, committed: hub.signal)
+        authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
+        router = server.publicRouter(cloud, sealer, hub, passwords) { true }
+        names = try await Self.populate(cloud, authenticator)
+    }
+
+    /// Makes what every scenario may use, by the names it uses.
+    private static func populate(_ cloud: Cloud, _ authenticator: Authenticator) async throws -> [String: String] {
+        _ = try await cloud.createContainer(container)
+        _ = try await cloud.createContainer(otherContainer)
+        var names = [
+            "api": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
+            "api.second": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
+            "api.production": try await cloud.createAPIToken(container: container, environment: .production, name: ""),
+            "api.other": try await cloud.createAPIToken(container: otherContainer, environment: .development, name: ""),
+        ]
+        for user in ["ada", "bob"] {
+            let account = try await cloud.createAccount(email: "\(user)@example.com", passwordHash: try passwordHash.get())
+            for (suffix, environment) in [("", DatabaseKey.Environment.development), (".production", .production)] {
+                let token = names["api" + suffix] ?? ""
+                for (kind, isKept) in [("", false), (".kept", true)] {
+                    let entry = try await authenticator.apiTokenEntry(token, container: container, environment: environment)
+                    let session = try await cloud.startSession(of: account.id, apiToken: token, entry: entry, isKept: isKept)
+                    names[user + kind + suffix] = try authenticator.webAuthToken(for: session)
+                    names[user + ".name" + suffix] = session.userRecordName
+                }
+                let device = try await cloud.createAccountToken(
+                    for: account.id, containers: [container], environment: environment, device: "test")
+                names[user + ".device" + suffix] = try authenticator.accountToken(for: device)
+                names[user + ".device.id" + suffix] = device.id
+            }
+            names[user + ".account"] = account.id
+            names[user + ".escaped"] = names[user]?.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
+        }
+        return names
+    }
+
+    /// Ends an account token as another process would: this one's memory of it stays.
+    func revokeElsewhere(_ user: String) async throws {
+        try await cloud.revokeAccountToken(names[user + ".device.id"] ?? "", of: names[user + ".account"] ?? "")
+    }
+
+    /// Gives the development schema what a web client's save would lack, as an app of the framework would have before.
+    func prepareTypes(for body: String, in container: String) async throws {
+        guard let request = try? RecordsModifyRequest(json: Array(body.utf8)) else { return }
+        let changes = request.operations.compactMap { try? $0.get() }.filter { !$0.type.isDelete }.map(\.change)
+        try await cloud.changeSchema(of: container, .development) { schema in
+            for change in changes {
+                // A change that names no type is one of a note here.
+                guard let type = change.recordType ?? (schema.types["Note"] == nil ? nil : "Note"), Names.recordTypeFault(type) == nil,
+                    type != "cloudkit.share", type != "Users"
+                else { continue }
+                let fields = RecordFields(change.set.entries.filter { Names.fieldNameFault($0.name) == nil })
+                if let lacking = schema.lacking(of: type, with: fields) { schema.add(lacking) }
+            }
+        }
+    }
+
+    func respond(_ question: Question) async -> Answer {
+        Answer(await router.respond(to: question.inProcess))
+    }
+
+    /// Starts the whole server over the same store; its port.
+    func startListening() async throws -> Int {
+        let addresses = try await server.start(over: store)
+        guard let port = ListenAddress(addresses.publicURL.replacingOccurrences(of: "http://", with: ""))?.port else {
+            throw SocketFault(step: "address", code: 0)
+        }
+        return port
+    }
+}
+
+/// Seals nothing: for the question that is asked before there are keys.
+struct NoTokens: TokenSealing {
+    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
+    func open(_ text: String) -> [UInt8]? { nil }
+    func isOutdated(_ text: String) -> Bool { false }
+}

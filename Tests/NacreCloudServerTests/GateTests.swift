@@ -1,0 +1,36 @@
+import NacreLocks
+import Testing
+
+@testable import NacreCloudServer
+
+struct GateTests {
+    @Test func `no more are inside than there are places, and everybody gets in`() async {
+        let gate = Gate(places: 3)
+        let count = Locked((inside: 0, most: 0, done: 0))
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    await gate.pass {
+                        count.withLock {
+                            $0.inside += 1
+                            $0.most = max($0.most, $0.inside)
+                        }
+                        for _ in 0..<5 { await Task.yield() }
+                        count.withLock {
+                            $0.inside -= 1
+                            $0.done += 1
+                        }
+                    }
+                }
+            }
+        }
+        #expect(count.withLock { $0.most } <= 3 && count.withLock { $0.done } == 200)
+    }
+
+    @Test func `who fails inside leaves its place to the next`() async {
+        struct Fault: Error {}
+        let gate = Gate(places: 1)
+        await #expect(throws: Fault.self) { try await gate.pass { throw Fault() } }
+        #expect(await gate.pass { true })
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import NacreCloudServer
+import NacreCloudTestSupport
+import Testing
+
+/// `GET /metrics` on the admin listener, over a socket.
+@Suite(.timeLimit(.minutes(5))) struct MetricsTests {
+    private func running(_ body: (TestServer, _ publicPort: Int, _ admin: AdminFile, _ adminPort: Int) async throws -> Void) async throws {
+        let server = try await TestServer()
+        let port = try await server.startListening()
+        let admin = try AdminFile.read(folder: server.folder.path)
+        let adminPort = try #require(ListenAddress(String(admin.url.dropFirst("http://".count)))).port
+        try await body(server, port, admin, adminPort)
+        await server.server.shutdown()
+    }
+
+    @Test func `metrics count what happened, and are on the admin listener alone`() async throws {
+        try await running { (server, port, admin, adminPort) async throws in
+            for _ in 0..<3 { #expect(try await ask(Question(method: "GET", target: "/healthz"), port: port).status == 200) }
+            #expect(try await ask(Question(method: "GET", target: "/metrics"), port: port).status == 404)
+            let answer = try await ask(Question(method: "GET", target: "/metrics"), port: adminPort)
+            #expect(answer.status == 200 && answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+            for line in [
+                "# TYPE nacre_http_requests_total counter",
+                "nacre_http_requests_total{status=\"2xx\"} 3", "nacre_http_requests_total{status=\"4xx\"} 1",
+                "# TYPE nacre_http_request_duration_seconds histogram", "nacre_http_body_bytes 0", "nacre_overloaded_total{kind=\"bodies\"} 0",
+                "# TYPE process_resident_memory_bytes gauge", "# TYPE process_cpu_seconds_total counter",
+            ] {
+                #expect(answer.text.split(separator: "\n").contains { $0 == line }, "\(line) in \(answer.text)")
+            }
+            #expect(!answer.text.contains(admin.token) && !answer.text.contains(server.names["api"] ?? "?"))
+        }
+    }
+
+    @Test func `a page that leads a name of its own to loopback gets no metrics, and the token opens them`() async throws {
+        try await running { (_, _, admin, adminPort) async throws in
+            let local = ["127.0.0.1:\(adminPort)", "localhost", "[::1]:1"]
+            for (host, status) in local.map({ ($0, 200) }) + [("evil.example", 401), ("127.0.0.1.evil", 401)] {
+                let question = Question(method: "GET", target: "/metrics", headers: ["Host": host])
+                #expect(try await ask(question, port: adminPort).status == status, "\(host)")
+            }
+            let question = Question(
+                method: "GET", target: "/metrics", headers: ["Host": "evil.example", "Authorization": "Bearer \(admin.token)"])
+            #expect(try await ask(question, port: adminPort).status == 200)
+            #expect(try await ask(Question(method: "GET", target: "/admin/1/server"), port: adminPort).status == 401)
+        }
+    }
+
+    private static let promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first { FileManager.default.isExecutableFile(atPath: $0) }
+    private static let isRequired = ProcessInfo.processInfo.environment["NACRE_TESTS"] == "require"
+
+    @Test(.enabled(if: promtool != nil || isRequired, "promtool is missing: apt-get install prometheus"))
+    func `promtool finds nothing wrong with the metrics`() async throws {
+        let promtool = try #require(Self.promtool, "promtool is missing: apt-get install prometheus")
+        try await running { (_, port, _, adminPort) async throws in
+            _ = try await ask(Question(method: "GET", target: "/nothing"), port: port)
+            let metrics = try await ask(Question(method: "GET", target: "/metrics"), port: adminPort)
+            let (status, output) = try await Self.check(metrics.body, with: promtool)
+            #expect(status == 0 && output == "", "\(output)")
+            let (broken, _) = try await Self.check(metrics.body + Array("nacre_no_help_total 1\nnonsense".utf8), with: promtool)
+            #expect(broken != 0, "it does read them")
+        }
+    }
+
+    private static func check(_ text: [UInt8], with promtool: String) async throws -> (status: Int32, output: String) {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let process = Process()
+                        process.executableURL = URL(fileURLWithPath: promtool)
+                        process.arguments = ["check", "metrics"]
+                        let (input, output) = (Pipe(), Pipe())
+                        process.standardInput = input
+                        process.standardOutput = output
+                        process.standardError = output
+                        try process.run()
+                        try input.fileHandleForWriting.write(contentsOf: Data(text))
+                        try input.fileHandleForWriting.close()
+                        let told = output.fileHandleForReading.readDataToEndOfFile()
+                        process.waitUntilExit()
+                        return (process.terminationStatus, String(decoding: told, as: UTF8.self))
+                    })
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import NacreCloudServer
+import NacreHTTPServer
+import Testing
+
+/// What a server writes down of requests, and what it must not.
+@Suite struct RequestLogTests {
+    private func question(_ server: TestServer, _ method: String, _ path: String, query: String, headers: [String: String] = [:]) -> Question {
+        Question(method: method, target: "\(path)?\(query)", headers: headers)
+    }
+
+    @Test func `a request is one line of JSON with what it was and how it ended`() async throws {
+        let server = try await TestServer()
+        let port = try await server.startListening()
+        let path = "/database/1/\(TestServer.container)/development/private/zones/list"
+        let query = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names["ada"] ?? "")"
+        let answer = try await ask(question(server, "GET", path, query: query), port: port)
+        await server.server.shutdown()
+        let lines = server.log.objects("request")
+        #expect(lines.count == 1)
+        let line = try #require(lines.first)
+        #expect(line["request_id"]?.text == answer.header("X-Request-Id"))
+        #expect(line["level"] == .string("info"))
+        #expect(line["method"] == .string("GET"))
+        #expect(line["route"] == .string("/database/1/:container/:environment/:database/zones/list"))
+        #expect(line["status"] == .number(200))
+        #expect(line["container"] == .string(TestServer.container))
+        #expect(line["environment"] == .string("development"))
+        #expect(line["address"] == .string("127.0.0.1"))
+        #expect(line["ts"]?.text?.hasSuffix("Z") == true)
+        guard case .number(let milliseconds) = line["duration_ms"] else { return #expect(Bool(false), "no duration") }
+        #expect(milliseconds >= 0 && milliseconds < 60_000)
+    }
+
+    @Test func `no line has a token, a query, a password or what a record says`() async throws {
+        let server = try await TestServer(opensSignUp: true)
+        let api = server.names["api"] ?? ""
+        let path = "/database/1/\(TestServer.container)/development/private"
+        let query = "ckAPIToken=\(api)&ckWebAuthToken=\(server.names["ada"] ?? "")"
+        let questions = [
+            question(server, "GET", path + "/zones/list", query: query),
+            question(server, "GET", path + "/nothing", query: query),
+            question(server, "DELETE", path + "/zones/list", query: query),
+            question(server, "GET", path + "/zones/list", query: query, headers: ["Host": "evil.example"]),
+            question(server, "GET", path + "/zones/list", query: "ckAPIToken=leaked-token"),
+            question(server, "GET", path + "/zones/list", query: "", headers: ["Authorization": "Bearer \(server.names["ada.device"] ?? "")"]),
+            question(server, "GET", path + "/zones/list", query: "", headers: ["Authorization": "Bearer leaked-bearer"]),
+            Question(method: "POST", target: path + "/records/modify?" + query, body: Array(Body.modify("create", Body.note("a", "hush")).utf8)),
+            Question(
+                method: "POST", target: "/account/1/sign-in",
+                body: Array(
+                    #"{"email":"ada@example.com","password":"leaked password","apiToken":"\#(api)","container":"\#(TestServer.container)","environment":"development"}"#
+                        .utf8)),
+            Question(method: "POST", target: "/account/1/sign-up", body: Array(#"{"email":"eve@example.com","password":"leaked"}"#.utf8)),
+        ]
+        for question in questions { _ = await server.respond(question) }
+        // The same with a store that fails, which is logged in words.
+        for fault in [FaultyStore.Fault.unavailable, .full, .corrupt] {
+            server.store.fail(fault)
+            for question in questions { _ = await server.respond(question) }
+        }
+        #expect(server.log.objects("request").count == questions.count * 4)
+        let secrets = server.names.filter { !$0.key.contains("name") && !$0.key.contains("id") && !$0.key.contains("account") }.values
+        for line in server.log.texts {
+            for secret in secrets { #expect(!line.contains(secret), "\(line)") }
+            for text in ["ckAPIToken", "ckWebAuthToken", "leaked", "hush", "Bearer", "example.com", "?"] { #expect(!line.contains(text), "\(line)") }
+            #expect((try? JSON(Array(line.utf8))) != nil, "\(line)")
+        }
+    }
+
+    @Test func `a value cannot begin a line of its own`() async throws {
+        let server = try await TestServer()
+        _ = await server.respond(Question(method: "GET", target: "/database/1/iCloud.a%0A%7B%22level%22:%22fake%22/development/public/zones/list"))
+        #expect(server.log.texts.count == 1)
+        #expect(server.log.texts.first?.filter { $0 == "\n" }.count == 1)
+        #expect(server.log.objects("request").first?["container"] == .string("iCloud.a\n{\"level\":\"fake\""))
+    }
+
+    @Test func `what is the server's fault is logged with its cause, and what is the client's is not`() async throws {
+        let server = try await TestServer()
+        let list = Question(
+            method: "GET", target: "/database/1/\(TestServer.container)/development/private/zones/list",
+            headers: ["Authorization": "Bearer \(server.names["ada.device"] ?? "")"])
+        _ = await server.respond(Question(method: "GET", target: "/nothing"))
+        _ = await server.respond(Question(method: "GET", target: "/database/1/iCloud.a.b/development/private/zones/list"))
+        #expect(server.log.objects("A request failed").isEmpty)
+        server.store.fail(.corrupt)
+        let answer = await server.respond(list)
+        #expect(answer.status == 500)
+        let lines = server.log.objects("A request failed")
+        #expect(lines.count == 1)
+        #expect(lines.first?["request_id"]?.text == answer.json?["uuid"]?.text)
+        #expect(lines.first?["level"] == .string("error"))
+        #expect(server.log.objects("request").last?["level"] == .string("error"))
+    }
+}

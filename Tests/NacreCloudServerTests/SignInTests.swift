@@ -1,0 +1,129 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import Testing
+
+@testable import NacreCloudServer
+
+/// Who guesses passwords waits longer and longer, and who does not is let in meanwhile. The rules on a clock of the test, and once over the router.
+@Suite(.timeLimit(.minutes(5))) struct SignInTests {
+    private let clock = TestClock()
+    private let attempts = SignInGuard()
+
+    /// Seconds to wait, or nil where the password was checked.
+    private func guess(_ email: String, _ address: String, _ outcome: SignInGuard.Outcome = .wrong) -> Int? {
+        do {
+            attempts.end(try attempts.begin(email: email, address: address, at: clock.now), outcome, at: clock.now)
+            return nil
+        } catch {
+            return (error as? ServerError)?.retryAfter ?? -1
+        }
+    }
+
+    /// Passwords that somebody gets to try in some seconds, who asks each second or as often as the server says.
+    private func guesses(_ email: String, _ address: String, seconds: Int) -> Int {
+        var count = 0
+        var left = Double(seconds)
+        while left > 0 {
+            let wait = guess(email, address)
+            if wait == nil { count += 1 }
+            clock.advance(Double(wait ?? 0) + 0.04)
+            left -= Double(wait ?? 0) + 0.04
+        }
+        return count
+    }
+
+    @Test func `pauses grow and end at the longest`() {
+        let account = SignInPause.Key.account("a")
+        for (failures, seconds) in [(0, 0), (9, 0), (10, 1), (11, 2), (12, 4), (19, 512), (20, 900), (1_000_000, 900)] {
+            #expect(SignInPause.seconds(after: failures, for: account) == Double(seconds), "\(failures)")
+        }
+        #expect(SignInPause.seconds(after: 49, for: .address("a")) == 0)
+        #expect(SignInPause.seconds(after: 1000, for: .address("a")) == 60)
+    }
+
+    @Test func `one account is guessed at a few times an hour, from however many addresses`() {
+        #expect(guesses("ada@example.com", "203.0.113.1", seconds: 3600) < 30)
+        #expect(guesses("ADA@example.com", "203.0.113.2", seconds: 3600) < 6, "another address does not begin anew")
+    }
+
+    @Test func `one address that guesses at many accounts is paused too, and others are not`() {
+        var checked = 0
+        for number in 0..<1000 where guess("user\(number)@example.com", "203.0.113.1") == nil { checked += 1 }
+        #expect(checked == 50)
+        #expect(guess("ada@example.com", "203.0.113.1") == 1)
+        #expect(guess("ada@example.com", "198.51.100.1") == nil)
+        // One machine has a whole /64.
+        for number in 0..<50 { _ = guess("six\(number)@example.com", "2001:db8::\(number)") }
+        #expect(guess("six@example.com", "2001:db8::ffff") == 1)
+    }
+
+    @Test func `a device that is known is let in while strangers guess, and its own mistakes count for itself`() {
+        #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
+        _ = guesses("ada@example.com", "203.0.113.1", seconds: 600)
+        while guess("ada@example.com", "203.0.113.1") == nil {}
+        #expect(guess("ada@example.com", "203.0.113.2") != nil)
+        #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
+        #expect(guess("ada@example.com", "203.0.113.2") != nil, "who knew does not forgive what others guessed")
+        for _ in 0..<10 { #expect(guess("ada@example.com", "198.51.100.1") == nil) }
+        #expect(guess("ada@example.com", "198.51.100.1") == 1)
+        clock.advance(60)
+        #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
+        #expect(guess("ada@example.com", "198.51.100.1") == nil, "the right password ends its pauses")
+    }
+
+    @Test func `many at once are no way round the pauses, and leave room for known devices`() throws {
+        #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
+        var open: [SignInGuard.Attempt] = []
+        for number in 0..<200 {
+            if let attempt = try? attempts.begin(email: "ada@example.com", address: "203.0.113.\(number)", at: clock.now) { open.append(attempt) }
+        }
+        #expect(open.count == 4, "of one account")
+        for number in 0..<200 {
+            if let attempt = try? attempts.begin(email: "\(number)@example.com", address: "203.0.113.1", at: clock.now) { open.append(attempt) }
+        }
+        #expect(open.count <= 4 + 8, "of one address")
+        for number in 0..<200 {
+            if let attempt = try? attempts.begin(email: "\(number)@example.net", address: "192.0.2.\(number)", at: clock.now) { open.append(attempt) }
+        }
+        #expect(open.count == SignInGuard.strangersAtOnce, "of all")
+        #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
+        for attempt in open { attempts.end(attempt, .unknown, at: clock.now) }
+        #expect(guess("new@example.com", "192.0.2.250") == nil)
+    }
+
+    @Test func `after a day nothing is held against anybody, and a clock that is set back holds nobody`() {
+        for _ in 0..<15 {
+            _ = guess("ada@example.com", "203.0.113.1")
+            clock.advance(900)
+        }
+        _ = guess("ada@example.com", "203.0.113.1")
+        clock.advance(-1_000_000)
+        #expect((guess("ada@example.com", "203.0.113.1") ?? 0) <= 900)
+        clock.advance(1_000_000 + 25 * 3600)
+        for _ in 0..<10 { #expect(guess("ada@example.com", "203.0.113.1") == nil) }
+    }
+
+    @Test func `over the web a guesser hears THROTTLED with the seconds, and the operator hears of it without the address of the mail`() async throws
+    {
+        let server = try await TestServer()
+        func signIn(_ password: String) async -> Answer {
+            await server.respond(
+                Question(
+                    method: "POST", target: "/account/1/sign-in",
+                    body: Array(
+                        #"{"email":"ada@example.com","password":"\#(password)","apiToken":"\#(server.names["api"] ?? "")","container":"\#(TestServer.container)","environment":"development"}"#
+                            .utf8)))
+        }
+        for _ in 0..<10 { #expect(await signIn("wrong").status == 401) }
+        let paused = await signIn(TestServer.password)
+        #expect(paused.status == 429 && paused.header("Retry-After") == "1")
+        #expect(paused.json?["serverErrorCode"] == .string("THROTTLED") && paused.json?["retryAfter"] == .number(1))
+        let lines = server.log.objects("A sign-in was refused")
+        #expect(lines.count == 11 && lines.allSatisfy { $0["level"] == .string("notice") })
+        #expect(lines.last?["reason"] == .string("paused"))
+        #expect(!server.log.texts.contains { $0.contains("ada@example.com") })
+        server.clock.advance(1)
+        #expect(await signIn(TestServer.password).status == 200)
+    }
+}

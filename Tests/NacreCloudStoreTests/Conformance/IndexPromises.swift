@@ -1,0 +1,176 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@Suite struct IndexPromises {
+    private static let index = IndexID(rawValue: 5)
+    /// Empty, beginnings of each other, and the bytes at both ends; in their order.
+    private static let keys: [[UInt8]] = [[], [0], [0, 0], [0, 255], [97], [97, 0], [97, 98], [97, 255], [255], [255, 0], [255, 255]]
+    private static let names = ["", "B", "a", "a\u{0}", "ab", "e\u{301}", "é", "\u{ffff}", "\u{10000}"]
+
+    /// A place as its bytes: `String` would take two canonically equivalent names for one.
+    private struct Row: Hashable {
+        var key: [UInt8]
+        var name: [UInt8]
+    }
+
+    /// Every name under every key, in order.
+    private static let rows = keys.flatMap { key in names.map { Row(key: key, name: Array($0.utf8)) } }
+
+    private static func put(_ name: String, _ seq: Int64, before: Int64? = nil, _ keys: [[UInt8]], in index: IndexID = index) -> RecordPut {
+        var put = Sample.put(name, seq, before: before)
+        put.indexed = keys.map { IndexEntry(index: index, key: $0) }
+        return put
+    }
+
+    private func filled(_ engine: Engine) async throws -> any Store {
+        let store = try await engine.makeStore()
+        var puts = Self.names.map { Self.put($0, 1, Self.keys.shuffled()) }
+        // What stands around the index is none of it.
+        for (offset, index) in [-1, 1].enumerated() {
+            puts[offset].indexed += Self.keys.map { IndexEntry(index: IndexID(rawValue: Self.index.rawValue + Int64(index)), key: $0) }
+        }
+        var sibling = Self.put("a", 1, [[97]])
+        sibling.zone.zone += 1
+        var stranger = Self.put("a", 1, [[97]])
+        stranger.zone.database = DatabaseID(rawValue: Sample.database.rawValue + 1)
+        try await store.populate(puts.shuffled() + [sibling, stranger])
+        return store
+    }
+
+    private static func scan(
+        _ lower: [UInt8] = [], to upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false, limit: Int = 1000
+    ) -> IndexScan {
+        IndexScan(zone: Sample.zone, index: index, lower: lower, upper: upper, after: after, isDescending: isDescending, limit: limit)
+    }
+
+    private func rows(_ scan: IndexScan, _ store: any Store) async throws -> [Row] {
+        try await store.read { try $0.search(scan) }.map { Row(key: $0.place.key, name: Array($0.place.name.utf8)) }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `rows come in the order of their keys' bytes, then of their names', or falling in both`(engine: Engine) async throws {
+        let store = try await filled(engine)
+        #expect(try await rows(Self.scan(), store) == Self.rows)
+        #expect(try await rows(Self.scan(isDescending: true), store) == Self.rows.reversed())
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `pages follow each other without a gap or a repetition, in both directions`(engine: Engine) async throws {
+        let store = try await filled(engine)
+        for (isDescending, whole) in [(false, Self.rows), (true, Self.rows.reversed())] {
+            for limit in [1, 4, 98, 99, 100] {
+                var read: [Row] = []
+                var last: IndexPlace?
+                repeat {
+                    let after = last
+                    let scan = Self.scan(after: after, isDescending: isDescending, limit: limit)
+                    let page = try await store.read { try $0.search(scan) }
+                    #expect(page.count <= limit)
+                    read += page.map { Row(key: $0.place.key, name: Array($0.place.name.utf8)) }
+                    last = page.last?.place
+                } while last != nil
+                #expect(read == whole)
+            }
+        }
+        #expect(try await rows(Self.scan(limit: 0), store).isEmpty)
+        #expect(try await rows(Self.scan(limit: -1), store).isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a scan begins at its lower key and ends before its upper one, wherever it goes on`(engine: Engine) async throws {
+        let store = try await filled(engine)
+        let bounds = Self.keys + [[1], [97, 97], [254]]
+        let afters = [nil, IndexPlace(key: [97], name: "ab"), IndexPlace(key: [96], name: "z"), IndexPlace(key: [97, 98], name: "é")]
+        for lower in bounds {
+            for upper in [nil] + bounds.map(Optional.some) {
+                for after in afters {
+                    let expected = Self.rows.filter { row in
+                        !row.key.lexicographicallyPrecedes(lower) && upper.map { row.key.lexicographicallyPrecedes($0) } ?? true
+                    }
+                    let rising = expected.filter { row in after.map { Self.precedes($0, row) } ?? true }
+                    let falling = expected.filter { row in after.map { !Self.precedes($0, row) && !Self.isSame($0, row) } ?? true }
+                    #expect(try await rows(Self.scan(lower, to: upper, after: after), store) == rising)
+                    #expect(try await rows(Self.scan(lower, to: upper, after: after, isDescending: true), store) == falling.reversed())
+                }
+            }
+        }
+    }
+
+    private static func precedes(_ place: IndexPlace, _ row: Row) -> Bool {
+        place.key == row.key ? Array(place.name.utf8).lexicographicallyPrecedes(row.name) : place.key.lexicographicallyPrecedes(row.key)
+    }
+
+    private static func isSame(_ place: IndexPlace, _ row: Row) -> Bool {
+        place.key == row.key && Array(place.name.utf8) == row.name
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `records come along where they are asked for, and a row whose record is gone leads nowhere`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let puts = [Self.put("a", 1, [[1], [2]]), Self.put("b", 2, [[1]]), Self.put("c", 3, [[3]])]
+        try await store.populate(puts)
+        try await store.apply(WritePlan(\.recordsRemoved, [RecordRemoval(zone: Sample.zone, name: "b", leaves: puts[1].leaves)]))
+        for isDescending in [false, true] {
+            var scan = Self.scan(isDescending: isDescending, limit: 3)
+            let places = ["a1", "b1", "a2", "c3"].map { IndexPlace(key: [UInt8($0.dropFirst()) ?? 0], name: String($0.prefix(1))) }
+            let ordered = isDescending ? places.reversed() : places
+            let plain = scan
+            #expect(try await store.read { try $0.search(plain) } == ordered.prefix(3).map { IndexHit(place: $0, record: nil) })
+            scan.includesRecords = true
+            let whole = scan
+            let rows = ["a": puts[0].row, "c": puts[2].row]
+            let expected = ordered.compactMap { place in rows[place.name].map { IndexHit(place: place, record: $0) } }
+            #expect(try await store.read { try $0.search(whole) } == expected)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a row whose record went leads to no other record, and to that of its name when it comes again`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        var scan = Self.scan()
+        scan.includesRecords = true
+        let whole = scan
+        let old = Self.put("old", 2, [[1]])
+        try await store.populate([Self.put("kept", 1, [[2]]), old])
+        try await store.apply(WritePlan(\.recordsRemoved, [RecordRemoval(zone: Sample.zone, name: "old", leaves: old.leaves)]))
+        try await store.apply(WritePlan(\.records, [Self.put("next", 3, [[3]])]))
+        #expect(try await store.read { try $0.search(whole) }.map(\.record?.name) == ["kept", "next"])
+
+        try await store.apply(WritePlan(\.records, [Self.put("old", 4, [[4]])]))
+        let found = try await store.read { try $0.search(whole) }
+        #expect(found.map(\.record?.name) == ["old", "kept", "next", "old"] && found.first?.record == found.last?.record)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a row that goes need not be there, one that comes may be, and what goes goes first`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        try await store.populate([Self.put("a", 1, [[1], [2], [1]]), Self.put("b", 1, [[1]])])
+        var again = Self.put("a", 2, before: 1, [[2], [3], [4]])
+        again.unindexed = [[1], [3], [9]].map { IndexEntry(index: Self.index, key: $0) }
+        try await store.apply(WritePlan(\.records, [again]))
+        let rows = try await rows(Self.scan(), store)
+        #expect(rows.map { "\($0.key[0])\(String(decoding: $0.name, as: UTF8.self))" } == ["1b", "2a", "3a", "4a"])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `who builds an index puts rows beside those that are there`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        try await store.populate([Self.put("a", 1, [[1]]), Self.put("b", 1, [])])
+        let entries = [[1], [2]].map { IndexEntry(index: Self.index, key: $0) }
+        try await store.apply(WritePlan(\.indexed, ["a", "b"].map { IndexPut(zone: Sample.zone, name: $0, entries: entries) }))
+        let rows = try await rows(Self.scan(), store)
+        #expect(rows.map { "\($0.key[0])\(String(decoding: $0.name, as: UTF8.self))" } == ["1a", "1b", "2a", "2b"])
+        #expect(try await store.names() == ["a", "b"])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a key may be as long as a record`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let long = [UInt8](repeating: 7, count: 100_000)
+        try await store.populate([Self.put("long", 1, [long]), Self.put("longer", 1, [long + [0]]), Self.put("short", 1, [[7]])])
+        let names = try await rows(Self.scan([7, 7], to: long + [1]), store).map { String(decoding: $0.name, as: UTF8.self) }
+        #expect(names == ["long", "longer"])
+    }
+}

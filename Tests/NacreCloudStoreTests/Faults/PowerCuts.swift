@@ -1,0 +1,173 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreLocks
+import Testing
+
+/// Everything that one history asked of the disk is noted once; then the power is cut after each of the calls, on paper, and what a real disk
+/// might hold at that moment is opened.
+@Suite struct PowerCuts {
+    /// What happened, in order.
+    private enum Event: Sendable {
+        case disk(DiskCall)
+        case acknowledged(UInt8)
+    }
+
+    /// What of the calls since the last sync of a file got to the disk.
+    private enum Survival: String, CaseIterable, Sendable, CustomTestStringConvertible {
+        case nothing
+        case everything
+        /// Any of them, in any order, and of the last of a write only some sectors.
+        case chance
+
+        var testDescription: String { rawValue }
+    }
+
+    private static func trace() async throws -> [Event] {
+        let events = Locked([Event]())
+        let disk = try #require(
+            WatchedDisk { call in
+                events.withLock { $0.append(.disk(call)) }
+                return .carryOut
+            })
+        let folder = try TemporaryFolder(on: .memory)
+        let store = try await SQLiteStore.open(folder: folder.path, options: FaultScript.options(disk.name))
+        try await FaultScript.run(1, on: store)
+        events.withLock { $0.append(.acknowledged(1)) }
+        // One after the other, and then all at once, so that some share a commit.
+        for number in 2...4 as ClosedRange<UInt8> {
+            try await FaultScript.run(number, on: store)
+            events.withLock { $0.append(.acknowledged(number)) }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 5...10 as ClosedRange<UInt8> {
+                group.addTask {
+                    try await FaultScript.run(number, on: store)
+                    events.withLock { $0.append(.acknowledged(number)) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await store.close()
+        return events.withLock { $0 }
+    }
+
+    /// Opens what is left after each of the calls.
+    /// - Returns: what was lost or cannot be, a line for each cut.
+    private static func faults(
+        of events: [Event], _ survival: Survival, syncing isHonest: Bool, _ random: inout SeededGenerator
+    ) async throws -> [String] {
+        var platter = Platter()
+        var acknowledged: Set<UInt8> = []
+        var faults: [String] = []
+        for (place, event) in events.enumerated() {
+            switch event {
+            case .acknowledged(let number): acknowledged.insert(number)
+            case .disk(.sync) where !isHonest: continue
+            case .disk(let call): platter.take(call)
+            }
+            // A cut between two acknowledgements finds the same disk with less to prove.
+            if place + 1 < events.count, case .acknowledged = events[place + 1] { continue }
+            let folder = try TemporaryFolder(on: .memory)
+            let left: ([UInt8], [DiskCall]) -> [UInt8] = { kept, open in
+                switch survival {
+                case .nothing: kept
+                case .everything: Platter.applying(open, to: kept)
+                case .chance: Platter.applying(Platter.chosen(of: open, &random), to: kept)
+                }
+            }
+            for (name, bytes) in platter.files(left) {
+                try Data(bytes).write(to: URL(fileURLWithPath: folder.path + "/" + name))
+            }
+            if let fault = await fault(in: folder, acknowledged) { faults.append("after call \(place) of \(events.count): \(fault)") }
+        }
+        return faults
+    }
+
+    private static func fault(in folder: TemporaryFolder, _ acknowledged: Set<UInt8>) async -> String? {
+        do {
+            let store = try await SQLiteStore.open(folder: folder.path)
+            let found = try await FaultScript.found(in: store)
+            await store.close()
+            if !found.contradictions.isEmpty { return found.contradictions.joined(separator: "; ") }
+            let lost = acknowledged.subtracting(found.transactions)
+            return lost.isEmpty ? nil : "lost \(lost.sorted())"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: Survival.allCases)
+    private func `wherever the power is cut, what was acknowledged is there, and nothing is there by half`(survival: Survival) async throws {
+        let seed = SeededGenerator.seed
+        var random = SeededGenerator(seed: seed)
+        let events = try await Self.trace()
+        #expect(events.count > 100)
+        let faults = try await Self.faults(of: events, survival, syncing: true, &random)
+        #expect(faults.isEmpty, "NACRE_SEED=\(seed): \(faults.count) faults, \(faults.first ?? "")")
+    }
+
+    /// The same history on a disk that says yes to a sync and does nothing: if this loses nothing, the test above proves nothing.
+    @Test func `a disk that lies about its syncs loses what was acknowledged`() async throws {
+        var random = SeededGenerator(seed: 1)
+        #expect(try await !Self.faults(of: Self.trace(), .nothing, syncing: false, &random).isEmpty)
+    }
+}
+
+/// Files as a disk has them: what was synced, and what is on its way.
+private struct Platter {
+    private struct File {
+        var kept: [UInt8] = []
+        var open: [DiskCall] = []
+    }
+
+    private var contents: [String: File] = [:]
+
+    /// What a disk keeps whole even when the power goes: 512 bytes, as old ones do.
+    private static let sectorBytes = 512
+
+    mutating func take(_ call: DiskCall) {
+        switch call {
+        case .write(let path, _, _), .truncate(let path, _): contents[path, default: File()].open.append(call)
+        case .sync(let path):
+            let file = contents[path, default: File()]
+            contents[path] = File(kept: Self.applying(file.open, to: file.kept))
+        case .delete(let path): contents[path] = nil
+        }
+    }
+
+    func files(_ left: ([UInt8], [DiskCall]) -> [UInt8]) -> [(name: String, bytes: [UInt8])] {
+        contents.sorted { $0.key < $1.key }.map { path, file in
+            (path.split(separator: "/").last.map(String.init) ?? path, left(file.kept, file.open))
+        }
+    }
+
+    static func applying(_ calls: [DiskCall], to bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        for call in calls {
+            switch call {
+            case .write(_, let offset, let new):
+                let missing = Int(offset) + new.count - bytes.count
+                if missing > 0 { bytes.append(contentsOf: [UInt8](repeating: 0, count: missing)) }
+                bytes.replaceSubrange(Int(offset)..<Int(offset) + new.count, with: new)
+            case .truncate(_, let size): bytes = Array(bytes.prefix(Int(size)))
+            case .sync, .delete: break
+            }
+        }
+        return bytes
+    }
+
+    /// Each call or not, and of a write perhaps only its first sectors.
+    static func chosen(of calls: [DiskCall], _ random: inout SeededGenerator) -> [DiskCall] {
+        calls.compactMap { call in
+            switch (call, Int.random(in: 0..<4, using: &random)) {
+            case (_, 0): return nil
+            case (.write(let path, let offset, let bytes), 1):
+                let sectors = Int.random(in: 0...bytes.count / sectorBytes, using: &random)
+                return .write(path: path, offset: offset, bytes: Array(bytes.prefix(sectors * sectorBytes)))
+            default: return call
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+/// Long random histories: what SQLite answers and keeps is what the oracle answers and keeps.
+@Suite struct EnginesAgree {
+    /// Operations of all runs together, a step has one or two: `NACRE_OPERATIONS` for longer histories.
+    private static let operations = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 20_000
+    private static let runs = 4
+
+    @Test(arguments: 0..<runs)
+    func `SQLite agrees with memory after every step`(run: Int) async throws {
+        let seed = SeededGenerator.seed &+ UInt64(run)
+        let (memory, sqlite) = (MemoryStore(), try await TemporarySQLiteStore())
+        var maker = HistoryMaker(seed: seed)
+        var done = 0
+        var stepNumber = 0
+        while done < Self.operations / Self.runs {
+            let earlier = maker
+            let step = maker.step()
+            let (expected, found) = (try await step.run(on: memory), try await step.run(on: sqlite))
+            // Told only when needed: telling a step costs more than running it.
+            func context() -> String { "NACRE_SEED=\(seed &- UInt64(run)) run \(run) step \(stepNumber): \(step)" }
+            try #require(difference(found, expected) == nil, "\(context())")
+            if expected == [.contradiction] {
+                maker.undo(to: earlier)
+            } else if let zone = step.reclaimed {
+                maker.keep(try await memory.read { try $0.records(in: zone, named: HistoryMaker.names) }.map(\.name), in: zone)
+            }
+            let question = Question(&maker, in: step.database)
+            let (wanted, read) = (try await question.ask(memory), try await question.ask(sqlite))
+            try #require(difference(read, wanted) == nil, "\(context()); \(question)")
+            done += step.calls.count
+            stepNumber += 1
+        }
+        for question in Question.everything {
+            let (wanted, read) = (try await question.ask(memory), try await question.ask(sqlite))
+            try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed &- UInt64(run)) run \(run)")
+        }
+    }
+
+    /// Tasks that write and read at once: the order is the engine's, so only what holds in any order is asked.
+    @Test func `concurrent histories keep every record in the feed once, and the feed in order`() async throws {
+        let store = try await TemporarySQLiteStore()
+        try await store.populate()
+        let seed = SeededGenerator.seed
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    var random = SeededGenerator(seed: seed &+ UInt64(task))
+                    for _ in 0..<120 {
+                        let names = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in "r\(Int.random(in: 0..<40, using: &random))" })
+                        let isKept = Int.random(in: 0..<8, using: &random) > 0
+                        try await Self.save(names, isKept: isKept, on: store)
+                    }
+                }
+            }
+            for _ in 0..<2 {
+                group.addTask {
+                    for _ in 0..<100 {
+                        let numbers = try await store.feed(limit: 1000).map { ($0.feed.place.number, $0.record.number) }
+                        try #require(zip(numbers, numbers.dropFirst()).allSatisfy { $0.0 <= $1.0 }, "NACRE_SEED=\(seed)")
+                        try #require(numbers.allSatisfy { $0.0 == $0.1 }, "NACRE_SEED=\(seed)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let names = try await store.feed(limit: 1000).map(\.record.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    /// Saves as the domain does: take a number, read, decide, put.
+    private static func save(_ names: Set<String>, isKept: Bool, on store: some Store) async throws {
+        try await store.write { transaction in
+            guard let zone = try transaction.advance(zoneNamed: "Notes", in: Sample.database, operation: nil).zone else { return .rollback(()) }
+            let rows = try transaction.records(in: Sample.zone, named: Array(names))
+            let before = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0.number.seq) })
+            try transaction.apply(WritePlan(\.records, names.map { Sample.put($0, zone.lastSeq, before: before[$0]) }))
+            return isKept ? .commit(()) : .rollback(())
+        }
+    }
+}
+
+/// The first part of an answer that is not the same; nil if all are.
+func difference<Answer: Equatable>(_ found: Answer, _ expected: Answer) -> String? {
+    guard found != expected else { return nil }
+    for (left, right) in zip(Mirror(reflecting: found).children, Mirror(reflecting: expected).children) {
+        let (left, right) = (String(reflecting: left), String(reflecting: right))
+        if left != right { return "found \(left), expected \(right)" }
+    }
+    return "found \(found), expected \(expected)"
+}
+
+/// One random question for each verb that reads.
+struct Question: Sendable, CustomStringConvertible {
+    private let database: DatabaseID
+    private let zone: ZoneAddress
+    private let names: [String]
+    private let others: [String]
+    private let after: String?
+    private let seq: Int64
+    private let position: FeedPosition
+    private let last: ChangeNumber?
+    private let baseline: ChangeNumber
+    private let view: FeedView
+    private let kind: EntryKind
+    private let limit: Int
+    private let container: String
+    private let scans: [IndexScan]
+
+    init(_ maker: inout HistoryMaker, in database: DatabaseID) {
+        func names(_ maker: inout HistoryMaker) -> [String] {
+            (0..<maker.number(0...6)).compactMap { _ in maker.pick(HistoryMaker.names) }
+        }
+        func number(_ maker: inout HistoryMaker) -> ChangeNumber {
+            ChangeNumber(run: Int64(maker.number(0...2)), seq: Int64(maker.number(0...maker.number(1...6000))))
+        }
+        self.database = database
+        zone = ZoneAddress(database: database, zone: Int64(maker.number(1...4)))
+        self.names = names(&maker)
+        others = names(&maker)
+        after = maker.chance(1, of: 3) ? nil : maker.pick(HistoryMaker.names)
+        seq = Int64(maker.number(0...12))
+        position = maker.chance(1, of: 3) ? .start : FeedPosition(number(&maker), name: maker.chance(1, of: 2) ? after : nil)
+        last = maker.chance(1, of: 2) ? nil : number(&maker)
+        baseline = maker.chance(1, of: 2) ? .zero : number(&maker)
+        view = maker.pick(HistoryMaker.views) ?? .owner
+        kind = maker.pick(EntryKind.allCases) ?? .user
+        limit = maker.number(0...9)
+        container = maker.pick(HistoryMaker.containers) ?? ""
+        scans = (0..<4).map { _ in Self.scan(&maker, of: ZoneAddress(database: database, zone: Int64(maker.number(1...2)))) }
+    }
+
+    private static func scan(_ maker: inout HistoryMaker, of zone: ZoneAddress) -> IndexScan {
+        IndexScan(
+            zone: zone, index: maker.pick(HistoryMaker.indexes) ?? HistoryMaker.indexes[0], lower: maker.chance(1, of: 2) ? [] : maker.key(),
+            upper: maker.chance(1, of: 2) ? nil : maker.key(),
+            after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
+            isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20), includesRecords: maker.chance(1, of: 2))
+    }
+
+    /// A question for all that there is in each zone and view.
+    static var everything: [Question] {
+        HistoryMaker.databases.flatMap { database in
+            HistoryMaker.zoneNumbers.flatMap { zone in
+                HistoryMaker.views.flatMap { view in
+                    EntryKind.allCases.map { Question(database, zone: zone, view, $0) }
+                }
+            }
+        }
+    }
+
+    private init(_ database: DatabaseID, zone: Int64, _ view: FeedView, _ kind: EntryKind) {
+        self.database = database
+        self.zone = ZoneAddress(database: database, zone: zone)
+        names = HistoryMaker.names
+        others = []
+        after = nil
+        seq = 0
+        position = .start
+        last = nil
+        baseline = .zero
+        self.view = view
+        self.kind = kind
+        limit = 1000
+        container = HistoryMaker.containers[0]
+        let address = self.zone
+        scans = HistoryMaker.indexes.map { IndexScan(zone: address, index: $0, limit: 10_000, includesRecords: $0 == HistoryMaker.indexes[0]) }
+    }
+
+    var description: String {
+        "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit), \(scans)"
+    }
+
+    /// Sets where the order is the engine's to choose. Names that only look alike are told apart by the random bytes beside them.
+    struct Answer: Hashable, Sendable {
+        var databases: Set<DatabaseRow>
+        var zonesNamed: Set<ZoneRow>
+        var zones: [ZoneRow]
+        var zoneFeed: [ZoneRow]
+        var records: Set<RecordRow>
+        var feed: [FeedEntry]
+        var dependents: Set<[[UInt8]]>
+        var live: [RecordRow]
+        var tombstones: [RecordRow]
+        var ofContainer: [DatabaseRow]
+        /// The keys and names of each scan, as bytes.
+        var places: [[[UInt8]]]
+        var found: [RecordRow?]
+        var entriesByKey: Set<EntryRow>
+        var entries: [EntryRow]
+    }
+
+    func ask(_ store: some Store) async throws -> Answer {
+        try await store.read { transaction in
+            let hits = try scans.map { try transaction.search($0) }
+            return Answer(
+                databases: Set(try transaction.databases([database])),
+                zonesNamed: Set(try transaction.zones(in: database, named: HistoryMaker.zoneNames + names)),
+                zones: try transaction.zones(in: database, after: after, limit: limit),
+                zoneFeed: try transaction.zoneFeed(in: database, after: ZoneFeedPosition(seq, name: after), limit: limit),
+                records: Set(try transaction.records(in: zone, named: names)),
+                feed: try transaction.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit),
+                dependents: Set(try transaction.dependents(in: zone, of: names, outside: others, limit: limit).map(\.asBytes)),
+                live: try transaction.records(in: zone, after: after, limit: limit),
+                tombstones: try transaction.tombstones(in: zone, limit: limit),
+                ofContainer: try transaction.databases(of: container, .production, after: seq % 2 == 0 ? nil : database, limit: limit),
+                places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } }, found: hits.flatMap { $0.map(\.record) },
+                entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
+                entries: try transaction.entries(in: database, kind, after: after, limit: limit))
+        }
+    }
+}
+
+extension Dependents {
+    /// Names that look alike are one to `String`.
+    fileprivate var asBytes: [[UInt8]] {
+        [Array(target.utf8), [isParent ? 1 : 0, isValidated ? 1 : 0]] + owned.map { Array($0.utf8) } + [[]] + othersOwned.map { Array($0.utf8) }
+    }
+}

@@ -1,0 +1,83 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+/// `Fixtures/v1-cloud.sqlite`: a small cloud of the first version, with a value of every kind. Written once and never again: every later version must
+/// open it and answer what the first one answered.
+///
+/// It was made by running this suite with `NACRE_WRITE_FIXTURE` set to an empty folder, and copying `cloud/nacre.sqlite` out of it.
+@Suite struct FirstCloud {
+    private static let names = ["all", "child", "gone", "parent"]
+
+    private static let values: RecordFields = [
+        "string": .string("Ein Wort, 日本語, e\u{301}"), "int": .int64(.min), "double": .double(0.1), "bytes": .bytes([0, 255]),
+        "when": .timestamp(Timestamp(secondsSince2001: 800_000_000.123_456_7)),
+        "place": .location(Location(latitude: 52.52, longitude: 13.405, altitude: 34, timestamp: Timestamp(secondsSince2001: 1))),
+        "link": .reference(Reference(recordName: "parent", action: .none)), "strings": .stringList(["a", ""]), "ints": .int64List([1, -1]),
+        "doubles": .doubleList([.pi]), "whens": .timestampList([Timestamp(secondsSince2001: -0.5)]), "blocks": .bytesList([[1], []]),
+        "places": .locationList([Location(latitude: 0, longitude: 0)]), "links": .referenceList([Reference(recordName: "x", action: .none)]),
+        "sealed": .sealed(SealedValue(type: .string, keyID: "k", bytes: [9, 8, 7])),
+    ]
+
+    /// A list of nothing, which later versions keep only where a schema says of what.
+    private static let emptyField = "empty"
+
+    private static func write(to test: TestCloud) async throws {
+        let ann = test.user("_ann")
+        try await ann.makeZone("Notes")
+        try await ann.modify([.create("parent", ["n": .int64(1)]), .create("gone"), .create("all", values)], zone: "Notes", id: "operation")
+        test.clock.move(bySeconds: 60)
+        try await ann.modify([.create("child", parent: "parent"), .delete("gone")], zone: "Notes", token: [1, 2, 3])
+        try await test.user("_bob", in: .public).modify([.create("hello", values.only(["string", "int"]))])
+    }
+
+    /// What every reader is told; tokens are sealed anew by each server, and are no part of it.
+    private static func answers(of test: TestCloud) async throws -> [RecordResult] {
+        let ann = test.user("_ann")
+        let page = try await ann.changes("Notes")
+        #expect(page.clientChangeToken == [1, 2, 3] && !page.moreComing)
+        #expect(try await ann.databaseChanges().zones.map(\.zoneID.zoneName) == ["Notes"])
+        return try await ann.lookup(names, zone: "Notes") + page.records + test.world().lookup(["hello"])
+    }
+
+    @Test func `a cloud of version 1 is answered as it was`() async throws {
+        let folder = try TemporaryFolder.fixture("v1-cloud.sqlite")
+        let store = try await SQLiteStore.open(folder: folder.path, options: .inFirstRun)
+        let old = TestCloud(store, seed: 2)
+        let fresh = TestCloud(MemoryStore())
+        try await Self.write(to: fresh)
+        let answers = try await Self.answers(of: old).map { result -> RecordResult in
+            guard case .record(var record) = result else { return result }
+            if record.recordName == "all" { #expect(record.fields[Self.emptyField] == .emptyList) }
+            record.fields[Self.emptyField] = nil
+            return .record(record)
+        }
+        #expect(try await answers == Self.answers(of: fresh))
+        // It goes on: a save over the old version's tag, and the feed from there.
+        let all = try #require(try await old.user("_ann").lookup(["all"], zone: "Notes").first?.record)
+        #expect(all.fields[Self.emptyField] == .emptyList && all.fields.count == Self.values.count + 1 && all.recordChangeTag == "1")
+        let saved = try await old.user("_ann").modify([.make(.update, "all", tag: "1", ["int": .int64(7)])], zone: "Notes")
+        #expect(saved.first?.record?.fields["int"] == .int64(7))
+        let query = Query(recordType: all.recordType, filters: [QueryFilter(.equals, fieldName: "int", value: .int64(7))])
+        let ann = old.user("_ann")
+        let found = try await ann.cloud.queryRecords(
+            RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "Notes")), in: ann.target, by: ann.caller)
+        #expect(found.records.map(\.fields) == saved.compactMap(\.record?.fields))
+        await store.close()
+    }
+
+    /// With `NACRE_WRITE_FIXTURE=FOLDER` the file stays there: how the fixture of a new version is made.
+    @Test func `this version keeps what the first one kept`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try await SQLiteStore.open(
+            folder: ProcessInfo.processInfo.environment["NACRE_WRITE_FIXTURE"].map { $0 + "/cloud" } ?? folder.path)
+        let test = TestCloud(store)
+        try await Self.write(to: test)
+        let answers = try await Self.answers(of: test)
+        #expect(answers.compactMap(\.record).map(\.recordName) == ["all", "child", "parent", "all", "child", "parent", "hello"])
+        await store.close()
+    }
+}

@@ -1,0 +1,141 @@
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreLocks
+import Testing
+
+private struct Refusal: Error {}
+
+@Suite struct GroupCommit {
+    /// Runs `writes` so that all of them wait while another write holds the writer, and so meet in as few groups as can be.
+    private func together<Value: Sendable>(
+        _ writes: Int, on store: SQLiteStore, _ write: @escaping @Sendable (Int) async -> Value
+    ) async throws -> [Value] {
+        let (isHeld, isRunning) = (Locked(true), Locked(false))
+        async let holder: Void = store.write { _ in
+            isRunning.withLock { $0 = true }
+            while isHeld.withLock({ $0 }) {}
+            return .rollback(())
+        }
+        while !isRunning.withLock({ $0 }) { await Task.yield() }
+        let values = await withTaskGroup(of: (Int, Value).self) { group in
+            for index in 0..<writes {
+                group.addTask { (index, await write(index)) }
+            }
+            while store.waitingWrites < writes { await Task.yield() }
+            isHeld.withLock { $0 = false }
+            return await group.reduce(into: [Int: Value]()) { $0[$1.0] = $1.1 }
+        }
+        try await holder
+        return (0..<writes).compactMap { values[$0] }
+    }
+
+    @Test func `200 concurrent writes need far fewer commits`() async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate()
+        let before = temporary.store.statistics[.commits]
+        let errors = try await together(200, on: temporary.store) { index in
+            await Result { try await temporary.apply(WritePlan(\.records, [Sample.put("r\(index)", 1)])) }
+        }
+        for result in errors {
+            try result.get()
+        }
+        #expect(try await temporary.names(limit: 1000).count == 200)
+        let commits = temporary.store.statistics[.commits] - before
+        #expect(commits >= 1)
+        #expect(commits <= 40, "one at a time there would be 200")
+    }
+
+    @Test func `one failing request in a group does not harm its neighbours`() async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate([Sample.put("taken", 1)])
+        let before = temporary.store.statistics[.commits]
+        let results = try await together(40, on: temporary.store) { index in
+            await Result {
+                try await temporary.write { transaction in
+                    try transaction.apply(WritePlan(\.records, [Sample.put("r\(index)", 1)]))
+                    switch index % 4 {
+                    case 1: throw Refusal()
+                    case 2: return .rollback(index)
+                    case 3: try transaction.apply(WritePlan(\.records, [Sample.put("taken", 2)]))
+                    default: break
+                    }
+                    return .commit(index)
+                }
+            }
+        }
+        for (index, result) in results.enumerated() {
+            switch index % 4 {
+            case 1: #expect(throws: Refusal.self) { try result.get() }
+            case 3: #expect(throws: StoreError.self) { try result.get() }
+            default: #expect(try result.get() == index)
+            }
+        }
+        let kept = Set(try await temporary.names(limit: 1000))
+        #expect(kept == Set(stride(from: 0, to: 40, by: 4).map { "r\($0)" } + ["taken"]))
+        #expect(temporary.store.statistics[.commits] - before < 10)
+    }
+
+    @Test func `what a request of the group is shown is what its neighbours before it left`() async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate()
+        let counts = try await together(30, on: temporary.store) { index in
+            await Result {
+                try await temporary.write { transaction in
+                    let zone = try transaction.advance(zoneNamed: "Notes", in: Sample.database, operation: nil).zone
+                    return index % 3 == 0 ? .rollback(nil) : .commit(zone?.lastSeq)
+                }
+            }
+        }
+        let numbers = try counts.compactMap { try $0.get() }
+        #expect(Set(numbers).count == numbers.count)
+        #expect(Set(numbers) == Set(1...20))
+    }
+
+    @Test func `a queue that is full refuses at once, and takes requests again later`() async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate()
+        let isHeld = Locked(true)
+        let isRunning = Locked(false)
+        async let holder: Void = temporary.write { _ in
+            isRunning.withLock { $0 = true }
+            while isHeld.withLock({ $0 }) {}
+            return .rollback(())
+        }
+        while !isRunning.withLock({ $0 }) { await Task.yield() }
+        let refusals = await withTaskGroup(of: StoreError?.self) { group in
+            for _ in 0..<SQLiteStore.waitingWritesMaximum + 10 {
+                group.addTask {
+                    do {
+                        try await temporary.apply(WritePlan())
+                        return nil
+                    } catch {
+                        return error as? StoreError
+                    }
+                }
+            }
+            var refusals: [StoreError] = []
+            for await refusal in group {
+                if let refusal { refusals.append(refusal) }
+                // The refused come first: nobody else can end while the writer is held.
+                if refusals.count == 10 { isHeld.withLock { $0 = false } }
+            }
+            return refusals
+        }
+        try await holder
+        #expect(refusals.count == 10)
+        #expect(refusals.allSatisfy { $0.code == .unavailable })
+        try await temporary.apply(WritePlan(\.records, [Sample.put("after", 1)]))
+    }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch let error {
+            self = .failure(error)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package import NacreCloudContainer
+import NacreLocks
+
+/// A store that remembers which verbs each transaction asked: on an engine across a network every call is a round trip.
+package final class CountingStore: Store {
+    package struct Transaction: Sendable, Hashable {
+        package enum Kind: Sendable, Hashable {
+            case read
+            case write
+        }
+
+        package var kind: Kind
+        /// In the order of the calls.
+        package var verbs: [StoreVerb]
+
+        package init(kind: Kind, verbs: [StoreVerb]) {
+            self.kind = kind
+            self.verbs = verbs
+        }
+    }
+
+    private let store: any Store
+    private let finished = Locked([Transaction]())
+
+    package init(_ store: any Store) {
+        self.store = store
+    }
+
+    /// Every run of a body so far, in the order of their ends: a body that ran twice is there twice.
+    package var transactions: [Transaction] { finished.withLock { $0 } }
+
+    /// Forgets what was counted so far.
+    package func reset() {
+        finished.withLock { $0 = [] }
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await store.write { [finished] transaction in
+            var verbs: [StoreVerb] = []
+            defer { Self.remember(.write, verbs, in: finished) }
+            return try body(ObservedTransaction(transaction) { verbs.append($0) })
+        }
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read { [finished] transaction in
+            var verbs: [StoreVerb] = []
+            defer { Self.remember(.read, verbs, in: finished) }
+            return try body(ObservedReads(transaction) { verbs.append($0) })
+        }
+    }
+
+    package func close() async {
+        await store.close()
+    }
+
+    private static func remember(_ kind: Transaction.Kind, _ verbs: [StoreVerb], in finished: Locked<[Transaction]>) {
+        finished.withLock { $0.append(Transaction(kind: kind, verbs: verbs)) }
+    }
+}

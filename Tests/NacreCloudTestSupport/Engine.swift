@@ -1,0 +1,53 @@
+package import NacreCloudContainer
+package import NacreCloudStore
+
+/// The engines that a promise of `Store` is tested on: `@Test(arguments: Engine.allCases)`.
+package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
+    case memory
+    case sqlite
+
+    package var description: String { rawValue }
+
+    /// A new, empty store of this engine, with a folder of its own that goes when the store does.
+    package func makeStore(on place: TemporaryFolder.Place = .disk) async throws -> any Store {
+        switch self {
+        case .memory: MemoryStore()
+        case .sqlite: try await TemporarySQLiteStore(on: place)
+        }
+    }
+}
+
+/// A SQLite store in a temporary folder.
+package final class TemporarySQLiteStore: Store {
+    package let store: SQLiteStore
+    package let folder: TemporaryFolder
+
+    /// In the run of `MemoryStore`, unless the options draw another.
+    package init(options: SQLiteOptions = .inFirstRun, on place: TemporaryFolder.Place = .disk) async throws {
+        folder = try TemporaryFolder(on: place)
+        store = try await SQLiteStore.open(folder: folder.path, options: options)
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await store.write(body)
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}
+
+extension SQLiteOptions {
+    /// Changes are numbered as those of a `MemoryStore` and of the oldest files.
+    package static let inFirstRun: SQLiteOptions = {
+        var options = SQLiteOptions()
+        options.drawRun = { _ in Run.first }
+        return options
+    }()
+}

@@ -1,0 +1,67 @@
+package import NacreCloudContainer
+import NacreLocks
+
+/// A store that fails at its n-th call, once: state must then be as before or as after, never between.
+///
+/// Every verb is a call, and so is every commit: a commit that fails leaves nothing, as when the disk is full.
+package final class FailingStore: Store {
+    package static let failure = StoreError(.unavailable, "The disk failed", ["because": "a test says so"])
+
+    private struct Countdown {
+        var made = 0
+        var failing: Int?
+    }
+
+    private let store: any Store
+    private let countdown: Locked<Countdown>
+
+    /// - Parameter call: which call fails, counted from 1; nil is none.
+    package init(_ store: any Store, failingAtCall call: Int?) {
+        self.store = store
+        countdown = Locked(Countdown(failing: call))
+    }
+
+    /// Calls made so far, with the one that failed.
+    package var callsMade: Int { countdown.withLock { $0.made } }
+
+    /// Counts from zero again, to fail at another call.
+    package func fail(atCall call: Int?) {
+        countdown.withLock { $0 = Countdown(failing: call) }
+    }
+
+    private static func count(_ countdown: Locked<Countdown>) throws {
+        try countdown.withLock { countdown in
+            countdown.made += 1
+            if countdown.made == countdown.failing { throw failure }
+        }
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await store.write { [countdown] transaction in
+            // As in every engine: a transaction that failed once stays failed, even if its body swallowed the error.
+            var hasFailed = false
+            let call = {
+                if hasFailed { throw Self.failure }
+                hasFailed = true
+                try Self.count(countdown)
+                hasFailed = false
+            }
+            let ending = try body(ObservedTransaction(transaction) { _ in try call() })
+            if case .commit = ending { try call() }
+            if hasFailed { throw Self.failure }
+            return ending
+        }
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read { [countdown] transaction in
+            try body(ObservedReads(transaction) { _ in try Self.count(countdown) })
+        }
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}

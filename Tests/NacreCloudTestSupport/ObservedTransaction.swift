@@ -1,0 +1,164 @@
+package import NacreCloudContainer
+import NacreCloudWire
+
+/// The verbs of a store's transactions, by their Swift names.
+package enum StoreVerb: String, Sendable, CaseIterable {
+    case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, rows, missing, faults
+    case advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
+}
+
+/// Passes every verb on, after telling `before`, which may throw instead.
+class ObservedReads: ReadTransaction {
+    private let reads: any ReadTransaction
+    fileprivate let before: (StoreVerb) throws -> Void
+
+    init(_ reads: any ReadTransaction, before: @escaping (StoreVerb) throws -> Void) {
+        self.reads = reads
+        self.before = before
+    }
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try before(.databases)
+        return try reads.databases(ids)
+    }
+
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try before(.databases)
+        return try reads.databases(of: container, environment, after: id, limit: limit)
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try before(.zones)
+        return try reads.zones(in: database, named: names)
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try before(.zones)
+        return try reads.zones(in: database, after: name, limit: limit)
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        try before(.zoneFeed)
+        return try reads.zoneFeed(in: database, after: position, limit: limit)
+    }
+
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try before(.ends)
+        return try reads.ends(of: runs, in: place)
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try before(.records)
+        return try reads.records(in: zone, named: names)
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try before(.feed)
+        return try reads.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+    }
+
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try before(.records)
+        return try reads.records(in: zone, after: name, limit: limit)
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try before(.tombstones)
+        return try reads.tombstones(in: zone, limit: limit)
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try before(.dependents)
+        return try reads.dependents(in: zone, of: names, outside: others, limit: limit)
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try before(.search)
+        return try reads.search(scan)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try before(.entries)
+        return try reads.entries(in: database, kind, keys: keys)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try before(.entries)
+        return try reads.entries(in: database, kind, after: key, limit: limit)
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try before(.rows)
+        return try reads.rows(of: table, after: place, limit: limit)
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try before(.missing)
+        return try reads.missing(rows)
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try before(.faults)
+        return try reads.faults(in: table)
+    }
+}
+
+/// The same for a transaction that writes. Plans and advances may be bent on their way, for stores with a fault.
+final class ObservedTransaction: ObservedReads, WriteTransaction {
+    private let writes: any WriteTransaction
+    private let advanced: (Advance) -> Advance
+    private let planned: (WritePlan) -> WritePlan
+
+    init(
+        _ writes: any WriteTransaction, before: @escaping (StoreVerb) throws -> Void, advanced: @escaping (Advance) -> Advance = { $0 },
+        planned: @escaping (WritePlan) -> WritePlan = { $0 }
+    ) {
+        self.writes = writes
+        self.advanced = advanced
+        self.planned = planned
+        super.init(writes, before: before)
+    }
+
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try before(.advance)
+        return advanced(try writes.advance(zoneNamed: name, in: database, operation: id, entries: entries))
+    }
+
+    func apply(_ plan: WritePlan) throws {
+        try before(.apply)
+        try writes.apply(planned(plan))
+    }
+
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+        try before(.leaseTasks)
+        return try writes.leaseTasks(dueAt: now, until: until, limit: limit)
+    }
+
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
+        try before(.reclaim)
+        return try writes.reclaim(zone, limit: limit)
+    }
+
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int {
+        try before(.removeExpired)
+        return try writes.removeExpired(before: now, limit: limit)
+    }
+
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
+        try before(.trimOperations)
+        return try writes.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit)
+    }
+}
+
+/// A transaction that bends what goes through it.
+package func bentTransaction(
+    _ transaction: any WriteTransaction, advanced: @escaping (Advance) -> Advance = { $0 }, planned: @escaping (WritePlan) -> WritePlan
+) -> any WriteTransaction {
+    ObservedTransaction(transaction, before: { _ in }, advanced: advanced, planned: planned)
+}

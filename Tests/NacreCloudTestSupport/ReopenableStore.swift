@@ -1,0 +1,110 @@
+import FoundationEssentials
+package import NacreCloudContainer
+package import NacreCloudStore
+import NacreLocks
+
+/// A store of any engine that a test closes and opens again, and whose copies it puts back.
+///
+/// Each opening is of the run that the test names.
+package final class ReopenableStore: Store {
+    /// What was kept at some time.
+    package enum Copy: Sendable {
+        case memory(MemoryCopy)
+        case folder(TemporaryFolder)
+    }
+
+    private enum Kept: Sendable {
+        case memory(MemoryStore)
+        case sqlite(SQLiteStore)
+    }
+
+    private let folder: TemporaryFolder
+    private let kept: Locked<Kept>
+
+    package init(_ engine: Engine, run: Int64) async throws {
+        folder = try TemporaryFolder(on: .memory)
+        switch engine {
+        case .memory: kept = Locked(.memory(MemoryStore(run: run)))
+        case .sqlite: kept = Locked(.sqlite(try await Self.open(folder, run: run)))
+        }
+    }
+
+    private static func open(_ folder: TemporaryFolder, run: Int64) async throws -> SQLiteStore {
+        var options = SQLiteOptions()
+        options.drawRun = { _ in run }
+        return try await SQLiteStore.open(folder: folder.path, options: options)
+    }
+
+    package func reopen(run: Int64) async throws {
+        switch kept.withLock({ $0 }) {
+        case .memory(let store): store.beginRun(run)
+        case .sqlite(let store):
+            await store.close()
+            let opened = try await Self.open(folder, run: run)
+            kept.withLock { $0 = .sqlite(opened) }
+        }
+    }
+
+    /// A copy of what is kept, taken while the store is open and nobody writes.
+    package func copy() throws -> Copy? {
+        switch kept.withLock({ $0 }) {
+        case .memory(let store): return store.copy.map(Copy.memory)
+        case .sqlite:
+            let copy = try TemporaryFolder(on: .memory)
+            try copy.take(from: folder)
+            return .folder(copy)
+        }
+    }
+
+    /// Closes the store, puts the copy in the place of what is kept, and opens it.
+    package func putBack(_ copy: Copy, run: Int64) async throws {
+        switch (copy, kept.withLock { $0 }) {
+        case (.memory(let copy), _): kept.withLock { $0 = .memory(MemoryStore(copy, run: run)) }
+        case (.folder(let copy), let current):
+            if case .sqlite(let store) = current { await store.close() }
+            try folder.take(from: copy)
+            let opened = try await Self.open(folder, run: run)
+            kept.withLock { $0 = .sqlite(opened) }
+        }
+    }
+
+    private var store: any Store {
+        switch kept.withLock({ $0 }) {
+        case .memory(let store): store
+        case .sqlite(let store): store
+        }
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await store.write(body)
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}
+
+extension TemporaryFolder {
+    /// Holds the files of `other` from now on, and no others.
+    package func take(from other: TemporaryFolder) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: path) {
+            try FileManager.default.removeItem(atPath: path + "/" + name)
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: other.path) {
+            try take(name, from: other)
+        }
+    }
+
+    /// Holds that file of `other` from now on, in the place of its own.
+    package func take(_ name: String, from other: TemporaryFolder) throws {
+        let place = path + "/" + name
+        if FileManager.default.fileExists(atPath: place) { try FileManager.default.removeItem(atPath: place) }
+        try FileManager.default.copyItem(atPath: other.path + "/" + name, toPath: place)
+    }
+}

@@ -1,0 +1,61 @@
+package import NacreCloudContainer
+import NacreLocks
+
+/// A store that cancels the worker at the n-th call of a verb, and counts what comes after.
+package final class StoppingStore: Store {
+    private struct State {
+        var calls = 0
+        var stop: (@Sendable () -> Void)?
+    }
+
+    private let store: any Store
+    private let verb: StoreVerb
+    private let stopping: Int
+    private let state = Locked(State())
+
+    package init(_ store: any Store, at stopping: Int, of verb: StoreVerb) {
+        self.store = store
+        self.verb = verb
+        self.stopping = stopping
+    }
+
+    /// Calls of the verb since the worker began.
+    package var calls: Int { state.withLock { $0.calls } }
+
+    /// Does what is due in a task of its own, which is cancelled from inside the store.
+    package func runDueTasks(of cloud: Cloud) async throws -> (taken: Int, failed: Int) {
+        let (begin, begun) = AsyncStream<Void>.makeStream()
+        let worker = Task {
+            for await _ in begin { break }
+            return try await cloud.runDueTasks()
+        }
+        state.withLock { $0 = State(stop: { worker.cancel() }) }
+        begun.yield()
+        begun.finish()
+        defer { state.withLock { $0.stop = nil } }
+        return try await worker.value
+    }
+
+    private func count(_ called: StoreVerb) {
+        guard called == verb else { return }
+        let stop = state.withLock { state in
+            state.calls += 1
+            return state.calls == stopping ? state.stop : nil
+        }
+        stop?()
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await store.write { transaction in try body(ObservedTransaction(transaction) { self.count($0) }) }
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}

@@ -1,0 +1,137 @@
+package import NacreCloudContainer
+package import NacreCloudWire
+import NacreLocks
+
+/// A cloud whose clock, randomness and tokens belong to a test: the same seed gives the same run.
+package final class TestCloud: Sendable {
+    package static let container = "iCloud.com.example.tests"
+
+    package let cloud: Cloud
+    package let store: any Store
+    package let clock: TestCloudClock
+    private let moved: Locked<[DatabaseID]>
+    private let faults: Locked<[StoreError]>
+
+    package init(_ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction) {
+        let clock = TestCloudClock()
+        let random = Locked(TestCloudRandom(seed: seed))
+        let moved = Locked<[DatabaseID]>([])
+        let faults = Locked<[StoreError]>([])
+        self.store = store
+        self.clock = clock
+        self.moved = moved
+        self.faults = faults
+        cloud = Cloud(
+            store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
+            cascadePerTransaction: cascadePerTransaction, committed: { database in moved.withLock { $0.append(database) } },
+            failed: { error in faults.withLock { $0.append(error) } })
+    }
+
+    /// The failures of the store of which the cloud told since this was asked last, oldest first.
+    package func takeFaults() -> [StoreError] {
+        faults.withLock { faults in
+            defer { faults = [] }
+            return faults
+        }
+    }
+
+    /// Looks through everything, step by step, and puts right what it may.
+    @discardableResult
+    package func check(_ mode: CheckMode = .look, rows: Int = 50) async throws -> [CheckFinding] {
+        var findings: [CheckFinding] = []
+        var place: CheckPlace? = .start
+        while let here = place {
+            let slice = try await cloud.check(from: here, mode, rows: rows)
+            findings += slice.findings
+            place = slice.next
+        }
+        return findings
+    }
+
+    /// Does what is due until nothing is.
+    package func runAllTasks() async throws {
+        while try await cloud.runDueTasks().taken > 0 {}
+    }
+
+    package convenience init(
+        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction
+    ) async throws {
+        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction)
+    }
+
+    /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.
+    package func takeMoved() -> [DatabaseID] {
+        moved.withLock { moved in
+            defer { moved = [] }
+            return moved
+        }
+    }
+
+    package func user(
+        _ name: String, in scope: DatabaseKey.Scope = .private, environment: DatabaseKey.Environment = .development,
+        client: Caller.Client = .framework
+    ) -> TestCloudUser {
+        TestCloudUser(
+            cloud: cloud, target: DatabaseTarget(container: Self.container, environment: environment, scope: scope),
+            caller: Caller(.user(name), client: client))
+    }
+
+    /// A visitor of the public database: an API token and nobody behind it.
+    package func world() -> TestCloudUser {
+        TestCloudUser(
+            cloud: cloud, target: DatabaseTarget(container: Self.container, environment: .development, scope: .public), caller: Caller(.world))
+    }
+}
+
+/// A clock that stands still until it is told to move, in either direction.
+package final class TestCloudClock: Sendable {
+    private let time = Locked(Timestamp(secondsSince2001: 800_000_000))
+
+    package init() {}
+
+    package var now: Timestamp { time.withLock { $0 } }
+
+    package func move(bySeconds seconds: Double) {
+        time.withLock { $0 = $0 + seconds }
+    }
+}
+
+/// SplitMix64: small, seedable, the same on every machine.
+package struct TestCloudRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}
+
+/// Tokens that can be read: a letter and hexadecimal digits.
+package struct PlainTokens: TokenSealing {
+    package init() {}
+
+    package func seal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return "t" + String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    package func open(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.first == UInt8(ascii: "t"), digits.count % 2 == 1 else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 1, to: digits.count, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[place...place + 1], as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(byte)
+        }
+        return bytes
+    }
+
+    package func isOutdated(_ text: String) -> Bool { false }
+}

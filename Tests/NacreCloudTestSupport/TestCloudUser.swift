@@ -1,0 +1,120 @@
+package import NacreCloudContainer
+package import NacreCloudWire
+
+/// Somebody at one database of a test's cloud: the operations of the cloud, said shortly.
+package struct TestCloudUser: Sendable {
+    package var cloud: Cloud
+    package var target: DatabaseTarget
+    package var caller: Caller
+
+    /// One `records/modify`.
+    /// - Parameters:
+    ///   - digest: what the request's bytes are taken for.
+    ///   - age: seconds since it was sent first, of a request that is repeated.
+    @discardableResult
+    package func modify(
+        _ operations: [RecordOperation], zone: String = ZoneID.defaultZoneName, atomic: Bool? = nil, id: String? = nil,
+        digest: [UInt8] = [], age: Double? = nil, token: [UInt8]? = nil
+    ) async throws -> [RecordResult] {
+        let request = RecordsModifyRequest(
+            operations: operations, zoneID: ZoneID(zoneName: zone), atomic: atomic,
+            extension: RequestExtension(operationID: id, clientChangeToken: token))
+        return try await cloud.modifyRecords(request, in: target, by: caller, digest: digest, age: age).records
+    }
+
+    package func lookup(_ names: [String], zone: String = ZoneID.defaultZoneName) async throws -> [RecordResult] {
+        let request = RecordsLookupRequest(records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: zone))
+        return try await cloud.lookupRecords(request, in: target, by: caller).records
+    }
+
+    @discardableResult
+    package func modifyZones(_ operations: ZoneOperation...) async throws -> [ZoneResult] {
+        try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
+    }
+
+    @discardableResult
+    package func makeZone(_ names: String...) async throws -> [ZoneResult] {
+        let operations = names.map { ZoneOperation(.create, ZoneID(zoneName: $0)) }
+        return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
+    }
+
+    @discardableResult
+    package func deleteZone(_ names: String...) async throws -> [ZoneResult] {
+        let operations = names.map { ZoneOperation(.delete, ZoneID(zoneName: $0)) }
+        return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
+    }
+
+    /// One page of one zone's feed; what is wrong with the zone is thrown.
+    package func changes(
+        _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil
+    ) async throws -> ChangesZoneResponse.Page {
+        let item = ChangesZoneRequest.Item(
+            zoneID: ZoneID(zoneName: zone), syncToken: token, resultsLimit: limit, desiredKeys: keys, desiredRecordTypes: types)
+        let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
+        switch response.zones.first {
+        case .page(let page)?: return page
+        case .failure(_, let error)?: throw error
+        case nil: throw ServerError.internalError
+        }
+    }
+
+    package func databaseChanges(after token: String? = nil, limit: Int? = nil) async throws -> ChangesDatabaseResponse {
+        try await cloud.databaseChanges(ChangesDatabaseRequest(syncToken: token, resultsLimit: limit), in: target, by: caller)
+    }
+}
+
+extension RecordOperation {
+    /// An operation with the fields and the tag that a test names.
+    package static func make(
+        _ type: NacreCloudWire.OperationType, _ name: String?, type recordType: String? = "Note", tag: String? = nil, _ fields: RecordFields = [:],
+        cleared: [String] = [], parent: RecordChange.ParentChange = .keep
+    ) -> RecordOperation {
+        RecordOperation(
+            type,
+            RecordChange(recordName: name, recordType: recordType, recordChangeTag: tag, set: fields, cleared: cleared, parent: parent))
+    }
+
+    package static func create(_ name: String?, _ fields: RecordFields = [:], parent: String? = nil) -> RecordOperation {
+        make(.create, name, fields, parent: parent.map { .set(Reference(recordName: $0, action: .none)) } ?? .keep)
+    }
+
+    package static func update(_ name: String, _ fields: RecordFields = [:]) -> RecordOperation {
+        make(.forceUpdate, name, fields)
+    }
+
+    package static func delete(_ name: String) -> RecordOperation {
+        make(.forceDelete, name, type: nil)
+    }
+}
+
+extension RecordResult {
+    package var record: Record? {
+        if case .record(let record) = self { record } else { nil }
+    }
+
+    package var error: ServerError? {
+        if case .failure(_, let error) = self { error } else { nil }
+    }
+
+    package var tombstone: Tombstone? {
+        if case .deleted(let tombstone) = self { tombstone } else { nil }
+    }
+
+    package var recordName: String? {
+        switch self {
+        case .record(let record): record.recordName
+        case .deleted(let tombstone): tombstone.recordName
+        case .failure(let name, _): name
+        }
+    }
+}
+
+extension ZoneResult {
+    package var zone: Zone? {
+        if case .zone(let zone) = self { zone } else { nil }
+    }
+
+    package var error: ServerError? {
+        if case .failure(_, let error) = self { error } else { nil }
+    }
+}

@@ -1,0 +1,97 @@
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudTorture
+import NacreCloudWire
+import NacreCrypto
+import NacreLocks
+import NacreTelemetry
+
+@testable import NacreCloudServer
+
+/// A whole server in this process over a store, on a port of its own, with one account that has two devices.
+final class ServedStore: Sendable {
+    static let container = "iCloud.test.torture"
+
+    private struct Quiet: LogSink {
+        func write(_ line: [UInt8]) {}
+    }
+
+    let url: String
+    let accountTokens: [String]
+    private let folder: TemporaryFolder
+    private let store: any Store
+    private let running: Locked<Server>
+
+    init(_ store: any Store) async throws {
+        self.store = store
+        folder = try TemporaryFolder()
+        let server = Server(Self.configuration(folder.path, port: 0))
+        url = try await server.start(over: KeptOpen(store: store)).publicURL
+        running = Locked(server)
+        accountTokens = try await Self.populate(store)
+    }
+
+    private static func configuration(_ folder: String, port: Int) -> ServerConfiguration {
+        var configuration = ServerConfiguration(dataFolder: folder, logger: Logger(level: .error, format: .json, sink: Quiet()))
+        configuration.listen = ListenAddress(host: "127.0.0.1", port: port)
+        return configuration
+    }
+
+    private static func populate(_ store: any Store) async throws -> [String] {
+        let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+        let keys = try await Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: PlainTokens())
+            .sealingKeys { try SealingKey.newKeyBytes() }
+        let sealer = try TokenSealer(keys: keys)
+        let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
+        let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
+        _ = try await cloud.createContainer(container)
+        // Nobody signs in with it: its devices are made here.
+        let account = try await cloud.createAccount(email: "ada@example.com", passwordHash: "")
+        var tokens: [String] = []
+        for device in ["desk", "pocket"] {
+            let entry = try await cloud.createAccountToken(
+                for: account.id, containers: [container], environment: .development, device: device)
+            tokens.append(try authenticator.accountToken(for: entry))
+        }
+        return tokens
+    }
+
+    func options(seconds: Double, seed: UInt64) -> TortureOptions {
+        TortureOptions(
+            url: url, container: Self.container, environment: "development", accountTokens: accountTokens, seconds: seconds, seed: seed)
+    }
+
+    /// Stops listening in the middle of what is going on.
+    func kill() async {
+        await running.withLock { $0 }.shutdown(grace: .zero)
+    }
+
+    /// Listens again where it did.
+    func start() async throws {
+        let port = ListenAddress(String(url.dropFirst("http://".count)))?.port ?? 0
+        let server = Server(Self.configuration(folder.path, port: port))
+        _ = try await server.start(over: KeptOpen(store: store))
+        running.withLock { $0 = server }
+    }
+
+    func close() async {
+        await kill()
+        await store.close()
+    }
+}
+
+/// A store that outlives the servers over it.
+private struct KeptOpen: Store {
+    let store: any Store
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        try await store.write(body)
+    }
+
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    func close() async {}
+}

@@ -1,0 +1,32 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+
+/// A store that leaves one record of each cascade behind: it is there, and what it hangs on is gone.
+final class TornCascadeStore: Store {
+    private let store: any Store
+
+    init(_ store: any Store) {
+        self.store = store
+    }
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        try await store.write { transaction in
+            try body(
+                bentTransaction(transaction) { plan in
+                    var plan = plan
+                    let gone = Set(plan.records.filter(\.row.isTombstone).map(\.row.name))
+                    let follower = plan.records.firstIndex { put in put.row.isTombstone && put.unlinked.contains { gone.contains($0.target) } }
+                    if let follower { plan.records.remove(at: follower) }
+                    return plan
+                })
+        }
+    }
+
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    func close() async {
+        await store.close()
+    }
+}

@@ -1,0 +1,127 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreLocks
+import Testing
+
+@testable import NacreCloudTorture
+
+/// The whole run, over HTTP, against servers in this process. One after the other: each keeps the machine busy.
+@Suite(.serialized) struct TortureTests {
+    private func run(over store: any Store, seconds: Double, restarting: Bool = false) async throws -> TortureReport {
+        let server = try await ServedStore(store)
+        var options = server.options(seconds: seconds, seed: HistorySeed.value)
+        if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
+        let result = await Task { try await Torture(options).run() }.result
+        await server.close()
+        return try result.get()
+    }
+
+    /// The report of a run that says what is asked for. On a busy machine one may be too short for it: it is run again then, a few times.
+    private func report(
+        on store: (any Store) -> any Store = { $0 }, restarting: Bool = false, until isEnough: (TortureReport) -> Bool
+    ) async throws -> TortureReport {
+        var report = try await run(over: store(try await Engine.sqlite.makeStore()), seconds: 4, restarting: restarting)
+        for _ in 0..<4 where !isEnough(report) {
+            report = try await run(over: store(try await Engine.sqlite.makeStore()), seconds: 4, restarting: restarting)
+        }
+        return report
+    }
+
+    /// A run in which nothing happened would pass.
+    private func isVaried(_ counts: TortureCounts) -> Bool {
+        counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5
+            && counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0
+            && counts.queries > 0 && counts.cascades > 2 && counts.familyPages > 2 && counts.repetitions > 0 && counts.answersAbandoned > 0
+    }
+
+    @Test func `a server under load breaks no promise`() async throws {
+        let report = try await report { !$0.violations.isEmpty || isVaried($0.counts) }
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        #expect(isVaried(report.counts), "\(report.counts)")
+        #expect(report.counts.batchesUnanswered == 0 && report.counts.tokensExpired == 0)
+    }
+
+    @Test func `a server that is stopped in the middle and started again breaks no promise`() async throws {
+        func isBusy(_ report: TortureReport) -> Bool {
+            report.restarts > 0 && report.counts.retries > 0 && report.counts.batchesApplied > 20
+        }
+        let report = try await report(restarting: true) { !$0.violations.isEmpty || isBusy($0) }
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        #expect(isBusy(report), "\(report.restarts) restarts, \(report.counts)")
+        #expect(report.counts.batchesUnanswered == 0)
+    }
+
+    @Test func `change numbers that are taken before the transaction are found out`() async throws {
+        let report = try await report(on: { EarlyNumberStore($0) }, until: { $0.finds(.skippedChange) })
+        #expect(report.finds(.skippedChange), "NACRE_SEED=\(report.seed), \(report.counts)")
+        // The batches themselves are as they should be: only what is seen of them is not.
+        let kinds = Set(report.violations.map(\.kind))
+        #expect(kinds.isDisjoint(with: [.doubleSuccess, .lostWrite, .refusedApplied, .appliedTwice, .wrongContent]), "\(report.violations)")
+    }
+
+    @Test func `index rows that are lost are found out`() async throws {
+        // A record that a query for its shelf does not show must have been deleted, and nobody did.
+        let report = try await report(on: { LostIndexStore($0) }, until: { $0.finds(.lostWrite) })
+        #expect(report.finds(.lostWrite), "NACRE_SEED=\(report.seed), \(report.counts)")
+    }
+
+    @Test func `a record that outlives the one with which it was to go is found out`() async throws {
+        let report = try await report(on: { TornCascadeStore($0) }, until: { $0.finds(.orphan) })
+        #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
+    }
+
+    /// - Parameter run: that a put-back copy is opened in, after those before it.
+    private func reportOfPutBacks(seed: UInt64 = HistorySeed.value, run: (Int64) -> Int64) async throws -> TortureReport {
+        let store = try await ReopenableStore(.sqlite, run: 1 << 32)
+        let server = try await ServedStore(store)
+        let copied = Locked<ReopenableStore.Copy?>(nil)
+        let next = run(1 << 32)
+        var options = server.options(seconds: 1, seed: seed)
+        options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() })
+        options.putBacks = TorturePutBacks(
+            copy: {
+                let copy = try store.copy()
+                copied.withLock { $0 = copy }
+            },
+            putBack: {
+                if let copy = copied.withLock({ $0 }) { try await store.putBack(copy, run: next) }
+            })
+        let result = await Task { try await Torture(options).run() }.result
+        await server.close()
+        return try result.get()
+    }
+
+    @Test func `an older copy that is put back is told to everybody who saw what was lost`() async throws {
+        let report = try await reportOfPutBacks { $0 + 1 << 32 }
+        #expect(report.violations == [] && report.copiesPutBack == 1 && report.counts.tokensExpired > 0, "NACRE_SEED=\(report.seed)")
+    }
+
+    @Test func `change numbers that come again after an older copy was put back are found out`() async throws {
+        // Whether new saves pass the lost numbers before the devices ask is drawn from the seed.
+        var found: Set<Violation.Kind> = []
+        for attempt in 0..<16 as Range<UInt64> where found.isEmpty {
+            found = Set(try await reportOfPutBacks(seed: HistorySeed.value &+ attempt) { $0 }.violations.map(\.kind))
+        }
+        #expect(!found.isDisjoint(with: [.skippedChange, .reusedTag]))
+    }
+
+    @Test func `who is not let in is told so at once`() async throws {
+        let server = try await ServedStore(try await Engine.memory.makeStore())
+        var options = server.options(seconds: 1, seed: 1)
+        options.accountTokens = ["nonsense"]
+        await #expect {
+            _ = try await Torture(options).run()
+        } throws: { error in
+            guard case .refused(let refusal)? = error as? TortureFault else { return false }
+            return refusal.code == .authenticationFailed
+        }
+        await server.close()
+    }
+}
+
+extension TortureReport {
+    fileprivate func finds(_ kind: Violation.Kind) -> Bool {
+        violations.contains { $0.kind == kind }
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import NacreCloudWire
+import Testing
+
+/// Each message arrives as it was sent: exactly with details, as the web sees it without.
+struct MessageRoundTripTests {
+    static let rounds = 0..<100
+
+    private func expectExact<Message: RequestMessage>(_ message: Message, _ seed: Seed) throws {
+        let json = message.json()
+        #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
+        #expect(try Message(json: json) == message, "\(seed)")
+    }
+
+    private func expect<Message: AnswerMessage>(_ message: Message, as expected: Message, _ form: AnswerForm, _ seed: Seed) throws {
+        let json = message.json(form)
+        #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
+        #expect(try Message(json: json) == expected, "\(seed)")
+        if !form.details { #expect(!String(decoding: json, as: UTF8.self).contains("\"nacre\":"), "\(seed)") }
+    }
+
+    @Test(arguments: rounds) func `records/modify asks`(_: Int) throws {
+        var seed = Seed()
+        var request = seed.modifyRequest()
+        request.extension.wantsDetails = true
+        try expectExact(request, seed)
+        request.extension.wantsDetails = false
+        let plain = request.withoutSealed
+        #expect(try RecordsModifyRequest(json: plain.json()) == plain.web, "\(seed)")
+    }
+
+    @Test(arguments: rounds) func `records/lookup asks`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(seed.lookupRequest(), seed)
+    }
+
+    @Test(arguments: rounds) func `records/query asks, exactly even where the answer needs no details`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(seed.queryRequest(), seed)
+    }
+
+    @Test(arguments: rounds) func `a query is answered`(_: Int) throws {
+        var seed = Seed()
+        let answer = seed.queryResponse()
+        var plain = answer
+        plain.records = answer.records.map(\.withoutSealed)
+        var web = plain
+        web.records = plain.records.map(\.web)
+        for numbersAsStrings in [false, true] {
+            try expect(answer, as: answer, AnswerForm(details: true, numbersAsStrings: numbersAsStrings), seed)
+            try expect(plain, as: web, AnswerForm(numbersAsStrings: numbersAsStrings), seed)
+        }
+    }
+
+    @Test(arguments: rounds) func `the older feeds are asked for and answered`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(RecordsChangesRequest(seed.feedItem(), extension: seed.requestExtension()), seed)
+        try expectExact(
+            ZonesChangesRequest(
+                ChangesDatabaseRequest(
+                    syncToken: seed.maybe { $0.name() }, resultsLimit: seed.maybe { .random(in: 1...200, using: &$0) },
+                    extension: seed.requestExtension())), seed)
+        let zone = seed.zoneID()
+        let records = seed.recordsChanges(in: zone)
+        try expect(records, as: records, AnswerForm(details: true, zoneID: zone), seed)
+        let zones = seed.zonesChanges()
+        try expect(zones, as: zones, AnswerForm(details: true), seed)
+        var web = zones
+        web.zones = zones.zones.map(\.web)
+        try expect(zones, as: web, AnswerForm(), seed)
+    }
+
+    @Test(arguments: rounds) func `zones and feeds are asked for`(_: Int) throws {
+        var seed = Seed()
+        try expectExact(ZonesLookupRequest(zones: seed.list(upTo: 5) { $0.zoneID() }, extension: seed.requestExtension()), seed)
+        let operations = seed.list(upTo: 5) { ZoneOperation($0.chance(2) ? .create : .delete, $0.zoneID()) }
+        try expectExact(ZonesModifyRequest(operations: operations, extension: seed.requestExtension()), seed)
+        try expectExact(
+            ChangesDatabaseRequest(
+                syncToken: seed.maybe { $0.name() }, resultsLimit: seed.maybe { .random(in: 1...200, using: &$0) },
+                extension: seed.requestExtension()), seed)
+        try expectExact(ChangesZoneRequest(zones: seed.list(upTo: 5) { $0.feedItem() }, extension: seed.requestExtension()), seed)
+    }
+
+    @Test(arguments: rounds) func `records are answered, with their zone`(_: Int) throws {
+        var seed = Seed()
+        let zone = seed.zoneID()
+        let answer = RecordsResponse(
+            records: seed.list(upTo: 6) { $0.result(in: zone, tombstonesShowType: false) }, syncToken: seed.maybe { $0.name() })
+        let plain = RecordsResponse(records: answer.records.map(\.withoutSealed), syncToken: answer.syncToken)
+        let web = RecordsResponse(records: plain.records.map(\.web), syncToken: answer.syncToken)
+        for numbersAsStrings in [false, true] {
+            try expect(answer, as: answer, AnswerForm(details: true, numbersAsStrings: numbersAsStrings, zoneID: zone), seed)
+            try expect(plain, as: web, AnswerForm(numbersAsStrings: numbersAsStrings, zoneID: zone), seed)
+        }
+    }
+
+    @Test(arguments: rounds) func `records are answered, without their zone`(_: Int) throws {
+        var seed = Seed()
+        let answer = RecordsResponse(records: seed.list(upTo: 6) { $0.result(in: nil, tombstonesShowType: false) })
+        try expect(answer, as: answer, AnswerForm(details: true), seed)
+    }
+
+    @Test(arguments: rounds) func `zones are answered`(_: Int) throws {
+        var seed = Seed()
+        let answer = ZonesResponse(zones: seed.list(upTo: 6) { $0.zoneResult() })
+        try expect(answer, as: answer, AnswerForm(details: true), seed)
+        try expect(answer, as: ZonesResponse(zones: answer.zones.map(\.web)), AnswerForm(), seed)
+        let changes = seed.databaseChanges()
+        try expect(changes, as: changes, AnswerForm(details: true), seed)
+        try expect(changes, as: changes.web, AnswerForm(), seed)
+    }
+
+    @Test(arguments: rounds) func `feeds are answered`(_: Int) throws {
+        var seed = Seed()
+        let answer = ChangesZoneResponse(zones: seed.list(upTo: 4) { $0.page() })
+        let plain = ChangesZoneResponse(zones: answer.zones.map { $0.mapRecords(\.withoutSealed) })
+        try expect(answer, as: answer, AnswerForm(details: true), seed)
+        try expect(plain, as: ChangesZoneResponse(zones: plain.zones.map(\.web)), AnswerForm(), seed)
+    }
+
+    @Test(arguments: rounds) func `errors and users are answered`(_: Int) throws {
+        var seed = Seed()
+        var error = ErrorResponse(uuid: seed.name(), error: seed.error())
+        try expect(error, as: error, AnswerForm(details: true), seed)
+        let web = ErrorResponse(uuid: error.uuid, error: error.error.web)
+        try expect(error, as: web, AnswerForm(), seed)
+        error.error.serverRecord = nil
+        let user = UserIdentity(userRecordName: seed.text())
+        try expect(user, as: user, AnswerForm(), seed)
+    }
+}

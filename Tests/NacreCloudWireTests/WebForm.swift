@@ -1,0 +1,135 @@
+import NacreCloudWire
+
+// What is left of a value when an answer has no details: what a web client can know.
+
+extension Timestamp {
+    var web: Timestamp { Timestamp(millisecondsSince1970: millisecondsSince1970) }
+}
+
+extension Location {
+    var web: Location {
+        var web = self
+        web.timestamp = timestamp?.web
+        return web
+    }
+}
+
+extension FieldValue {
+    var web: FieldValue {
+        switch self {
+        case .timestamp(let value): .timestamp(value.web)
+        case .timestampList(let values): .timestampList(values.map(\.web))
+        case .location(let value): .location(value.web)
+        case .locationList(let values): .locationList(values.map(\.web))
+        default: self
+        }
+    }
+}
+
+extension RecordFields {
+    var web: RecordFields { RecordFields(entries.map { Field($0.name, $0.value.web) }) }
+
+    /// A sealed value without its key's name cannot be read back: it is left to its own test.
+    var withoutSealed: RecordFields {
+        RecordFields(
+            entries.filter {
+                if case .sealed = $0.value { false } else { true }
+            })
+    }
+}
+
+extension Record {
+    var web: Record {
+        var web = self
+        web.created.timestamp = created.timestamp.web
+        web.modified.timestamp = modified.timestamp.web
+        web.fields = fields.web
+        return web
+    }
+
+    var withoutSealed: Record {
+        var record = self
+        record.fields = fields.withoutSealed
+        return record
+    }
+}
+
+extension ServerError {
+    var web: ServerError {
+        ServerError(code, reason, retryAfter: retryAfter, redirectURL: redirectURL)
+    }
+}
+
+extension RecordResult {
+    var web: RecordResult {
+        switch self {
+        case .record(let record): .record(record.web)
+        case .deleted(let tombstone): .deleted(Tombstone(recordName: tombstone.recordName, recordType: nil))
+        case .failure(let name, let error): .failure(recordName: name, error.web)
+        }
+    }
+
+    var withoutSealed: RecordResult {
+        if case .record(let record) = self { .record(record.withoutSealed) } else { self }
+    }
+}
+
+extension ZoneResult {
+    var web: ZoneResult {
+        if case .failure(let zone, let error) = self { .failure(zone, error.web) } else { self }
+    }
+}
+
+extension ChangesDatabaseResponse {
+    var web: ChangesDatabaseResponse {
+        ChangesDatabaseResponse(
+            zones: zones.map { ChangedZone(zoneID: $0.zoneID, deletion: $0.deletion.map { _ in .deleted }) }, syncToken: syncToken,
+            moreComing: moreComing)
+    }
+}
+
+extension ChangesZoneResponse.Result {
+    func mapRecords(_ transform: (RecordResult) -> RecordResult) -> ChangesZoneResponse.Result {
+        guard case .page(var page) = self else { return self }
+        page.records = page.records.map(transform)
+        return .page(page)
+    }
+
+    var web: ChangesZoneResponse.Result {
+        switch self {
+        case .failure(let zone, let error): return .failure(zone, error.web)
+        case .page(var page):
+            page.records = page.records.map(\.web)
+            page.isMidCommit = false
+            page.clientChangeToken = nil
+            return .page(page)
+        }
+    }
+}
+
+extension RecordsModifyRequest {
+    /// As it arrives when `nacre.details` was not asked for.
+    var web: RecordsModifyRequest {
+        var web = self
+        web.operations = operations.map { operation in
+            operation.map { operation in
+                var operation = operation
+                operation.change.set = operation.change.set.web
+                return operation
+            }
+        }
+        return web
+    }
+
+    var withoutSealed: RecordsModifyRequest {
+        var request = self
+        request.operations = operations.map { operation in
+            operation.map { operation in
+                var operation = operation
+                operation.change.set = operation.change.set.withoutSealed
+                return operation
+            }
+        }
+        return request
+    }
+}

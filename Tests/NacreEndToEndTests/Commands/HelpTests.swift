@@ -1,0 +1,134 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+/// What the executable says of itself, and of a command line that it does not understand.
+struct HelpTests {
+    private struct Documented: CustomTestStringConvertible {
+        var path: [String]
+        var options: [String]
+
+        var testDescription: String { path.joined(separator: " ") }
+
+        init(_ path: String, _ options: String) {
+            self.path = path.split(separator: " ").map(String.init)
+            self.options = options.split(separator: " ").map { "--\($0)" }
+        }
+    }
+
+    /// Every command with every option that it takes.
+    private static let documented = [
+        Documented(
+            "serve",
+            "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
+                + "trusted-proxy json"
+        ),
+        Documented("backup create", "bandwidth data server token-file json"),
+        Documented("backup verify", "json"),
+        Documented("backup restore", "data replace json"),
+        Documented("migrate", "data dry-run no-migration-backup json"),
+        Documented("demo", "data server token-file json"),
+        Documented("container create", "just-in-time data server token-file json"),
+        Documented("container change", "just-in-time data server token-file json"),
+        Documented("token create", "container environment kind name data server token-file json"),
+        Documented("schema show", "container environment data server token-file json"),
+        Documented("schema deploy", "container dry-run data server token-file json"),
+        Documented("schema index", "container queryable sortable searchable none type data server token-file json"),
+        Documented("schema reset", "container dry-run yes data server token-file json"),
+        Documented("user create", "password-stdin data server token-file json"),
+        Documented(
+            "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
+        Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
+        Documented("version", "json"),
+    ]
+
+    @Test(arguments: documented)
+    private func `the help of a command names each option, in both ways of asking`(command: Documented) async throws {
+        let folder = try TemporaryFolder()
+        let asked = try await Nacre.run(["help"] + command.path, in: folder.path)
+        #expect(asked.status == 0 && asked.messages.isEmpty)
+        #expect(asked.output.hasPrefix("OVERVIEW: "))
+        #expect(asked.output.contains("USAGE: nacre \(command.path.joined(separator: " "))"))
+        for option in command.options + ["-h, --help"] { #expect(asked.output.contains("\n  \(option)"), "\(option)") }
+        // Options that are not in the list above would go untested.
+        let named = asked.output.split(separator: "\n").compactMap { line -> String? in
+            line.hasPrefix("  --") ? String(line.dropFirst(2).prefix { $0 != " " }) : nil
+        }
+        #expect(Set(named) == Set(command.options))
+        for flag in ["--help", "-h"] {
+            let flagged = try await Nacre.run(command.path + [flag], in: folder.path)
+            #expect(flagged.status == 0 && flagged.output == asked.output)
+        }
+    }
+
+    @Test func `without a command, and for a noun alone, the subcommands are listed`() async throws {
+        let folder = try TemporaryFolder()
+        for arguments in [[], ["help"], ["--help"]] {
+            let run = try await Nacre.run(arguments, in: folder.path)
+            #expect(run.status == 0)
+            for noun in ["serve", "demo", "container", "token", "user", "schema", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
+        }
+        for (noun, verbs) in [
+            ("container", ["create", "change"]), ("token", ["create"]), ("user", ["create", "sign-in"]),
+            ("schema", ["show", "deploy", "index", "reset"]), ("query", ["explain"]), ("backup", ["create", "verify", "restore"]),
+        ] {
+            let run = try await Nacre.run([noun], in: folder.path)
+            #expect(run.status == 0)
+            for verb in verbs { #expect(run.output.contains("\n  \(verb) ")) }
+        }
+    }
+
+    @Test func `the version is one line, or one member`() async throws {
+        let folder = try TemporaryFolder()
+        let version = try await Nacre.run(["version"], in: folder.path)
+        #expect(version.status == 0 && version.line.split(separator: ".").count == 3)
+        #expect(try await Nacre.run(["--version"], in: folder.path).output == version.output)
+        #expect(try await Nacre.run(["version", "--json"], in: folder.path).object()["version"] as? String == version.line)
+    }
+
+    private static let explain = ["query", "explain", "--container", "iCloud.a.b", "--environment", "development", "--database", "public"]
+
+    private static let wrong: [(arguments: [String], says: String)] = [
+        (["conatiner"], "Did you mean 'container'?"),
+        (["container", "craete", "iCloud.a.b"], "Did you mean 'create'?"),
+        (["serve", "--lisen", "127.0.0.1:0"], "Did you mean '--listen'?"),
+        (["serve", "--listen"], "--listen"),
+        (["serve", "--listen", "nowhere"], "HOST:PORT"),
+        (["serve", "--log-level", "loud"], "--log-level"),
+        (["serve", "--log-format", "xml"], "--log-format"),
+        (["serve", "surplus"], "surplus"),
+        (["container", "create"], "<name>"),
+        (["container", "create", "iCloud.a.b", "iCloud.c.d"], "iCloud.c.d"),
+        (["token", "create", "--container", "iCloud.a.b", "--kind", "api"], "--environment"),
+        (["token", "create", "--container", "iCloud.a.b", "--environment", "staging", "--kind", "api"], "--environment"),
+        (["user", "create", "ada@example.com"], "--password-stdin"),
+        (["user", "sign-in", "ada@example.com", "--password-stdin"], "--container"),
+        (["container", "create", "iCloud.a.b", "--server", "http://127.0.0.1:1"], "--token-file"),
+        (["demo", "--data", "x", "--token-file", "y"], "--token-file"),
+        (explain, "--type"), (explain + ["--type", "T", "--filter", "stars"], "--filter"),
+        (explain + ["--type", "T", "--filter", "stars LIKE 1"], "FIELD OPERATOR VALUE"), (explain + ["--type", "T", "--sort", "stars up"], "--sort"),
+        (explain + ["{}", "--type", "T"], "--type"), (explain + ["--database", "shared", "--type", "T"], "--database"),
+        (["schema", "show", "--container", "iCloud.a.b"], "--environment"),
+        (["schema", "index", "Note", "--container", "iCloud.a.b"], "<field>"),
+        (["schema", "deploy", "--container", "iCloud.a.b", "--queryable"], "--queryable"),
+        (["schema", "index", "Note", "a", "--container", "iCloud.a.b", "--none", "--sortable"], "'--none' and '--sortable' exclude each other"),
+        (["container", "create", "iCloud.a.b", "--just-in-time", "web"], "native or all"),
+        (["container", "change", "iCloud.a.b"], "--just-in-time"),
+        (["backup", "create"], "<file>"), (["backup", "create", "x", "--bandwidth", "fast"], "--bandwidth"),
+        (["backup", "restore", "x"], "--data"), (["serve", "--backup-every", "1h"], "--backup-dir"),
+        (["serve", "--backup-dir", "x", "--backup-every", "1"], "--backup-every"),
+        (["serve", "--backup-dir", "x", "--backup-keep", "0"], "--backup-keep"),
+        (["serve", "--backup-dir", "x", "--memory"], "--memory"),
+        (["help", "nothing"], "nothing"),
+    ]
+
+    @Test(arguments: wrong)
+    func `a wrong command line ends with 64 and says what is wrong`(arguments: [String], says: String) async throws {
+        let folder = try TemporaryFolder()
+        let run = try await Nacre.run(arguments, in: folder.path)
+        #expect(run.status == 64)
+        #expect(run.output.isEmpty)
+        #expect(run.messages.hasPrefix("Error: ") && run.messages.contains(says), "\(run.messages)")
+        #expect(run.messages.contains("Usage: nacre"))
+    }
+}

@@ -1,0 +1,198 @@
+import CloudKit
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+/// `nacre schema`: from an app's first save in development to its first save in production.
+@Suite(.timeLimit(.minutes(5))) struct SchemaTests {
+    private static let container = ["--container", Administrator.container]
+
+    private func with(_ body: (Administrator) async throws -> Void) async throws {
+        try await RunningServer.with { server in try await body(Administrator(server: server)) }
+    }
+
+    /// A device of the user in one of the environments.
+    private func database(_ administrator: Administrator, _ environment: CloudKitServer.Environment) async throws -> CKDatabase {
+        func replaced(_ arguments: [String]) -> [String] { arguments.map { $0 == "development" ? environment.rawValue : $0 } }
+        let token = try await administrator.run(replaced(Administrator.tokenCreate))
+        let account = try await administrator.run(replaced(Administrator.signIn(token.line)) + ["--account"], input: Administrator.password)
+        try #require(token.status == 0 && account.status == 0)
+        let server = CloudKitServer(
+            url: try RawClient.url(administrator.server.url), environment: environment, apiToken: token.line, accountToken: account.line)
+        return CKContainer(identifier: Administrator.container, server: server).privateCloudDatabase
+    }
+
+    private func note() -> CKRecord {
+        let note = CKRecord(recordType: "Note")
+        note["text"] = "bread, olives"
+        note["count"] = 2
+        return note
+    }
+
+    @Test func `what was saved in development is shown, deployed, and then saved in production`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let development = try await database(administrator, .development)
+            let production = try await database(administrator, .production)
+            let refused = await #expect(throws: CKError.self) { try await production.save(note()) }
+            #expect(refused?.code == .invalidArguments)
+            #expect(refused.map { "\($0)" }?.contains("Cannot create new type Note in production schema") == true)
+            _ = try await development.save(note())
+
+            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            #expect(shown.status == 0 && shown.messages.isEmpty)
+            #expect(shown.output.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE Note (\n"))
+            #expect(shown.output.contains("        text            STRING QUERYABLE SEARCHABLE SORTABLE,\n"))
+            #expect(shown.output.contains("        count           INT64 QUERYABLE SORTABLE,\n"))
+
+            let gains = "+ Note\n+ Note.count INT64 QUERYABLE SORTABLE\n+ Note.text STRING QUERYABLE SEARCHABLE SORTABLE\n"
+            let dry = try await administrator.run(["schema", "deploy", "--dry-run"] + Self.container)
+            #expect(dry.status == 0 && dry.output == gains && dry.messages.contains("dry run"))
+            let untouched = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            #expect(!untouched.output.contains("Note"))
+            let deployed = try await administrator.run(["schema", "deploy"] + Self.container)
+            #expect(deployed.status == 0 && deployed.output == gains)
+            let live = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            #expect(live.output == shown.output)
+            let again = try await administrator.run(["schema", "deploy"] + Self.container)
+            #expect(again.status == 0 && again.output.isEmpty)
+            #expect(try await production.save(note())["text"] as? String == "bread, olives")
+        }
+    }
+
+    @Test func `a field's indexes are those that were named last, and are built for the records that are there`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            _ = try await database(administrator, .development).save(note())
+            let index = ["schema", "index"] + Self.container
+            let set = try await administrator.run(index + ["Note", "recordName", "--queryable"])
+            #expect(set.status == 0 && set.output == "Note.___recordID REFERENCE: no index → QUERYABLE\n")
+            // Without a flag it is a question.
+            let all = "QUERYABLE SEARCHABLE SORTABLE"
+            for _ in 0..<2 {
+                let asked = try await administrator.run(index + ["Note", "text"])
+                #expect(asked.status == 0 && asked.output == "Note.text STRING: \(all)\n")
+            }
+            let cut = try await administrator.run(index + ["Note", "text", "--none"])
+            #expect(cut.status == 0 && cut.output == "Note.text STRING: \(all) → no index\n")
+            let none = try await administrator.run(index + ["Note", "text", "--json"])
+            #expect(none.status == 0 && none.output.contains(#""before":[],"field":"text","fieldType":"STRING","options":[]"#))
+            let deployed = try await administrator.run(["schema", "deploy", "--json"] + Self.container)
+            #expect(deployed.output.contains(#""declaration":"STRING""#) && deployed.output.contains(#""kind":"index""#))
+
+            let show = ["schema", "show", "--environment", "development", "--json"] + Self.container
+            var building = "Note.___recordID"
+            while building.contains("___recordID") {
+                let shown = try await administrator.run(show)
+                try #require(shown.status == 0)
+                let object = try JSONSerialization.jsonObject(with: Data(shown.output.utf8)) as? [String: Any]
+                building = try #require(object?["building"] as? [String]).joined()
+                #expect((object?["text"] as? String)?.contains(#""___recordID"   REFERENCE QUERYABLE"#) == true)
+            }
+        }
+    }
+
+    @Test func `a field is prepared before there is a record of it`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let index = ["schema", "index"] + Self.container
+            let made = try await administrator.run(index + ["Note", "at", "--type", "TIMESTAMP", "--sortable"])
+            #expect(made.status == 0 && made.output == "+ Note.at TIMESTAMP: SORTABLE\n")
+            let list = try await administrator.run(index + ["Note", "tags", "--type", "LIST<STRING>"])
+            #expect(list.status == 0 && list.output == "+ Note.tags LIST<STRING>: no index\n")
+            let again = try await administrator.run(index + ["Note", "at", "--type", "TIMESTAMP", "--queryable"])
+            #expect(again.status == 0 && again.output == "Note.at TIMESTAMP: SORTABLE → QUERYABLE\n")
+            for (type, says) in [("DOUBLE", "field 'at' of type 'Note' is TIMESTAMP"), ("DATE", "unknown field type")] {
+                let wrong = try await administrator.run(index + ["Note", "at", "--type", type])
+                #expect(wrong.status == 1 && wrong.output.isEmpty && wrong.messages.contains(says), "\(wrong.messages)")
+            }
+            let database = try await database(administrator, .development)
+            let note = note()
+            note["at"] = 1.5
+            await #expect(throws: CKError.self) { try await database.save(note) }
+            note["at"] = Date(timeIntervalSince1970: 1)
+            _ = try await database.save(note)
+        }
+    }
+
+    @Test func `a reset takes development back to production, and asks before`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let database = try await database(administrator, .development)
+            let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+            let old = note()
+            _ = try await database.save(old)
+            #expect(try await administrator.run(["schema", "deploy"] + Self.container).status == 0)
+            let other = CKRecord(recordType: "Other")
+            other["mistake"] = 1
+            let late = note()
+            late["mistake"] = "yes"
+            _ = try await database.save(other)
+            let saved = try await database.save(late)
+            let userID = try #require(saved.creatorUserRecordID)
+            let going = "- Other\n- Note.mistake\n- Other.mistake\n- all records of 2 databases\n"
+
+            let reset = ["schema", "reset"] + Self.container
+            let dry = try await administrator.run(reset + ["--dry-run"])
+            #expect(dry.status == 0 && dry.output == going && dry.messages.contains("dry run"))
+            let unasked = try await administrator.run(reset)
+            #expect(unasked.status == 64 && unasked.output.isEmpty)
+            #expect(unasked.messages.contains("- Other\n") && unasked.messages.contains("--yes"))
+            #expect(try await database.record(for: old.recordID)["count"] as? Int == 2)
+
+            let done = try await administrator.run(reset + ["--yes"])
+            #expect(done.status == 0 && done.output == going)
+            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            let live = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            #expect(shown.output == live.output && !shown.output.contains("mistake"))
+            for recordID in [old.recordID, late.recordID] {
+                await #expect(throws: CKError.self) { try await database.record(for: recordID) }
+            }
+            #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
+            let zoneGone = await #expect(throws: CKError.self) { try await database.recordZone(for: zone.zoneID) }
+            #expect(zoneGone?.code == .zoneNotFound)
+            // The user is still one, with a fresh record, and what was a mistake may be another type now.
+            #expect(try await database.record(for: userID).allKeys().isEmpty)
+            let right = note()
+            right["mistake"] = 2
+            _ = try await database.save(right)
+            let again = try await administrator.run(reset + ["--yes", "--json"])
+            #expect(again.status == 0 && again.output.contains(#""fields":["Note.mistake"]"#))
+        }
+    }
+
+    @Test func `web clients make types where the container says so`() async throws {
+        try await with { administrator in
+            let name = ["container", "create", Administrator.container]
+            let made = try await administrator.run(name + ["--just-in-time", "all", "--json"])
+            #expect(made.status == 0 && made.output.contains(#""justInTime":"all""#))
+            let again = try await administrator.run(name + ["--just-in-time", "native"])
+            #expect(again.status == 0 && again.messages.contains("nacre container change"))
+            let change = ["container", "change", Administrator.container, "--just-in-time", "native"]
+            for line in ["all → native", "native → native"] {
+                let changed = try await administrator.run(change)
+                #expect(changed.status == 0 && changed.output == "\(Administrator.container) just-in-time \(line)\n")
+            }
+            let missing = try await administrator.run(["container", "change", "iCloud.com.example.Nowhere", "--just-in-time", "all"])
+            #expect(missing.status == 1 && missing.messages.contains("container does not exist"))
+        }
+    }
+
+    @Test func `what cannot be is refused with its remedy`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            _ = try await database(administrator, .development).save(note())
+            for (arguments, says) in [
+                (["index", "Note", "count", "--searchable"] + Self.container, "cannot be searchable"),
+                (["index", "Note", "nothing", "--queryable"] + Self.container, "Unknown field 'nothing'"),
+                (["index", "None", "text", "--queryable"] + Self.container, "Did not find record type: None"),
+                (["deploy", "--container", "iCloud.com.example.Nowhere"], "container does not exist"),
+                (["show", "--environment", "production", "--container", "iCloud.com.example.Nowhere"], "container does not exist"),
+            ] {
+                let run = try await administrator.run(["schema"] + arguments)
+                #expect(run.status == 1 && run.output.isEmpty, "\(arguments)")
+                #expect(run.messages.hasPrefix("Error: ") && run.messages.contains(says), "\(run.messages)")
+            }
+        }
+    }
+}

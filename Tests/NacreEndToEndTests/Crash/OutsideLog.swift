@@ -1,0 +1,88 @@
+import NacreLocks
+
+/// What the test's own process remembers, whatever becomes of the server: each batch with its answer, each page, each look.
+final class OutsideLog: Sendable {
+    private struct State {
+        var tick = 0
+        var histories: [String: History]
+        /// Batches that were sent, for those who look at them while it is open whether they are there.
+        var sent: [(zone: String, batch: History.Batch)] = []
+        var acknowledged = 0
+        var isClosed = false
+        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Locked<State>
+
+    init(zones: [String]) {
+        state = Locked(State(histories: Dictionary(uniqueKeysWithValues: zones.map { ($0, History(zone: $0)) })))
+    }
+
+    /// One more moment of the clock that all batches share.
+    func tick() -> Int {
+        state.withLock { state in
+            state.tick += 1
+            return state.tick
+        }
+    }
+
+    /// Before a batch is sent for the first time.
+    func begin(_ batch: History.Batch, in zone: String) {
+        state.withLock { $0.sent.append((zone, batch)) }
+    }
+
+    /// A batch has its answer.
+    func end(_ batch: History.Batch, in zone: String) {
+        let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            state.histories[zone]?.batches.append(batch)
+            state.acknowledged += 1
+            let woken = state.waiting.filter { $0.count <= state.acknowledged }
+            state.waiting.removeAll { $0.count <= state.acknowledged }
+            return woken.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    var acknowledged: Int { state.withLock { $0.acknowledged } }
+
+    /// Waits until so many batches have their answers, or until there will be no more.
+    func acknowledged(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isDone = state.withLock { state in
+                let isDone = state.isClosed || state.acknowledged >= count
+                if !isDone { state.waiting.append((count, continuation)) }
+                return isDone
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// All writers are done.
+    func close() {
+        let woken = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return state.waiting.map(\.continuation)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// One of the latest batches, answered or not.
+    func recent(_ seed: inout Seed) -> (zone: String, batch: History.Batch)? {
+        state.withLock { $0.sent.suffix(12) }.randomElement(using: &seed)
+    }
+
+    func add(_ look: History.Look, in zone: String) {
+        state.withLock { $0.histories[zone]?.looks.append(look) }
+    }
+
+    func add(_ reading: [History.Page], in zone: String) {
+        state.withLock { $0.histories[zone]?.readings.append(reading) }
+    }
+
+    func history(of zone: String) -> History {
+        state.withLock { $0.histories[zone] ?? History(zone: zone) }
+    }
+}

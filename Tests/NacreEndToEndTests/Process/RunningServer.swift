@@ -1,0 +1,178 @@
+import Foundation
+import Glibc
+import NacreCloudServer
+import NacreCloudTestSupport
+import NacreLocks
+import Testing
+
+/// `nacre serve` as a process of its own, on a folder and a port that stay the same over its restarts.
+///
+/// `RunningServer.with` is the way to have one: it ends the process and removes the folder whatever happens.
+final class RunningServer: Sendable {
+    /// How long a server may take until it answers, or to end. A debug build on a busy machine needs a second.
+    static let patienceSeconds = 30
+
+    let data: String
+    let port: Int
+    private let folder: TemporaryFolder
+    private let arguments: [String]
+    private let environment: [String: String]
+    private let faults: Faults
+    private let state = Locked(State())
+
+    private struct State {
+        var process: Launched?
+        var admin: AdminFile?
+        var isUp = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var starts = 0
+        /// It could not be started again: nobody needs to wait.
+        var isOver = false
+    }
+
+    /// Whether something around the server fails, so that it has reason to log errors.
+    enum Faults: Sendable {
+        case none
+        case expected
+    }
+
+    private init(_ arguments: [String], _ environment: [String: String], _ faults: Faults) throws {
+        folder = try TemporaryFolder()
+        data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        port = try QuietPort.any()
+        self.arguments = arguments
+        self.environment = environment
+        self.faults = faults
+    }
+
+    /// Starts a server, runs the body, and cleans up.
+    /// - Parameter environment: what the process finds beside the test's own.
+    static func with<Value>(
+        _ arguments: [String] = [], environment: [String: String] = [:], faults: Faults = .none,
+        _ body: (RunningServer) async throws -> Value
+    ) async throws -> Value {
+        let server = try RunningServer(arguments, environment, faults)
+        do {
+            try await server.start()
+            let value = try await body(server)
+            await server.kill()
+            if server.faults == .none { server.expectCleanLogs() }
+            return value
+        } catch {
+            await server.kill()
+            throw error
+        }
+    }
+
+    /// Whatever clients do, and however often it is killed, a server logs no error of its own.
+    private func expectCleanLogs() {
+        for number in 1...state.withLock({ $0.starts }) {
+            let text = (try? String(contentsOf: URL(filePath: "\(scratch)/serve-\(number).err"), encoding: .utf8)) ?? ""
+            let errors = text.split(separator: "\n").filter { $0.contains("\"level\":\"error\"") || $0.contains("\"level\":\"critical\"") }
+            #expect(errors.isEmpty)
+        }
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+    /// Where other processes of the test may leave their output.
+    var scratch: String { folder.path }
+
+    var admin: AdminFile {
+        get throws { try #require(state.withLock { $0.admin }) }
+    }
+
+    var adminURL: String {
+        get throws { try admin.url }
+    }
+
+    var process: Launched {
+        get throws { try #require(state.withLock { $0.process }) }
+    }
+
+    /// Starts the process on the same folder and port, and returns when it listens.
+    func start() async throws {
+        let appearance = try FileAppearance(of: AdminFile.name, in: data)
+        let count = state.withLock { state -> Int in
+            state.starts += 1
+            return state.starts
+        }
+        let process = try Launched(
+            ["serve", "--data", data, "--listen", "127.0.0.1:\(port)", "--log-format", "json"] + arguments, named: "serve-\(count)",
+            in: folder.path, environment: environment)
+        state.withLock { $0.process = process }
+        guard await appearance.wait(while: process, seconds: Self.patienceSeconds) else {
+            process.signal(SIGKILL)
+            wakeAll { $0.isOver = true }
+            throw ServerDidNotStart(status: await process.ended(), errors: process.errorText)
+        }
+        let admin = try AdminFile.read(folder: data)
+        try #require(admin.pid == process.pid)
+        try #require(admin.publicURL == url)
+        wakeAll { state in
+            state.admin = admin
+            state.isUp = true
+        }
+    }
+
+    private func wakeAll(_ change: (inout State) -> Void) {
+        let waiting = state.withLock { state in
+            change(&state)
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns at once while the server is up, or else when it is again, or when it cannot be started any more.
+    func whenUp() async {
+        await withCheckedContinuation { continuation in
+            let isSettled = state.withLock { state in
+                let isSettled = state.isUp || state.isOver
+                if !isSettled { state.waiting.append(continuation) }
+                return isSettled
+            }
+            if isSettled { continuation.resume() }
+        }
+    }
+
+    /// SIGKILL, and waits until the process is gone. Does nothing when there is none.
+    func kill() async {
+        _ = await end(by: SIGKILL)
+    }
+
+    /// SIGTERM.
+    /// - Returns: the exit code.
+    func stop() async throws -> Launched.Ending {
+        try #require(await end(by: SIGTERM))
+    }
+
+    private func end(by signal: Int32) async -> Launched.Ending? {
+        let process = state.withLock { state in
+            state.isUp = false
+            return state.process
+        }
+        guard let process else { return nil }
+        process.signal(signal)
+        return await process.ended()
+    }
+}
+
+struct ServerDidNotStart: Error, CustomStringConvertible {
+    var status: Launched.Ending
+    var errors: String
+
+    var description: String { "nacre serve ended with \(status) before it listened: \(errors)" }
+}
+
+/// Free ports below those that the kernel gives to outgoing connections: between two starts nobody takes one by chance.
+enum QuietPort {
+    static func any() throws -> Int {
+        while true {
+            let port = Int.random(in: 20_000..<32_000)
+            let socket = try LoopbackSocket.make()
+            defer { close(socket) }
+            if (try? LoopbackSocket.bind(socket, port)) != nil { return port }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import NacreHTTPServer
+import Testing
+
+/// Requests that two readers could cut differently are refused, and the connection with them.
+@Suite(.timeLimit(.minutes(5))) struct FramingTests {
+    static let refused: [(String, Int)] = [
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: +5\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 0x5\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\nhello", 413),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999999\r\n\r\nhello", 413),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5x\r\n\r\nhello", 400),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\nhello", 501),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 501),
+        ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        ("POST /echo HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nBad Name: b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nBad(Name: b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nName : b\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\u{1}c\r\n\r\n", 400),
+        ("GET /ping HTTP/1.1\r\nHost: a\r\nX: b\u{7F}c\r\n\r\n", 400),
+        ("GET ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET ftp://a/ping HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        ("GET /ping HTTP/1.2\r\nHost: a\r\n\r\n", 505),
+        ("GET /ping HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+    ]
+
+    @Test(arguments: refused)
+    func `ambiguous framing is refused and the connection closes`(_ request: String, _ status: Int) async throws {
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+            let client = try await server.client()
+            // What follows must never be taken for a request.
+            try await client.send(request + "GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
+            let response = try await client.response()
+            #expect(response.status == status)
+            #expect(response.count("Content-Length") == 1 && response.count("Date") == 1)
+            #expect(!response.text.hasPrefix("HTTP/"), "the head stands twice: \(response.text)")
+            #expect(try await client.rest().isEmpty)
+        }
+    }
+
+    @Test func `a head that comes in pieces, behind a good request, is refused once too, and others are not disturbed`() async throws {
+        try await withServer(routes: routing { _ in }) { server in
+            let other = try await server.client()
+            try await other.send("GET /ping HTTP/1.1\r\nHost: a\r\n")
+            let client = try await server.client()
+            try await client.send("GET /ping HTTP/1.1\r\nHost: a\r\n\r\nPOST /ping HTTP/1.1\r\nContent-")
+            #expect(try await client.response().text == "pong")
+            try await client.send("Length: 5x\r\nHost: a\r\n\r\nhello")
+            let refusal = try await client.response()
+            #expect(refusal.status == 400 && refusal.text == "Content-Length is malformed.\n")
+            #expect(refusal.header("Connection") == "close")
+            #expect(try await client.rest().isEmpty)
+            try await other.send("\r\n")
+            #expect(try await other.response().text == "pong")
+        }
+    }
+
+    @Test(arguments: ["zz\r\nhello\r\n0\r\n\r\n", "ffffffffffffffffff\r\nhello", "5\r\nhellozz\r\n"])
+    func `a chunk that cannot be read is refused once`(_ body: String) async throws {
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+            let client = try await server.client()
+            try await client.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+            let answer = try await client.rest()
+            let text = String(decoding: answer, as: UTF8.self)
+            #expect(text.hasPrefix("HTTP/1.1 4"), "\(text)")
+            #expect(text.components(separatedBy: "HTTP/1.1").count == 2, "\(text)")
+            #expect(text.components(separatedBy: "Content-Length:").count == 2, "\(text)")
+        }
+    }
+
+    @Test func `usual requests are not refused`() async throws {
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+            for (request, text) in [
+                ("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\nhello", "5"),
+                ("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "1"),
+                ("POST /echo HTTP/1.1\r\nHost: a\r\n\r\n", "0"),
+                ("GET /ping HTTP/1.0\r\n\r\n", "pong"),
+                ("GET /ping HTTP/1.1\r\nHost: a\r\nX: \t caf\u{E9} \r\nEmpty:\r\n\r\n", "pong"),
+            ] {
+                let response = try await server.exchange(request)
+                #expect(response.status == 200 && response.text == text, "\(request)")
+            }
+        }
+    }
+}
