@@ -42,7 +42,7 @@ let package = Package(
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", client]),
         module("NacreCloudContainer", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
-        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreTelemetry", "NacreLocks", "CNacreSQLite"]),
+        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
         module(
             "NacreCloudServer",
@@ -56,14 +56,16 @@ let package = Package(
         .target(
             name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks"],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings),
-        tests("NacreCryptoTests", ["NacreCrypto"]),
+        tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
         tests("NacreCloudWireTests", ["NacreCloudWire"]),
         tests("NacreCloudContainerTests", ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudStoreTests",
-            ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "NacreCrypto", "CNacreSQLite", "NacreLocks"],
+            ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks"],
             resources: [.copy("Fixtures")]),
-        tests("NacreHTTPClientTests", ["NacreHTTPClient", "NacreHTTPServer", "NacreLocks", "NacreTelemetry"]),
+        tests(
+            "NacreHTTPClientTests",
+            ["NacreHTTPClient", "NacreLocks", "NacreCloudTestSupport"]),
         tests("NacreHTTPServerTests", ["NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
         tests(
             "NacreCloudServerTests",
@@ -80,7 +82,7 @@ let package = Package(
         tests(
             "NacreCloudKitTests",
             [
-                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudWire", "NacreLocks", "NacreTelemetry",
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudWire", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         // Compiled as apps that have not moved to Swift 6 are.
@@ -88,7 +90,7 @@ let package = Package(
         tests(
             "NacreEndToEndTests",
             [
-                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "NacreTelemetry",
+                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests("NacreTidyTests", []),
@@ -99,10 +101,10 @@ let package = Package(
 if Context.environment["NACRE_BENCHMARKS"] != nil {
     package.targets += [
         .executableTarget(
-            name: "JSONThroughput", dependencies: ["NacreCloudWire"], path: "Benchmarks/JSONThroughput", swiftSettings: settings,
+            name: "NacreJSONThroughput", dependencies: ["NacreCloudWire"], path: "Benchmarks/NacreJSONThroughput", swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(
-            name: "FrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/FrameworkCost", swiftSettings: settings),
+            name: "NacreFrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/NacreFrameworkCost", swiftSettings: settings),
     ]
 }

@@ -1,6 +1,6 @@
 """How long does an app take to fetch 100,000 records for the first time, beside libcurl with the same bytes? And 1,000 that changed since?
 
-The app is `FrameworkCost sync`; `FrameworkCost bytes` asks for the same pages with nothing but libcurl, and looks at no byte but the token's.
+The app is `NacreFrameworkCost sync`; `NacreFrameworkCost bytes` asks for the same pages with nothing but libcurl, and looks at no byte but the token's.
 """
 
 import json
@@ -42,7 +42,7 @@ def ask(bench):
 
 def single(bench, server, count):
     found = json.loads(subprocess.run(
-        [os.path.join(bench.tools, "FrameworkCost"), "bytes", nacre.ZONE, str(count)], check=True, stdout=subprocess.PIPE,
+        [os.path.join(bench.tools, "NacreFrameworkCost"), "bytes", nacre.ZONE, str(count)], check=True, stdout=subprocess.PIPE,
         env=variables(bench, server)).stdout)
     if found["records"] < count * len(records.BODY):
         raise RuntimeError(f"libcurl brought {found['records']} bytes of {count} records")
@@ -52,7 +52,7 @@ def single(bench, server, count):
 def sync(bench, server, count, mark):
     """The seconds of a first sync, and of the changes after it, by one process."""
     process = subprocess.Popen(
-        [os.path.join(bench.tools, "FrameworkCost"), "sync", nacre.ZONE, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [os.path.join(bench.tools, "NacreFrameworkCost"), "sync", nacre.ZONE, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         env=variables(bench, server), text=True)
     first = json.loads(process.stdout.readline())
     changed = count // CHANGED_SHARE

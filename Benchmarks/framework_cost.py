@@ -1,6 +1,6 @@
 """What does an app that uses the framework spend on a record, beside what the server spends? And does its memory stay flat?
 
-The app is `FrameworkCost`: saves of 400 and pages of 200, one after another, over one account token.
+The app is `NacreFrameworkCost`: saves of 400 and pages of 200, one after another, over one account token.
 """
 
 import json
@@ -60,13 +60,13 @@ def run(bench, server, work, zone, count):
     """Runs the app and returns the CPU of both sides for each record, and how its memory went."""
     before = machine.cpu_seconds(server.pid)
     process = subprocess.Popen(
-        [os.path.join(bench.tools, "FrameworkCost"), work, zone, str(count)], stdout=subprocess.PIPE, env=variables(bench, server),
+        [os.path.join(bench.tools, "NacreFrameworkCost"), work, zone, str(count)], stdout=subprocess.PIPE, env=variables(bench, server),
         text=True)
     watch = Watch(process.pid)
     output = process.communicate()[0]
     watch.end()
     if process.returncode:
-        raise RuntimeError(f"FrameworkCost {work} ended with {process.returncode}")
+        raise RuntimeError(f"NacreFrameworkCost {work} ended with {process.returncode}")
     found = json.loads(output)
     if found["records"] != count:
         raise RuntimeError(f"{count} records were wanted, and {found['records']} came")

@@ -15,7 +15,7 @@ WRITE_MEGABYTES_MIN = 400
 def ask(bench):
     machine.wait_for_quiet(bench.quiet_seconds_max)
     result = json.loads(subprocess.run(
-        [os.path.join(bench.tools, "JSONThroughput"), str(SECONDS_QUICK if bench.quick else SECONDS)], check=True, stdout=subprocess.PIPE).stdout)
+        [os.path.join(bench.tools, "NacreJSONThroughput"), str(SECONDS_QUICK if bench.quick else SECONDS)], check=True, stdout=subprocess.PIPE).stdout)
     bench.say(str(result))
     return report.Answer([
         line("JSON: a request of 200 records is read", result["request_read"], READ_MEGABYTES_MIN),

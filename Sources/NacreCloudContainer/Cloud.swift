@@ -15,6 +15,7 @@ package final class Cloud: Sendable {
     /// Told of each failure of the store that a request or a task met, and of each damaged record, by whoever met it. Must return at once.
     let failed: @Sendable (StoreError) -> Void
     let cascadePerTransaction: Int
+    let readRule: ReadRule
     private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
     let schemas = SchemaMemory()
     /// Private databases whose owners have their records.
@@ -27,7 +28,8 @@ package final class Cloud: Sendable {
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction, committed: @escaping @Sendable (DatabaseID) -> Void = { _ in },
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
+        committed: @escaping @Sendable (DatabaseID) -> Void = { _ in },
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = store
@@ -35,6 +37,7 @@ package final class Cloud: Sendable {
         self.random = random
         self.tokens = tokens
         self.cascadePerTransaction = cascadePerTransaction
+        self.readRule = readRule
         self.committed = committed
         self.failed = failed
     }

@@ -73,17 +73,14 @@ extension ServerError {
 
     static let recordNotFound = ServerError(.notFound, "Record not found", internalCode: 2003)
 
-    static func recordExists(_ record: Record) -> ServerError {
-        ServerError(
-            .conflict, "record to insert already exists", internalCode: 2004,
-            remedy: "Fetch the record, put your changes into it and save that one.", serverRecord: record)
-    }
+    // What an answer tells of either has the server's record with it: see `ShownRecords.error`.
+    static let recordExists = ServerError(
+        .conflict, "record to insert already exists", internalCode: 2004,
+        remedy: "Fetch the record, put your changes into it and save that one.")
 
-    static func recordChanged(_ record: Record) -> ServerError {
-        ServerError(
-            .conflict, "client oplock error updating record", internalCode: 2004,
-            remedy: "Put your changes into the server's record and save that one.", serverRecord: record)
-    }
+    static let recordChanged = ServerError(
+        .conflict, "client oplock error updating record", internalCode: 2004,
+        remedy: "Put your changes into the server's record and save that one.")
 
     /// Others are answered beside it. See `docs/decisions/a-damaged-record-is-an-item-error.md`.
     static let recordDamaged = ServerError(

@@ -19,7 +19,7 @@ package final class Server: Sendable {
         package var migrationBackup: String?
     }
 
-    /// How long requests under way may take to end. decisions: SIGTERM finishes within 10 s.
+    /// How long requests under way may take to end after SIGTERM. On this server.
     package static let shutdownGrace: Duration = .seconds(10)
 
     private let configuration: ServerConfiguration

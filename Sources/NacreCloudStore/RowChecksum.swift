@@ -37,7 +37,7 @@ struct RowChecksum {
         checksum.add(row.forgotten.seq)
         checksum.add(row.clientChangeToken == nil ? 0 : 1)
         checksum.add(row.clientChangeToken ?? [])
-        return checksum.sum &+ row.lastSeq &+ row.feedSeq
+        return checksum.sum &+ row.lastSeq &+ row.feedSeq &+ row.indexesBelow
     }
 
     static func of(_ row: EntryRow) -> Int64 {

@@ -47,7 +47,7 @@ extension HistoryCloud {
                 let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
                 return response.zones.first.map(HistoryAnswer.changes) ?? .failure(.internalError)
             case .database(let request):
-                return .database(try await cloud.databaseChanges(request, in: target, by: caller))
+                return .database(try await cloud.databaseChanges(request, in: cloud.database(target, for: .changes, by: caller)))
             }
         } catch let error as ServerError {
             return .failure(error)

@@ -67,21 +67,24 @@ import Testing
         #expect(saved(false) == .timestamp(Self.exact))
     }
 
-    @Test func `a record is shown with its zone, and so is all that it refers to`() {
+    @Test func `a record is shown with its zone, and so is all that it refers to`() throws {
         let stamp = Record.Stamp(timestamp: Self.whole, userRecordName: "_ann")
         let link = Reference(recordName: "a", action: .validate)
-        var record = Record(
-            recordName: "r", recordType: "T", recordChangeTag: "1", created: stamp, modified: stamp,
-            parent: Reference(recordName: "p", action: .none),
-            fields: ["l": .referenceList([link, link]), "n": .int64(1), "r": .reference(link)])
+        let fields: RecordFields = ["l": .referenceList([link, link]), "n": .int64(1), "r": .reference(link)]
+        let stored = StoredRecord(
+            row: RecordRow(name: "r", type: "T", number: ChangeNumber(run: 1, seq: 1), isTombstone: false, parent: "p", body: []),
+            content: RecordContent(created: stamp, modified: stamp, entered: ChangeNumber(run: 1, seq: 1), fields: fields))
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_ann")
+        let showing = ShownRecords(
+            zoneID: zone, database: DatabaseKey(container: "c", environment: .development, scope: .private, owner: "_ann"),
+            caller: Caller(.user("_ann")), rule: .everything)
         var zoned = link
         zoned.zoneID = zone
-        let shown = record.shown(in: zone)
+        let shown = try #require(showing.record(stored, keys: nil))
         #expect(shown.fields == ["l": .referenceList([zoned, zoned]), "n": .int64(1), "r": .reference(zoned)])
         #expect(shown.parent?.zoneID == zone && shown.zoneID == zone && shown.share == nil)
-        record.zoneID = zone
-        #expect(ServerError.recordChanged(record).shown(in: zone).serverRecord?.value == shown)
+        #expect(showing.error(.recordChanged, on: stored).serverRecord?.value == shown)
+        #expect(showing.error(.recordNotFound, on: stored).serverRecord == nil, "only a conflict carries the server's record")
     }
 
     @Test(arguments: Engine.allCases) func `what is kept of a reference knows no spelling of its zone`(engine: Engine) async throws {

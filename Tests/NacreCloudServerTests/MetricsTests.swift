@@ -47,9 +47,8 @@ import Testing
     }
 
     private static let promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool"].first { FileManager.default.isExecutableFile(atPath: $0) }
-    private static let isRequired = ProcessInfo.processInfo.environment["NACRE_TESTS"] == "require"
 
-    @Test(.enabled(if: promtool != nil || isRequired, "promtool is missing: apt-get install prometheus"))
+    @Test(.enabled(if: mayRun(promtool != nil), "promtool is missing: apt-get install prometheus"))
     func `promtool finds nothing wrong with the metrics`() async throws {
         let promtool = try #require(Self.promtool, "promtool is missing: apt-get install prometheus")
         try await running { (_, port, _, adminPort) async throws in

@@ -5,6 +5,8 @@ package import NacreCloudStore
 package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     case memory
     case sqlite
+    /// Gives no more than `Store` promises.
+    case sideBySide
 
     package var description: String { rawValue }
 
@@ -13,6 +15,7 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
         switch self {
         case .memory: MemoryStore()
         case .sqlite: try await TemporarySQLiteStore(on: place)
+        case .sideBySide: SideBySideStore()
         }
     }
 }

@@ -4,7 +4,7 @@ import NacreCloudWire
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
     case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, rows, missing, faults
-    case advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
+    case lock, advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
 }
 
 /// Passes every verb on, after telling `before`, which may throw instead.
@@ -121,6 +121,11 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         self.advanced = advanced
         self.planned = planned
         super.init(writes, before: before)
+    }
+
+    func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try before(.lock)
+        return try writes.lock(zoneNamed: name, in: database, operation: id, entries: entries)
     }
 
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {

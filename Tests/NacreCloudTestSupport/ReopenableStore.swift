@@ -20,11 +20,13 @@ package final class ReopenableStore: Store {
 
     private let folder: TemporaryFolder
     private let kept: Locked<Kept>
+    private let engine: Engine
 
     package init(_ engine: Engine, run: Int64) async throws {
+        self.engine = engine
         folder = try TemporaryFolder(on: .memory)
         switch engine {
-        case .memory: kept = Locked(.memory(MemoryStore(run: run)))
+        case .memory, .sideBySide: kept = Locked(.memory(MemoryStore(run: run)))
         case .sqlite: kept = Locked(.sqlite(try await Self.open(folder, run: run)))
         }
     }
@@ -70,7 +72,7 @@ package final class ReopenableStore: Store {
 
     private var store: any Store {
         switch kept.withLock({ $0 }) {
-        case .memory(let store): store
+        case .memory(let store): engine == .sideBySide ? SideBySideStore(store) : store
         case .sqlite(let store): store
         }
     }

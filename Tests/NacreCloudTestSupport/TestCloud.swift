@@ -12,7 +12,9 @@ package final class TestCloud: Sendable {
     private let moved: Locked<[DatabaseID]>
     private let faults: Locked<[StoreError]>
 
-    package init(_ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction) {
+    package init(
+        _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything
+    ) {
         let clock = TestCloudClock()
         let random = Locked(TestCloudRandom(seed: seed))
         let moved = Locked<[DatabaseID]>([])
@@ -23,7 +25,7 @@ package final class TestCloud: Sendable {
         self.faults = faults
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            cascadePerTransaction: cascadePerTransaction, committed: { database in moved.withLock { $0.append(database) } },
+            cascadePerTransaction: cascadePerTransaction, readRule: readRule, committed: { database in moved.withLock { $0.append(database) } },
             failed: { error in faults.withLock { $0.append(error) } })
     }
 
@@ -54,9 +56,9 @@ package final class TestCloud: Sendable {
     }
 
     package convenience init(
-        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction
+        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything
     ) async throws {
-        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction)
+        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction, readRule: readRule)
     }
 
     /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.

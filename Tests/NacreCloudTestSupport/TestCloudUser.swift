@@ -59,7 +59,8 @@ package struct TestCloudUser: Sendable {
     }
 
     package func databaseChanges(after token: String? = nil, limit: Int? = nil) async throws -> ChangesDatabaseResponse {
-        try await cloud.databaseChanges(ChangesDatabaseRequest(syncToken: token, resultsLimit: limit), in: target, by: caller)
+        try await cloud.databaseChanges(
+            ChangesDatabaseRequest(syncToken: token, resultsLimit: limit), in: cloud.database(target, for: .changes, by: caller))
     }
 }
 

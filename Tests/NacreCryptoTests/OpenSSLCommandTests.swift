@@ -1,9 +1,10 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreCrypto
 import Testing
 
 /// What `P256` and the `openssl` command make of each other's keys and signatures.
-@Suite(.enabled(if: OpenSSLCommand.isInstalled, "the openssl command is not installed"))
+@Suite(.enabled(if: mayRun(OpenSSLCommand.isInstalled), "the openssl command is not installed"))
 struct OpenSSLCommandTests {
     static let message = "signed by one, verified by the other"
 

@@ -1,11 +1,12 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
 @testable import NacreHTTPClient
 
 /// HTTP/2 against `nghttpd`, of Debian's package nghttp2-server, where it is installed.
-@Suite(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/sbin/nghttpd"), "nghttp2-server is not installed"))
+@Suite(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/sbin/nghttpd")), "nghttp2-server is not installed"))
 struct HTTP2Tests {
     private let authority: Authority
 

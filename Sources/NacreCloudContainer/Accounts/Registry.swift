@@ -94,9 +94,9 @@ extension Cloud {
         }
     }
 
-    /// Writes down whose database this is, at the first write into it.
+    /// Locks the database, and writes down whose it is at the first write into it: its entries are changed by one transaction after another.
     private static func settle(_ key: DatabaseKey, as database: DatabaseID, _ transaction: any WriteTransaction) throws {
-        if let row = try transaction.databases([database]).first {
+        if let row = try transaction.lock(in: database).database {
             guard row.key == key else { throw ServerError.internalError }
             return
         }

@@ -6,8 +6,10 @@ extension Cloud {
     /// Ask for it before reading records: what changes in between is then told twice, and never missed.
     package func currentSyncToken(of zoneID: ZoneID, in target: DatabaseTarget, by caller: Caller) async throws -> String? {
         guard !zoneID.isDefault, case .success = databaseVerdict(target, for: .changes, by: caller) else { return nil }
-        let found = try await lookupZones(ZonesLookupRequest(zones: [zoneID]), in: target, by: caller).zones.first
-        guard case .zone(let zone) = found else { return nil }
-        return zone.syncToken
+        let database = try await database(target, for: .changes, by: caller)
+        guard let requested = try? database.zone(zoneID) else { return nil }
+        let rows = try await stored(of: database.key) { try await self.store.read { try $0.zones(in: database.id, named: [requested.name]) } }
+        guard let row = rows.first else { return nil }
+        return try shown(database.resolve(row)).syncToken
     }
 }

@@ -4,16 +4,15 @@ extension Cloud {
     /// `changes/database`: which zones changed since the token. One snapshot; two calls of the store, three when zones are gone.
     ///
     /// A zone that was deleted and made again shows as changed: its old token is refused as expired, and so its client begins anew.
-    package func databaseChanges(
-        _ request: ChangesDatabaseRequest, in target: DatabaseTarget, by caller: Caller
-    ) async throws -> ChangesDatabaseResponse {
-        let key = try databaseVerdict(target, for: .changes, by: caller).get()
-        let database = try await databaseID(key)
+    ///
+    /// - Parameter database: opened for its changes.
+    package func databaseChanges(_ request: ChangesDatabaseRequest, in database: CallerDatabase) async throws -> ChangesDatabaseResponse {
+        let (key, id) = (database.key, database.id)
         let token = try databaseToken(request.syncToken)
         let limit = try Self.pageLimit(request.resultsLimit)
         let page = try await stored(of: key) {
             try await self.store.read { transaction in
-                let row = try transaction.databases([database]).first ?? DatabaseRow(id: database, key: key, run: Run.none, lastSeq: 0)
+                let row = try transaction.databases([id]).first ?? DatabaseRow(id: id, key: key, run: Run.none, lastSeq: 0)
                 let from = token ?? .start(of: row)
                 guard try from.isValid(for: row, transaction) else { throw ServerError.tokenExpired }
                 return try ZoneFeedPage(after: from, of: row, limit: limit, transaction)

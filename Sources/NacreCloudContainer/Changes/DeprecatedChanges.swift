@@ -21,7 +21,7 @@ extension Cloud {
     ) async throws -> ZonesChangesResponse {
         let page: ChangesDatabaseResponse
         do {
-            page = try await databaseChanges(request.changes, in: target, by: caller)
+            page = try await databaseChanges(request.changes, in: try await database(target, for: .changes, by: caller))
         } catch var error as ServerError {
             if error.field == "syncToken" { error.field = "metaSyncToken" }
             throw error

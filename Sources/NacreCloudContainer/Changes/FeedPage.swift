@@ -34,7 +34,7 @@ struct FeedPage: Sendable {
     /// The page as it is answered.
     /// - Parameters:
     ///   - types: only records of these types, or all when nil. What is gone is told whatever its type was.
-    func results(in zoneID: ZoneID, types: [String]?, keys: [String]?) -> [RecordResult] {
+    func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
         records.compactMap { stored in
             // Its type is not sure: everybody hears of it.
             if stored.isDamaged { return .failure(recordName: stored.row.name, .recordDamaged) }
@@ -42,9 +42,7 @@ struct FeedPage: Sendable {
                 return .deleted(Tombstone(recordName: stored.row.name, recordType: stored.row.type))
             }
             if let types, !types.contains(stored.row.type) { return departure(of: stored, from: types) }
-            var record = stored.record
-            record.fields = record.fields.only(keys)
-            return .record(record.shown(in: zoneID))
+            return showing.record(stored, keys: keys).map(RecordResult.record)
         }
     }
 

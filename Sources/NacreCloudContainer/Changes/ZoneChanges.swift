@@ -9,46 +9,41 @@ extension Cloud {
     package func zoneChanges(
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
-        let key = try databaseVerdict(target, for: .changes, by: caller).get()
+        let database = try await database(target, for: .changes, by: caller)
         if request.zones.isEmpty { throw ServerError.missing("zones") }
         if request.zones.count > Limits.zonesPerRequest {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }
-        let database = try await databaseID(key)
         var results: [ChangesZoneResponse.Result] = []
         for item in request.zones {
             do {
-                results.append(.page(try await page(of: item, in: database, key, by: caller)))
+                results.append(.page(try await page(of: item, in: database)))
             } catch let error as ServerError {
-                results.append(.failure(key.shown(item.zoneID), error))
+                results.append(.failure(database.key.shown(item.zoneID), error))
             }
         }
         return ChangesZoneResponse(zones: results)
     }
 
-    private func page(
-        of item: ChangesZoneRequest.Item, in database: DatabaseID, _ key: DatabaseKey, by caller: Caller
-    ) async throws -> ChangesZoneResponse.Page {
-        if let fault = ownerVerdict(item.zoneID, in: key, by: caller) { throw fault }
+    private func page(of item: ChangesZoneRequest.Item, in database: CallerDatabase) async throws -> ChangesZoneResponse.Page {
+        let requested = try database.zone(item.zoneID)
         if item.zoneID.isDefault { throw ServerError.noFeedInDefaultZone }
         if item.reverse { throw ServerError.notSupported("reverse", "reading changes in reverse") }
         let token = try zoneToken(item.syncToken)
         let limit = try Self.pageLimit(item.resultsLimit)
-        let feed = try await stored(of: key, zone: item.zoneID) {
+        let feed = try await stored(of: database.key, zone: item.zoneID) {
             try await self.store.read { transaction in
-                guard let zone = try transaction.zones(in: database, named: [item.zoneID.zoneName]).first else {
-                    throw ServerError.zoneNotFound(item.zoneID)
-                }
-                let from = token ?? .start(of: zone, view: .owner)
-                guard try from.isValid(for: zone, transaction) else { throw ServerError.tokenExpired }
+                guard let zone = try requested.find(transaction) else { throw ServerError.zoneNotFound(item.zoneID) }
+                let from = token ?? .start(of: zone.row, view: zone.view)
+                guard from.view == zone.view, try from.isValid(for: zone.row, transaction) else { throw ServerError.tokenExpired }
                 return try FeedPage(
-                    after: from, of: zone, limit: limit, keepsCommitsWhole: caller.client.keepsCommitsWhole, transaction)
+                    after: from, of: zone.row, limit: limit, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
             }
         }
-        tell(feed.records.filter(\.isDamaged), of: key, item.zoneID)
-        let zoneID = key.zoneID(item.zoneID.zoneName)
+        tell(feed.records.filter(\.isDamaged), of: database.key, item.zoneID)
+        let showing = requested.showing
         return ChangesZoneResponse.Page(
-            zoneID: zoneID, records: feed.results(in: zoneID, types: item.desiredRecordTypes, keys: item.desiredKeys),
+            zoneID: showing.zoneID, records: feed.results(by: showing, types: item.desiredRecordTypes, keys: item.desiredKeys),
             syncToken: try tokens.seal(ChangeToken.zone(feed.token).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
             clientChangeToken: feed.clientChangeToken)
     }

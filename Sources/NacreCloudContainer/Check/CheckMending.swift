@@ -91,7 +91,7 @@ struct CheckMending {
     /// Changes of a zone's records, under its next change number; nil where the zone is gone meanwhile.
     private mutating func plan(for zone: ZoneRow) throws -> RecordPlan? {
         if let known = plans[zone.address] { return known }
-        let advance = try transaction.advance(zoneNamed: zone.name, in: zone.address.database, operation: nil)
+        let advance = try transaction.advance(zoneNamed: zone.name, in: zone.address.database)
         guard var row = advance.zone, row.address == zone.address, let key = advance.database?.key else { return nil }
         if let raised = zones[zone.address] {
             row.lastSeq = max(row.lastSeq, raised.lastSeq + 1)

@@ -13,6 +13,8 @@ struct CheckedQuery: Sendable {
     let nameIndex: IndexID?
     /// An index that the query names is still being built: what cannot be done without it has to wait.
     let waitsForIndex: Bool
+    /// Those of the indexes that it may go by whose older rows came by a walk.
+    let builtIndexes: Set<IndexID>
 
     /// - Throws: what CloudKit says of a query that a schema does not allow.
     init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
@@ -27,7 +29,14 @@ struct CheckedQuery: Sendable {
         fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
+        let indexes = shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) } + shape.terms.map(\.index) + [names].compactMap(\.self)
+        builtIndexes = Set(indexes.filter { $0.isBuilt == true && $0.state == .usable }.map(\.index))
         waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }
+    }
+
+    /// Those of its indexes that may lack records of a zone: it was made by one who did not know them yet, beside the walk that built them.
+    func indexesLacking(in zone: ZoneRow) -> Set<IndexID> {
+        builtIndexes.filter { $0.rawValue >= zone.indexesBelow }
     }
 
     /// The part of a term's index in which the records stand that its own filters let through.

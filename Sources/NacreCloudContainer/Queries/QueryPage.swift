@@ -17,10 +17,9 @@ struct QueryPage: Sendable {
     /// Rows that each of many zones may look at, so that each of them gets on. On this server.
     private static let rowsPerZone = 16
 
-    /// - Parameter zoneID: a zone by its name, as records show it.
     init(
-        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ZoneRow], digest: UInt64, seen: QueryCursor.Seen, limit: Int, keys: [String]?,
-        zoneID: (String) -> ZoneID, rows: Int, _ reader: QueryReader
+        _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
+        keys: [String]?, rows: Int, _ reader: QueryReader
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -36,10 +35,10 @@ struct QueryPage: Sendable {
         }
         let found = answers ?? []
         if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(found, of: zones, limit: limit, keys: keys, zoneID: zoneID)
+        let end = try take(found, of: zones, limit: limit, keys: keys)
         damaged = zones.flatMap { zone in
             let met = (reader.damaged[zone.address] ?? [:]).values
-            return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zoneID(zone.name)) }
+            return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
         rowsRead = reader.rowsRead
         recordsRead = reader.recordsRead
@@ -55,17 +54,17 @@ struct QueryPage: Sendable {
 
     /// - Returns: nil when the records are too many for this order, and another one may be taken.
     private static func answers(
-        _ query: CheckedQuery, in order: QueryOrder, of zones: [ZoneRow], after: QueryPosition?, limit: Int, rows: Int, _ mayReorder: Bool,
+        _ query: CheckedQuery, in order: QueryOrder, of zones: [ResolvedZone], after: QueryPosition?, limit: Int, rows: Int, _ mayReorder: Bool,
         _ reader: QueryReader, _ steps: inout [String]
     ) throws -> [ZoneSearch.Answer]? {
         var answers: [ZoneSearch.Answer] = []
         for zone in zones {
             var search = ZoneSearch(query, in: order, of: zone.address, after: after, wanted: limit + 1, rows: rows, reader)
             guard let answer = try search.run(mayReorder: mayReorder) else {
-                steps.append("\(zone.name): more than \(rows) matches, so not in the order of names")
+                steps.append("\(zone.row.name): more than \(rows) matches, so not in the order of names")
                 return nil
             }
-            steps += search.steps.map { "\(zone.name): \($0)" }
+            steps += search.steps.map { "\(zone.row.name): \($0)" }
             answers.append(answer)
         }
         return answers
@@ -74,22 +73,23 @@ struct QueryPage: Sendable {
     /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
     private mutating func take(
-        _ answers: [ZoneSearch.Answer], of zones: [ZoneRow], limit: Int, keys: [String]?, zoneID: (String) -> ZoneID
+        _ answers: [ZoneSearch.Answer], of zones: [ResolvedZone], limit: Int, keys: [String]?
     ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
         var whole = zip(answers, zones).flatMap { answer, zone in
-            let zoneID = zoneID(zone.name)
-            return answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, zoneID: zoneID) }
+            answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, showing: zone.showing) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map { FieldNames($0) }
-        var bytes = 0
-        for (hit, zoneID) in whole.prefix(limit) where bytes < Limits.pageBytes {
+        var (bytes, taken) = (0, 0)
+        for (hit, showing) in whole.prefix(limit) where bytes < Limits.pageBytes {
             bytes += hit.row.body.count
-            records.append(StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted)).record.shown(in: zoneID))
+            taken += 1
+            let stored = StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted))
+            if let record = showing.record(stored, keys: keys) { records.append(record) }
         }
-        return records.count < whole.count ? whole[records.count - 1].hit.position : end
+        return taken < whole.count ? whole[taken - 1].hit.position : end
     }
 }

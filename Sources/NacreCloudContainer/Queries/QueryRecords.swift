@@ -21,24 +21,40 @@ extension Cloud {
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int
     ) async throws -> QueryPage {
-        let key = try databaseVerdict(target, for: .read, by: caller).get()
-        if let zoneID = request.zoneID, let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
+        let database = try await database(target, for: .read, by: caller)
+        let key = database.key
+        let named = try database.zone(request.zoneID ?? .defaultZone)
         if request.zoneID == nil, key.scope == .shared { throw ServerError.missing("zoneID") }
         let limit = try Self.pageLimit(request.resultsLimit)
-        let database = try await databaseID(key)
-        let digest = QueryCursor.digest(of: request, in: database, by: caller)
+        let digest = QueryCursor.digest(of: request, in: database.id, by: caller)
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
-        let page = try await read(of: target.container, target.environment) { schema, transaction in
+        let page = try await rebuildingIndexes(of: target.container, target.environment) { schema, transaction in
             let query = try CheckedQuery(request.query, in: schema, of: target.container, by: caller)
-            let zones = try Self.zones(of: request, in: database, key, transaction)
-            let state = try QueriedState(request, in: zones, of: database, transaction)
+            let zones =
+                try request.asksAllZones && key.scope == .private
+                ? transaction.allZones(in: database.id).map(database.resolve) : [named.find(transaction)].compactMap(\.self)
+            let lacking = zones.reduce(into: Set<IndexID>()) { $0.formUnion(query.indexesLacking(in: $1.row)) }
+            guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
+            let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
             return try QueryPage(
-                query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
-                zoneID: key.zoneID, rows: rows, QueryReader(transaction))
+                query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys, rows: rows,
+                QueryReader(transaction))
         }
         for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
         return page
+    }
+
+    /// Reads on one snapshot. Where that finds a zone in which indexes lack rows, they are built once more, and queries that need them wait.
+    private func rebuildingIndexes<Value: Sendable>(
+        of container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (Schema, any ReadTransaction) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await read(of: container, environment, body)
+        } catch let lacking as LackingIndexes {
+            try await changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
+            throw ServerError.indexesAreBuilding
+        }
     }
 
     private func queryCursor(_ marker: String, digest: UInt64) throws(ServerError) -> QueryCursor {
@@ -46,22 +62,14 @@ extension Cloud {
         guard cursor.digest == digest else { throw .markerOfAnotherQuery }
         return cursor
     }
+}
 
-    /// CloudKit: the zone that is named; else all zones, where the request says so, or the default zone. The public database has no other.
-    private static func zones(
-        of request: RecordsQueryRequest, in database: DatabaseID, _ key: DatabaseKey, _ transaction: any ReadTransaction
-    ) throws -> [ZoneRow] {
-        if request.asksAllZones, key.scope == .private {
-            return try transaction.allZones(in: database)
-        }
-        let zoneID = request.zoneID ?? .defaultZone
-        let zones = try transaction.zones(in: database, named: [zoneID.zoneName])
-        guard !zones.isEmpty || (zoneID.isDefault && key.scope != .shared) else { throw ServerError.zoneNotFound(zoneID) }
-        return zones
-    }
+/// Indexes of which a zone lacks rows.
+private struct LackingIndexes: Error {
+    var indexes: Set<IndexID>
 }
 
 extension RecordsQueryRequest {
-    /// Of the private database; the public one has one zone.
+    /// CloudKit: where no zone is named, the default one is meant, or all zones where the request says so. The public database has one zone.
     var asksAllZones: Bool { zoneID == nil && zoneWide }
 }

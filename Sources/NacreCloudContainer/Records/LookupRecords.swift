@@ -5,18 +5,13 @@ extension Cloud {
     package func lookupRecords(
         _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsResponse {
-        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        let database = try await database(target, for: .read, by: caller)
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
-        if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
-        let database = try await databaseID(key)
-        let zoneID = request.zoneID
+        let zone = try database.zone(request.zoneID)
         let names = Array(Set(request.records.map(\.recordName)))
-        let found = try await stored(of: key, zone: zoneID) {
+        let found = try await stored(of: database.key, zone: request.zoneID) {
             try await self.store.read { transaction -> [String: StoredRecord] in
-                guard let zone = try transaction.zones(in: database, named: [zoneID.zoneName]).first else {
-                    guard zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
-                    return [:]
-                }
+                guard let zone = try zone.find(transaction) else { return [:] }
                 var found: [String: StoredRecord] = [:]
                 for row in try transaction.records(in: zone.address, named: names) {
                     found[row.name] = StoredRecord(row, in: zone.address)
@@ -24,16 +19,11 @@ extension Cloud {
                 return found
             }
         }
-        tell(found.values.filter(\.isDamaged), of: key, zoneID)
-        let shownZone = key.zoneID(zoneID.zoneName)
+        tell(found.values.filter(\.isDamaged), of: database.key, request.zoneID)
+        let showing = zone.showing
         return RecordsResponse(
             records: request.records.map { item in
-                let stored = found[item.recordName]
-                if stored?.isDamaged == true { return .failure(recordName: item.recordName, .recordDamaged) }
-                guard let stored, stored.isLive else { return .failure(recordName: item.recordName, .recordNotFound) }
-                var record = stored.record
-                record.fields = record.fields.only(item.desiredKeys ?? request.desiredKeys)
-                return .record(record.shown(in: shownZone))
+                showing.result(found[item.recordName], named: item.recordName, keys: item.desiredKeys ?? request.desiredKeys)
             })
     }
 }

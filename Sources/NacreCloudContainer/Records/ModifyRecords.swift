@@ -13,20 +13,18 @@ extension Cloud {
     package func modifyRecords(
         _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil
     ) async throws -> RecordsResponse {
-        let key = try databaseVerdict(target, for: .write, by: caller).get()
-        if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
-        let database = try await databaseID(key)
+        let database = try await database(target, for: .write, by: caller)
+        let key = database.key
         let modification = try RecordModification(
-            request, database: database, key: key, caller: caller, digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
+            request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, name: uuid)
         let outcome = try await withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
         }
         tell(outcome.damaged, of: key, request.zoneID)
-        if outcome.movedFeed { committed(database) }
+        if outcome.movedFeed { committed(database.id) }
         return outcome.response
     }
-
 }
 
 /// One `records/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
@@ -40,9 +38,7 @@ struct RecordModification: Sendable {
     }
 
     private let request: RecordsModifyRequest
-    private let database: DatabaseID
-    private let key: DatabaseKey
-    private let caller: Caller
+    private let zone: RequestedZone
     private let log: OperationLog?
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
@@ -53,18 +49,19 @@ struct RecordModification: Sendable {
     /// Most records that go with those that the batch deletes.
     private let cascadeRoom: Int
 
-    private var zoneID: ZoneID { key.zoneID(request.zoneID.zoneName) }
-    private var hasFeed: Bool { key.hasFeed(inZoneNamed: request.zoneID.zoneName) }
+    private var database: DatabaseID { zone.database.id }
+    private var key: DatabaseKey { zone.database.key }
+    private var caller: Caller { zone.database.caller }
+    private var hasFeed: Bool { zone.hasFeed }
 
     init(
-        _ request: RecordsModifyRequest, database: DatabaseID, key: DatabaseKey, caller: Caller, digest: [UInt8], age: Double?, now: Timestamp,
-        newZone: Int64, cascadeRoom: Int, name: () -> String
+        _ request: RecordsModifyRequest, in zone: RequestedZone, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64, cascadeRoom: Int,
+        name: () -> String
     ) throws(ServerError) {
+        let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
         self.request = request
-        self.database = database
-        self.key = key
-        self.caller = caller
+        self.zone = zone
         log = OperationLog(request.extension, by: caller, digest: digest, age: age)
         self.now = now
         self.newZone = newZone
@@ -101,7 +98,8 @@ struct RecordModification: Sendable {
         }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
-        let ground = try ground(of: advance)
+        if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
+        let ground = try ground(of: advance, indexesBelow: schema.schema.nextIndex)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
@@ -125,13 +123,12 @@ struct RecordModification: Sendable {
         var isNewZone: Bool
     }
 
-    private func ground(of advance: Advance) throws -> Ground {
+    private func ground(of advance: Advance, indexesBelow: Int64) throws -> Ground {
         if let row = advance.database, row.key != key { throw ServerError.internalError }
-        if let zone = advance.zone { return Ground(zone: zone, newDatabase: nil, isNewZone: false) }
-        guard request.zoneID.isDefault, key.scope != .shared else { throw ServerError.zoneNotFound(request.zoneID) }
+        if let found = try zone.resolve(advance.zone) { return Ground(zone: found.row, newDatabase: nil, isNewZone: false) }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
-            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1)
+            run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
@@ -198,11 +195,11 @@ struct RecordModification: Sendable {
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
-        var zone = ground.zone
-        if let token = request.extension.clientChangeToken { zone.clientChangeToken = token }
         if let row = ground.newDatabase { plan.databases.append(row) }
-        if ground.isNewZone || request.extension.clientChangeToken != nil { plan.zones.append(zone) }
-        if hasFeed { plan.zonesChanged.append(zone.address) }
+        if ground.isNewZone { plan.zones.append(ground.zone) }
+        let address = ground.zone.address
+        if let token = request.extension.clientChangeToken { plan.zoneChanges.append(ZoneChange(address, clientChangeToken: token)) }
+        if hasFeed { plan.zonesChanged.append(address) }
     }
 
     private func addOperation(_ batch: ModifyBatch, number: ChangeNumber, to plan: inout WritePlan) {
@@ -223,53 +220,49 @@ struct RecordModification: Sendable {
     private func response(to batch: ModifyBatch, with saved: [StoredRecord]) -> RecordsResponse {
         var response = RecordsResponse(records: [])
         response.records.reserveCapacity(items.count)
+        let showing = zone.showing
         var next = 0
         for place in items.indices {
             let name = items[place].name
             switch batch.verdicts[place] {
             case .refuse(let error):
-                response.records.append(.failure(recordName: name, error.shown(in: zoneID)))
+                response.records.append(.failure(recordName: name, showing.error(error, on: batch.stored[name])))
             case .delete, .nothing:
                 response.records.append(.deleted(Tombstone(recordName: name, recordType: batch.stored[name]?.row.type)))
             case .save:
-                response.records.append(.record(shown(saved[next].record, for: items[place].operation)))
+                response.records.append(showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
                 next += 1
             }
         }
         return response
     }
 
-    private func shown(_ record: Record, for operation: RecordOperation) -> Record {
-        var shown = record
-        shown.fields = record.fields.only(operation.desiredKeys ?? request.desiredKeys)
-        return shown.shown(in: zoneID)
+    private func wantedKeys(of operation: RecordOperation) -> [String]? {
+        operation.desiredKeys ?? request.desiredKeys
     }
 
     /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
     ///
     /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
-    private func replay(_ operation: OperationRow, in zone: ZoneRow?, _ transaction: any WriteTransaction) throws -> Outcome {
+    private func replay(_ operation: OperationRow, in row: ZoneRow?, _ transaction: any WriteTransaction) throws -> Outcome {
         let result = try OperationResult(operation, of: log)
-        guard let zone else { throw ServerError.zoneNotFound(request.zoneID) }
+        guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
         var names = items.map(\.name)
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
-        try add(names, from: zone, to: &stored, transaction)
+        try add(names, from: row, to: &stored, transaction)
         let failures = result.errors
+        let showing = zone.showing
         let response = RecordsResponse(
             records: names.enumerated().map { place, name in
-                let live = stored[name].flatMap { $0.isLive ? $0.record : nil }
-                if var error = failures[place] {
-                    if error.code == .conflict { error.serverRecord = live.map(Box.init) }
-                    return .failure(recordName: name, error.shown(in: zoneID))
-                }
+                if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
                 if items[place].operation.type.isDelete {
                     return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
                 }
-                guard let live else {
+                guard let live = stored[name], live.isLive else {
                     return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)
                 }
-                return .record(shown(live, for: items[place].operation))
+                return showing.saved(live, keys: wantedKeys(of: items[place].operation))
             })
         return Outcome(response: response, movedFeed: false, damaged: stored.values.filter(\.isDamaged))
     }

@@ -30,13 +30,6 @@ struct StoredRecord: Hashable, Sendable {
     var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
     /// It is there, damaged or not: others may refer to it.
     var isThere: Bool { !row.isTombstone }
-
-    /// As clients see it, all fields.
-    var record: Record {
-        Record(
-            recordName: row.name, recordType: row.type, recordChangeTag: ChangeTag.text(row.number), created: content.created,
-            modified: content.modified, parent: row.parent.map { Reference(recordName: $0, action: .none) }, fields: content.fields)
-    }
 }
 
 /// What the rules say of one operation on one record.
@@ -142,15 +135,15 @@ extension RecordVerdict {
     private static func faultOfVersion(_ operation: RecordOperation, _ live: StoredRecord?) -> ServerError? {
         let tag = operation.change.recordChangeTag
         switch (operation.type, live) {
-        case (.create, let live?):
-            return .recordExists(live.record)
+        case (.create, _?):
+            return .recordExists
         case (.update, nil), (.replace, nil), (.delete, nil):
             return .recordNotFound
         case (.update, let live?), (.replace, let live?):
             guard let tag else { return .missing("recordChangeTag") }
-            return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+            return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged
         case (.delete, let live?):
-            return tag == nil || tag == ChangeTag.text(live.row.number) ? nil : .recordChanged(live.record)
+            return tag == nil || tag == ChangeTag.text(live.row.number) ? nil : .recordChanged
         case (.create, nil), (.forceUpdate, _), (.forceReplace, _), (.forceDelete, _):
             return nil
         }

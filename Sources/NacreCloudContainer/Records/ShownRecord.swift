@@ -2,25 +2,58 @@ import NacreCloudWire
 
 // What an answer shows of a record, and what is meant when a client sends it back. See `docs/decisions/an-answer-can-be-saved-back.md`.
 
-extension Record {
-    /// As an answer shows it: with its zone, which is the zone of all that it refers to.
-    func shown(in zoneID: ZoneID) -> Record {
-        var shown = self
-        shown.zoneID = zoneID
-        shown.parent?.zoneID = zoneID
-        shown.share?.zoneID = zoneID
-        shown.fields.setZones(zoneID)
-        return shown
-    }
-}
+/// How the records of a zone are shown to a caller. Whatever of a record goes into an answer comes from here.
+struct ShownRecords: Sendable {
+    /// The zone, as answers name it.
+    let zoneID: ZoneID
+    let database: DatabaseKey
+    let caller: Caller
+    let rule: ReadRule
 
-extension ServerError {
-    /// As an answer shows it: the server's record with its zone.
-    func shown(in zoneID: ZoneID) -> ServerError {
-        guard let record = serverRecord?.value else { return self }
-        var error = self
-        error.serverRecord = Box(record.shown(in: zoneID))
+    /// A record that is there, for who asked for records and not for this one; nil where it is not for the caller.
+    /// - Parameter keys: the fields that are wanted; nil for all.
+    func record(_ stored: StoredRecord, keys: [String]?) -> Record? {
+        guard case .whole = rule.verdict(on: stored, of: database, by: caller) else { return nil }
+        return shown(stored, fields: stored.content.fields.only(keys))
+    }
+
+    /// A record that was asked for by its name.
+    func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
+        guard let stored else { return .failure(recordName: name, .recordNotFound) }
+        if stored.isDamaged { return .failure(recordName: name, .recordDamaged) }
+        guard stored.isThere else { return .failure(recordName: name, .recordNotFound) }
+        switch rule.verdict(on: stored, of: database, by: caller) {
+        case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
+        case .refuse(let error): return .failure(recordName: name, error)
+        }
+    }
+
+    /// A record that the caller has just saved. One who may save it and not read it hears its new tag, and none of its fields.
+    func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
+        switch rule.verdict(on: stored, of: database, by: caller) {
+        case .whole: .record(shown(stored, fields: stored.content.fields.only(keys)))
+        case .refuse: .record(shown(stored, fields: RecordFields()))
+        }
+    }
+
+    /// What is wrong with an operation on a record. CloudKit: a conflict comes with the server's record.
+    func error(_ error: ServerError, on stored: StoredRecord?) -> ServerError {
+        guard error.code == .conflict, let stored, stored.isLive, let record = record(stored, keys: nil) else { return error }
+        var error = error
+        error.serverRecord = Box(record)
         return error
+    }
+
+    /// With its zone, which is the zone of all that it refers to.
+    private func shown(_ stored: StoredRecord, fields: RecordFields) -> Record {
+        var fields = fields
+        fields.setZones(zoneID)
+        var record = Record(
+            recordName: stored.row.name, recordType: stored.row.type, recordChangeTag: ChangeTag.text(stored.row.number),
+            created: stored.content.created, modified: stored.content.modified,
+            parent: stored.row.parent.map { Reference(recordName: $0, action: .none, zoneID: zoneID) }, fields: fields)
+        record.zoneID = zoneID
+        return record
     }
 }
 

@@ -6,6 +6,9 @@ extension Cloud {
     /// It goes over all databases of the container in its environment, their zones and their records, in the order of their names, each chunk in
     /// a transaction of its own. Saves meanwhile keep the rows of what they save, so whatever it has passed stays whole. Rows that are there
     /// already stay: a chunk may be done twice, and what a crash forgets is done again.
+    ///
+    /// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
+    /// indexes there are now, and from then on nobody saves there who does not know them.
     func buildIndexes(_ task: TaskRow) async throws {
         let place = task.key.database
         let known = try await store.read { transaction -> (DatabaseKey, Schema) in
@@ -41,6 +44,7 @@ extension Cloud {
         let database = task.key.database
         let now = clock()
         let schema = try await store.write { transaction -> Ending<Schema> in
+            _ = try transaction.lock(in: database)
             let before = try transaction.schema(in: database)
             var after = before
             after.finishBuilding(build.indexes)
@@ -68,7 +72,6 @@ struct IndexWalk: Sendable {
     /// Does one chunk of records.
     /// - Returns: where the next step begins, and whether there is none; nil when the schema has changed and the walk must be made anew.
     func step(from build: IndexBuild, _ transaction: any WriteTransaction) throws -> Ending<(IndexBuild, Bool)?> {
-        guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
         var next = build
         var plan = WritePlan()
         if let database = build.database, let zone = build.zone {
@@ -95,9 +98,13 @@ struct IndexWalk: Sendable {
 
     /// Adds the rows of a zone's next records. Returns whether they are its last.
     private func addRows(
-        of database: DatabaseID, _ name: String, after last: inout String?, to plan: inout WritePlan, _ transaction: any ReadTransaction
+        of database: DatabaseID, _ name: String, after last: inout String?, to plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws -> Bool {
-        guard let zone = try transaction.zones(in: database, named: [name]).first?.address else { return true }
+        guard let row = try transaction.lock(zoneNamed: name, in: database).zone else { return true }
+        let zone = row.address
+        if row.indexesBelow < schema.schema.nextIndex {
+            plan.zoneChanges.append(ZoneChange(zone, indexesBelow: schema.schema.nextIndex))
+        }
         let rows = try transaction.records(in: zone, after: last, limit: Limits.indexBuildChunk)
         for row in rows {
             // A damaged record gets its rows when it is saved again.

@@ -9,6 +9,10 @@ package struct KnownSchema: Hashable, Sendable {
     /// Where its version stands: what a transaction asks for.
     var versionKey: EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
 
+    /// What saves records of a zone must know all its indexes: one that it does not know would lack the record for ever. The zone says so in its own
+    /// row, which is locked; the version beside it may be older than the walk that has passed here.
+    func knowsIndexes(of zone: ZoneRow) -> Bool { schema.nextIndex >= zone.indexesBelow }
+
     /// - Parameter entries: what a transaction found, its version among them.
     func isCurrent(by entries: [EntryRow]) -> Bool {
         entries.first { $0.key == versionKey }?.value ?? [] == schema.entry
@@ -84,6 +88,11 @@ extension Cloud {
         }
         schemas.learn(schema, of: database)
         return value
+    }
+
+    /// Where a schema's version stands.
+    func schemaVersionKey(of container: String, _ environment: DatabaseKey.Environment) async throws -> EntryKey {
+        EntryKey(try await databaseID(RegistryPart.schema(container: container, environment).key), .schemaVersion, SchemaVersionEntry.key)
     }
 
     private func knownSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {

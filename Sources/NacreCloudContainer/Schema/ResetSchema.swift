@@ -88,18 +88,20 @@ extension Schema {
 extension WriteTransaction {
     /// Deletes some zones of a database. Returns nil where there are none, else whether its feed moved.
     fileprivate func deleteZones(of database: DatabaseID, at now: Timestamp) throws -> Ending<Bool?> {
-        // No zone has an empty name: this takes no change number.
-        guard var row = try advance(zoneNamed: "", in: database, operation: nil).database else { return .rollback(nil) }
+        guard let row = try lock(in: database).database else { return .rollback(nil) }
         let zones = try zones(in: database, after: nil, limit: Limits.resultsPerPage)
         if zones.isEmpty { return .rollback(nil) }
         var plan = WritePlan()
+        var lastSeq = row.lastSeq
         for zone in zones {
+            // What is saved into it meanwhile counts.
+            guard let zone = try lock(zoneNamed: zone.name, in: database).zone else { continue }
             let hasFeed = row.key.hasFeed(inZoneNamed: zone.name)
             plan.add(deletionOf: zone, at: row.lastSeq + 1, now: now, isToldOf: hasFeed)
             // A zone of this name that comes starts above it: no change tag ever comes back.
-            if !hasFeed { row.lastSeq = max(row.lastSeq, zone.lastSeq) }
+            if !hasFeed { lastSeq = max(lastSeq, zone.lastSeq) }
         }
-        plan.databases = [row]
+        plan.databaseChanges = [DatabaseChange(database, lastSeq: lastSeq)]
         try apply(plan)
         return .commit(!plan.zonesChanged.isEmpty)
     }

@@ -83,6 +83,8 @@ package struct IndexDefinition: Hashable, Sendable, Codable {
 
     package var id: Int64
     package var state: State
+    /// Its rows of older records came by a walk: a zone that no walk has been through may lack some. nil as false.
+    package var isBuilt: Bool?
 
     package init(id: Int64, state: State) {
         self.id = id

@@ -62,10 +62,29 @@ extension Schema {
         for (type, definition) in types {
             for (name, field) in definition.fields {
                 var field = field
-                if let values = field.values, indexes.contains(values.index) { field.values?.state = .usable }
-                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.state = .usable }
+                if let values = field.values, indexes.contains(values.index) { field.values?.finish() }
+                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.finish() }
                 types[type]?.fields[name] = field
             }
         }
+    }
+
+    /// Those indexes that are there get their rows once more.
+    mutating func rebuild(_ indexes: Set<IndexID>) {
+        for (type, definition) in types {
+            for (name, field) in definition.fields {
+                var field = field
+                if let values = field.values, indexes.contains(values.index) { field.values?.state = .building }
+                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.state = .building }
+                types[type]?.fields[name] = field
+            }
+        }
+    }
+}
+
+extension IndexDefinition {
+    fileprivate mutating func finish() {
+        state = .usable
+        isBuilt = true
     }
 }

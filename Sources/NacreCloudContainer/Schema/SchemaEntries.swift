@@ -13,6 +13,13 @@ struct SchemaVersionEntry: RegistryEntry {
     var justInTime: JustInTime?
 }
 
+extension [EntryRow] {
+    /// The number of a schema's next index, of what a transaction found at its version's key.
+    func nextIndex(at key: EntryKey) throws -> Int64 {
+        try first { $0.key == key }.map { try SchemaVersionEntry($0).nextIndex } ?? 0
+    }
+}
+
 extension RecordTypeDefinition: RegistryEntry {
     package static let kind = EntryKind.recordType
 }

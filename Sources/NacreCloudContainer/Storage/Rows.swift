@@ -110,10 +110,12 @@ package struct ZoneRow: Hashable, Sendable {
     package var clientChangeToken: [UInt8]?
     /// Tombstones at or before this number are gone: a token from before it may have missed one.
     package var forgotten: ChangeNumber
+    /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. Who saves must know as many.
+    package var indexesBelow: Int64
 
     package init(
         address: ZoneAddress, name: String, state: State = .live, run: Int64, lastSeq: Int64, feedSeq: Int64 = 0,
-        clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero
+        clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero, indexesBelow: Int64 = 0
     ) {
         self.address = address
         self.name = name
@@ -123,9 +125,64 @@ package struct ZoneRow: Hashable, Sendable {
         self.feedSeq = feedSeq
         self.clientChangeToken = clientChangeToken
         self.forgotten = forgotten
+        self.indexesBelow = indexesBelow
     }
 
     package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
+}
+
+/// What changes in a database's row that is there. Nothing else of it does, whatever other transactions did to it since it was read.
+package struct DatabaseChange: Hashable, Sendable {
+    package var database: DatabaseID
+    /// `lastSeq` is at least this afterwards.
+    package var lastSeq: Int64
+    /// `forgottenSeq` is at least this afterwards.
+    package var forgottenSeq: Int64
+
+    package init(_ database: DatabaseID, lastSeq: Int64 = 0, forgottenSeq: Int64 = 0) {
+        self.database = database
+        self.lastSeq = lastSeq
+        self.forgottenSeq = forgottenSeq
+    }
+
+    package func applied(to row: DatabaseRow) -> DatabaseRow {
+        var row = row
+        row.lastSeq = max(row.lastSeq, lastSeq)
+        row.forgottenSeq = max(row.forgottenSeq, forgottenSeq)
+        return row
+    }
+}
+
+/// What changes in a zone's row that is there. Nothing else of it does, whatever other transactions did to it since it was read.
+package struct ZoneChange: Hashable, Sendable {
+    package var zone: ZoneAddress
+    /// nil: it stays what it is. A zone that is gone does not come back.
+    package var state: ZoneRow.State?
+    /// nil: it stays what it is.
+    package var clientChangeToken: [UInt8]?
+    /// `forgotten` is at least this afterwards.
+    package var forgotten: ChangeNumber
+    /// `indexesBelow` is at least this afterwards.
+    package var indexesBelow: Int64
+
+    package init(
+        _ zone: ZoneAddress, state: ZoneRow.State? = nil, clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero, indexesBelow: Int64 = 0
+    ) {
+        self.zone = zone
+        self.state = state
+        self.clientChangeToken = clientChangeToken
+        self.forgotten = forgotten
+        self.indexesBelow = indexesBelow
+    }
+
+    package func applied(to row: ZoneRow) -> ZoneRow {
+        var row = row
+        if let state { row.state = state }
+        if let clientChangeToken { row.clientChangeToken = clientChangeToken }
+        row.forgotten = max(row.forgotten, forgotten)
+        row.indexesBelow = max(row.indexesBelow, indexesBelow)
+        return row
+    }
 }
 
 /// A record or its tombstone, as kept: what engines look for in columns, everything else in the body.

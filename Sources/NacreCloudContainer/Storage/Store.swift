@@ -8,7 +8,11 @@ package import NacreCloudWire
 /// Promises of every engine:
 /// - A `write` that returned is durable: it survives the process, the kernel and the power (honest disks assumed).
 /// - All of a transaction is seen or nothing of it, by every later and every concurrent `read`.
-/// - Transactions are serializable within a database. Change numbers of a zone become visible in their order.
+/// - Two writes that hold one lock run one after the other, and what the later one reads of the locked row's database after it took the lock is what
+///   the earlier one left. Nothing else keeps writes apart: an engine may run those that hold no lock in common side by side, and show each of them
+///   rows of other databases as they were when it began. Each verb says which rows it locks.
+/// - A read is one snapshot of each database that it looks at, of all that was committed when it began.
+/// - Change numbers of a zone become visible in their order.
 /// - Each opening of what it keeps is a run, whose number is above all earlier ones (`Run.number`): a number that was taken is never taken again,
 ///   not even after an older copy was put back.
 /// - The body runs off the cooperative thread pool, synchronously, and may run more than once: it has no side effects, and draws
@@ -95,48 +99,62 @@ package protocol ReadTransaction {
 }
 
 package protocol WriteTransaction: ReadTransaction {
-    /// Takes the next change number of a live zone under its lock: the first call of every transaction that changes records. It is of the run
+    /// Locks the row of a live zone, or with no name the database's own; where there is no zone of that name, the database's in its place. Takes no
+    /// change number: see `advance`, which gives the same otherwise.
+    ///
+    /// Of a database that has no row yet nothing is locked. Of two transactions that make the same row, one runs again.
+    func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
+
+    /// Takes the next change number of a live zone, and locks what `lock` does: the first call of every transaction that changes records. It is of the run
     /// of now; where the zone's newest change is of an earlier one, the end of that is kept for `ends`. So it is with the database's feed, when a
     /// plan places zones in it.
     /// It also finds the logged operation of that ID and the entries of these keys (of any database), because every change asks for them
     /// here and a round trip less counts.
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance
 
-    /// Puts everything of a plan, or throws and leaves the transaction to be rolled back.
+    /// Puts everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it puts, until the end.
     func apply(_ plan: WritePlan) throws
 
     /// Takes up to `limit` tasks that are due at `now`, of any database, oldest first, and makes them due again at `until`.
+    /// Locks those that it takes, and leaves out those that another transaction has locked.
     func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow]
 
     /// Removes up to `limit` rows of a zone: its records, live or not, with their places in feeds, and once they are gone the links and the
-    /// index rows. Returns how many it removed; 0 when nothing is left.
+    /// index rows. Returns how many it removed; 0 when nothing is left. Locks what it removes: nobody else writes to a zone that is gone.
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
 
-    /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many.
+    /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many. Locks what it removes.
     func removeExpired(before now: Timestamp, limit: Int) throws -> Int
 
     /// Removes up to `limit` logged operations of one caller in a database, those that expire first: of all but the `count` that expire last,
-    /// those that expire at or before `last`.
+    /// those that expire at or before `last`. Locks what it removes.
     func trimOperations(
         in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
     ) throws -> TrimmedOperations
 }
 
 extension WriteTransaction {
-    package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?) throws -> Advance {
+    package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String? = nil) throws -> Advance {
         try advance(zoneNamed: name, in: database, operation: id, entries: [])
+    }
+
+    package func lock(zoneNamed name: String? = nil, in database: DatabaseID) throws -> Advance {
+        try lock(zoneNamed: name, in: database, operation: nil, entries: [])
     }
 }
 
 /// Everything that a transaction puts, in sets.
 ///
-/// An engine applies it in this order: databases, zones, forgotten zones, records with their feed rows, links and index rows,
+/// An engine applies it in this order: databases, changes of databases and of zones, zones, forgotten zones, records with their feed rows, links and index rows,
 /// index rows of others, derived rows, records removed, operations, entries, tasks,
 /// and last the database's feed, so that locks are always taken in one order.
 package struct WritePlan: Sendable {
-    /// Inserted, or replaced whole.
+    /// Inserted; one that is there is replaced whole, which only a repair may do: others rewind what counts in it.
     package var databases: [DatabaseRow] = []
-    /// Inserted, or replaced whole. Feed places are the engine's: see `zonesChanged`.
+    package var databaseChanges: [DatabaseChange] = []
+    package var zoneChanges: [ZoneChange] = []
+    /// Inserted; one that is there is replaced whole, which only a repair may do: others rewind what counts in it. Feed places are the engine's: see
+    /// `zonesChanged`.
     package var zones: [ZoneRow] = []
     /// Zones whose row goes, and the ends of their runs: nothing will ask for them again.
     package var zonesForgotten: [ZoneAddress] = []
@@ -160,7 +178,8 @@ package struct WritePlan: Sendable {
     package init() {}
 
     package var isEmpty: Bool {
-        databases.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty && indexed.isEmpty
+        databases.isEmpty && databaseChanges.isEmpty && zoneChanges.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty
+            && indexed.isEmpty
             && recordsRemoved.isEmpty && operations.isEmpty && entries.isEmpty && entriesRemoved.isEmpty
             && tasks.isEmpty && tasksFinished.isEmpty && zonesChanged.isEmpty
             && derivedRemoved.isEmpty && derived.isEmpty

@@ -67,7 +67,7 @@ struct FinishCascade: Sendable {
         _ task: TaskKey, at now: Timestamp, until: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil, entries: [schema.versionKey])
-        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        guard schema.isCurrent(by: advance.entries), advance.zone.map(schema.knowsIndexes) ?? true else { throw SchemaInterruption.moved }
         var plan = WritePlan(finishing: task)
         guard let row = advance.zone, row.address == zone, let key = advance.database?.key else {
             try transaction.apply(plan)

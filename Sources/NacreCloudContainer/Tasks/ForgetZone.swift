@@ -32,10 +32,8 @@ extension Cloud {
     private func forget(_ zone: ZoneAddress, goneAt place: Int64, finishing task: TaskKey) async throws {
         try await store.write { transaction in
             var plan = WritePlan(finishing: task)
-            // No zone has an empty name: this takes no change number.
-            if var database = try transaction.advance(zoneNamed: "", in: zone.database, operation: nil).database {
-                database.forgottenSeq = max(database.forgottenSeq, place)
-                plan.databases = [database]
+            if try transaction.lock(in: zone.database).database != nil {
+                plan.databaseChanges = [DatabaseChange(zone.database, forgottenSeq: place)]
             }
             plan.zonesForgotten = [zone]
             try transaction.apply(plan)

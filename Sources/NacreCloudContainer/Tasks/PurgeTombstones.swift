@@ -36,12 +36,12 @@ struct PurgeTombstones: Sendable {
     /// - Returns: whether there may be more.
     func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
         var plan = WritePlan(finishing: key)
-        guard var row = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil).zone, row.address == zone else {
+        guard let row = try transaction.lock(zoneNamed: zoneName, in: zone.database).zone, row.address == zone else {
             try transaction.apply(plan)
             return .commit(false)
         }
         let found = try transaction.tombstones(in: zone, limit: Limits.purgeChunk)
-        var removed = 0
+        var (removed, forgotten) = (0, ChangeNumber.zero)
         for tombstone in found {
             let stored = StoredRecord(tombstone, in: zone)
             if stored.isDamaged { continue }
@@ -53,10 +53,10 @@ struct PurgeTombstones: Sendable {
             // A zone without a feed has no such places, and removing none is no error.
             plan.recordsRemoved.append(
                 RecordRemoval(zone: zone, name: tombstone.name, leaves: [FeedPlace(view: .owner, number: tombstone.number)]))
-            row.forgotten = max(row.forgotten, tombstone.number)
+            forgotten = max(forgotten, tombstone.number)
             removed += 1
         }
-        if removed > 0 { plan.zones = [row] }
+        if removed > 0 { plan.zoneChanges = [ZoneChange(zone, forgotten: forgotten)] }
         let isDone = removed == 0 || found.count < Limits.purgeChunk || !plan.tasks.isEmpty
         if !isDone { plan.tasksFinished = [] }
         try transaction.apply(plan)

@@ -3,35 +3,39 @@ package import NacreCloudWire
 extension Cloud {
     /// `zones/list`: the default zone and all others, by name.
     package func listZones(in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
-        let key = try databaseVerdict(target, for: .read, by: caller).get()
-        let database = try await databaseID(key)
-        let rows = try await stored(of: key) { try await self.store.read { try $0.allZones(in: database) } }
-        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown($0, in: key)) }
+        let database = try await database(target, for: .read, by: caller)
+        let key = database.key
+        let rows = try await stored(of: key) { try await self.store.read { try $0.allZones(in: database.id) } }
+        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown(database.resolve($0))) }
         guard key.scope != .shared else { return ZonesResponse(zones: custom) }
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
     }
 
     /// `zones/lookup`: zones by name, in the order asked; a missing one is an error of its own.
     package func lookupZones(_ request: ZonesLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
-        let key = try databaseVerdict(target, for: .read, by: caller).get()
+        let database = try await database(target, for: .read, by: caller)
+        let key = database.key
         if let fault = RequestShape.fault(count: request.zones.count, field: "zones", by: caller) { throw fault }
-        let database = try await databaseID(key)
         let names = Array(Set(request.zones.map(\.zoneName)))
-        let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database, named: names) } }
+        let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database.id, named: names) } }
         let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
-                if let fault = ownerVerdict(zoneID, in: key, by: caller) { return .failure(key.shown(zoneID), fault) }
-                if zoneID.isDefault, key.scope != .shared { return .zone(defaultZone(in: key)) }
-                guard let row = found[zoneID.zoneName] else { return .failure(key.shown(zoneID), .zoneNotFound(zoneID)) }
-                return .zone(try shown(row, in: key))
+                do {
+                    let zone = zoneID.isDefault && key.scope != .shared ? nil : found[zoneID.zoneName]
+                    guard let zone = try database.zone(zoneID).resolve(zone) else { return .zone(defaultZone(in: key)) }
+                    return .zone(try shown(zone))
+                } catch let fault as ServerError {
+                    return .failure(key.shown(zoneID), fault)
+                }
             })
     }
 
     /// A zone as clients see it: custom zones are atomic and have a feed.
-    func shown(_ zone: ZoneRow, in key: DatabaseKey) throws -> Zone {
+    func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
-            zoneID: key.zoneID(zone.name), syncToken: try tokens.seal(ChangeToken.zone(.caughtUp(with: zone, view: .owner)).bytes), atomic: true)
+            zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.zone(.caughtUp(with: zone.row, view: zone.view)).bytes),
+            atomic: true)
     }
 
     /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.

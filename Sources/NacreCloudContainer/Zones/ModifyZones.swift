@@ -36,22 +36,23 @@ extension Cloud {
     package func modifyZones(
         _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
     ) async throws -> ZonesResponse {
-        let key = try databaseVerdict(target, for: .zones, by: caller).get()
+        let opened = try await database(target, for: .zones, by: caller)
+        let (key, database) = (opened.key, opened.id)
         if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
         let names = request.operations.map(\.zoneID.zoneName)
         guard Set(names).count == names.count else { throw ServerError.repeatedItem(field: "operations") }
         if let fault = RequestShape.fault(of: request.extension) { throw fault }
-        let database = try await databaseID(key)
         let change = ZoneModification(
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
-            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) })
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
+            schemaVersion: try await schemaVersionKey(of: key.container, key.environment))
         let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(
             zones: try outcomes.map { outcome in
                 switch outcome {
-                case .live(let row): .zone(try shown(row, in: key))
+                case .live(let row): .zone(try shown(opened.resolve(row)))
                 case .defaultZone: .zone(defaultZone(in: key))
                 case .deleted(let name): .deleted(key.zoneID(name))
                 case .refused(let zoneID, let error): .failure(key.shown(zoneID), error)
@@ -77,10 +78,12 @@ struct ZoneModification: Sendable {
     /// A key for each operation's zone, should it be made.
     var newKeys: [Int64]
     var log: OperationLog?
+    /// Where the version of the container's schema stands: an empty zone has the rows of every index that there is.
+    var schemaVersion: EntryKey
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
-        // No zone has an empty name: this takes no change number.
-        let advance = try transaction.advance(zoneNamed: "", in: database, operation: log?.id, entries: log?.entries(in: database) ?? [])
+        let advance = try transaction.lock(
+            zoneNamed: nil, in: database, operation: log?.id, entries: [schemaVersion] + (log?.entries(in: database) ?? []))
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -99,7 +102,8 @@ struct ZoneModification: Sendable {
             case .keepDefault:
                 outcomes.append(.defaultZone)
             case .create:
-                let zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
+                var zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
+                zone.indexesBelow = try advance.entries.nextIndex(at: schemaVersion)
                 plan.zones.append(zone)
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
@@ -152,9 +156,7 @@ extension WritePlan {
     ///   - place: the place in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
     mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true) {
-        var gone = zone
-        gone.state = .deleted
-        zones.append(gone)
+        zoneChanges.append(ZoneChange(zone.address, state: .deleted))
         if isToldOf { zonesChanged.append(zone.address) }
         tasks.append(ReclaimZone.task(for: zone.address, due: now))
         tasks.append(ForgetZone.task(for: zone.address, goneAt: isToldOf ? place : 0, due: now + Limits.tombstoneSeconds))

@@ -5,7 +5,7 @@ import NacreHTTPServer
 
 /// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
 struct API: Sendable {
-    /// The largest body of a request. decisions: 8 MB; sizes that CloudKit limits are measured on values.
+    /// The largest body of a request. On this server: 8 MB, more than any request within CloudKit's limits, which are measured on values, is long.
     static let bodyBytesMax = 8 * 1024 * 1024
 
     /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.

@@ -9,14 +9,14 @@ extension API {
     /// `POST changes/database`; with `waitSeconds` it answers as soon as there is a change.
     func changesDatabase(_ call: Call) async throws -> HTTPResponse {
         try await answer(call, try await call.body(), as: ChangesDatabaseRequest.self) { request in
-            let key = try databaseVerdict(call.target, for: .changes, by: call.caller).get()
+            let database = try await cloud.database(call.target, for: .changes, by: call.caller)
             let seconds = min(request.extension.waitSeconds ?? 0, Self.waitSecondsMax)
             return try await hub.read(
-                try await cloud.databaseID(key), waiting: seconds, by: call.holder.name, account: call.request.account
+                database.id, waiting: seconds, by: call.holder.name, account: call.request.account
             ) { (page: ChangesDatabaseResponse) in
                 !page.zones.isEmpty || page.moreComing
             } _: {
-                try await cloud.databaseChanges(request, in: call.target, by: call.caller)
+                try await cloud.databaseChanges(request, in: database)
             }
         }
     }

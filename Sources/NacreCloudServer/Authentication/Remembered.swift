@@ -3,7 +3,7 @@ import NacreLocks
 
 /// Values read from the registry, kept for a few seconds: what was revoked is refused that much later.
 final class Remembered<Value: Sendable>: Sendable {
-    /// decisions: sessions are cached for five seconds at most.
+    /// On this server: what was signed out is refused five seconds later at most.
     static var secondsMax: Double { 5 }
     /// Beyond it the memory starts afresh. On this server.
     static var countMax: Int { 20_000 }

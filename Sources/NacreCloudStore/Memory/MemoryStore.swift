@@ -66,4 +66,13 @@ package final class MemoryStore: Store {
 /// What a `MemoryStore` kept at some time.
 package struct MemoryCopy: Sendable {
     let state: MemoryState
+
+    /// Runs `body` on what was kept. What it writes is seen by it alone.
+    package func attempt<Value>(_ body: (any WriteTransaction) throws -> Value) throws -> Value {
+        let transaction = MemoryTransaction(state)
+        defer { transaction.end() }
+        let value = try body(transaction)
+        if let failure = transaction.failure { throw failure }
+        return value
+    }
 }

@@ -103,6 +103,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { _ in [] }
     }
 
+    func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try ask { $0.locked(zoneNamed: name, in: database, operation: id, entries: entries) }
+    }
+
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try change { try $0.advance(zoneNamed: name, in: database, operation: id, entries: entries) }
     }

@@ -3,22 +3,35 @@ import NacreCloudWire
 
 /// What a transaction does to the state. A function that throws may leave half of it done: the copy is dropped then.
 extension MemoryState {
+    func locked(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) -> Advance {
+        Advance(
+            run: run, database: databases[database], zone: name.flatMap { zones(in: database, named: [$0]).first },
+            operation: id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] },
+            entries: keys.distinct.compactMap { entries[NamedKey($0)] })
+    }
+
     mutating func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries keys: [EntryKey]) throws -> Advance {
-        var zone = zones(in: database, named: [name]).first
-        if let row = zone {
+        var found = locked(zoneNamed: name, in: database, operation: id, entries: keys)
+        if let row = found.zone {
             if row.run != run { end(row.number, in: .zone(row.address)) }
-            zone?.run = run
-            zone?.lastSeq += 1
-            try setZone(row.address, to: zone)
+            found.zone?.run = run
+            found.zone?.lastSeq += 1
+            try setZone(row.address, to: found.zone)
         }
-        let operation = id.flatMap { operations[OperationKey(database: database, id: NameBytes($0))] }
-        let entries = keys.distinct.compactMap { self.entries[NamedKey($0)] }
-        return Advance(run: run, database: databases[database], zone: zone, operation: operation, entries: entries)
+        return found
     }
 
     mutating func apply(_ plan: WritePlan) throws {
         for row in plan.databases {
             databases[row.id] = row
+        }
+        for change in plan.databaseChanges {
+            guard let row = databases[change.database] else { throw StoreError.contradiction("a change of no database") }
+            databases[change.database] = change.applied(to: row)
+        }
+        for change in plan.zoneChanges {
+            guard let row = zone(change.zone) else { throw StoreError.contradiction("a change of no zone") }
+            try setZone(change.zone, to: change.applied(to: row))
         }
         try apply(zones: plan.zones, forgotten: plan.zonesForgotten)
         for put in plan.records {

@@ -6,7 +6,7 @@ struct Migration: Sendable {
     let statements: [Statement]
 
     /// Every step, in order.
-    static let all: [Migration] = [.firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage]
+    static let all: [Migration] = [.firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow]
 
     /// The version that this build reads and writes.
     static let current: Int32 = all.last?.version ?? 0

@@ -7,6 +7,14 @@ extension Connection {
         for row in plan.databases {
             try put(row)
         }
+        for change in plan.databaseChanges {
+            guard let row = try database(change.database) else { throw StoreError.contradiction("a change of no database") }
+            try put(change.applied(to: row))
+        }
+        for change in plan.zoneChanges {
+            guard let row = try zone(change.zone) else { throw StoreError.contradiction("a change of no zone") }
+            try put(change.applied(to: row))
+        }
         // Zones that are gone come first, so that a plan may bury a zone and make another of its name.
         for row in plan.zones where row.state != .live {
             try put(row)
@@ -65,6 +73,7 @@ extension Connection {
             statement.bind(row.state.rawValue)
             statement.bind(row.number)
             statement.bind(row.forgotten)
+            statement.bind(row.indexesBelow)
             statement.bind(checksum)
             guard let token = row.clientChangeToken else {
                 statement.bindNull()

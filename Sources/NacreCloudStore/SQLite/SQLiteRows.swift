@@ -38,7 +38,7 @@ extension PreparedStatement {
         let token = optionalBytes()
         let row = ZoneRow(
             address: address, name: name, state: ZoneRow.State(rawValue: state) ?? .live, run: number.run, lastSeq: number.seq, feedSeq: feedSeq,
-            clientChangeToken: token, forgotten: self.number())
+            clientChangeToken: token, forgotten: self.number(), indexesBelow: integer())
         return (row, state, optionalInteger())
     }
 
@@ -133,6 +133,22 @@ extension Connection {
         try use(.databaseByID) { statement in
             statement.bind(id.rawValue)
             return try statement.step() ? statement.databaseRow() : nil
+        }
+    }
+
+    func zone(in database: DatabaseID, named name: String) throws -> ZoneRow? {
+        try use(.zoneByName) { statement in
+            statement.bind(database.rawValue)
+            statement.bind(name)
+            return try statement.step() ? statement.zone(in: database, named: name) : nil
+        }
+    }
+
+    /// Of any state.
+    func zone(_ address: ZoneAddress) throws -> ZoneRow? {
+        try use(.zoneByKey) { statement in
+            statement.bind(address)
+            return try statement.step() ? statement.zone(in: address.database) : nil
         }
     }
 

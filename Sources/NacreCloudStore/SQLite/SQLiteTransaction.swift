@@ -11,14 +11,26 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
         super.init(connection)
     }
 
+    /// The writer is one: it holds every lock.
+    func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        try ask { connection in
+            try begin(try name.flatMap { try connection.zone(in: database, named: $0) }, in: database, operation: id, entries, connection)
+        }
+    }
+
     func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try ask { connection in
-            let zone = try connection.advance(zoneNamed: name, in: database, run: run)
-            return Advance(
-                run: run, database: try connection.database(database), zone: zone,
-                operation: try id.flatMap { try connection.operation(in: database, $0) },
-                entries: try entries.distinct.compactMap { try connection.entry($0) })
+            try begin(try connection.advance(zoneNamed: name, in: database, run: run), in: database, operation: id, entries, connection)
         }
+    }
+
+    private func begin(
+        _ zone: ZoneRow?, in database: DatabaseID, operation id: String?, _ entries: [EntryKey], _ connection: Connection
+    ) throws -> Advance {
+        Advance(
+            run: run, database: try connection.database(database), zone: zone,
+            operation: try id.flatMap { try connection.operation(in: database, $0) },
+            entries: try entries.distinct.compactMap { try connection.entry($0) })
     }
 
     func apply(_ plan: WritePlan) throws {

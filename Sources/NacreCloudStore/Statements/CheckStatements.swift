@@ -9,7 +9,7 @@ extension Statement {
     static let zonesWalk = Statement(
         """
         SELECT db_id, zone_id, db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token,
-            forgotten_incarnation, forgotten_seq, checksum
+            forgotten_incarnation, forgotten_seq, indexes_below, checksum
         FROM zones WHERE (db_id, zone_id) > (?1, ?2) ORDER BY db_id, zone_id LIMIT ?3
         """)
 

@@ -1,7 +1,6 @@
-/// One text of the catalogue. Texts are never made at run time, so a connection prepares each once and finds it by its address.
+/// One text of the catalogue, in SQLite's dialect. Texts are never made at run time, so a connection prepares each once and finds it by its address.
 ///
-/// Rules that keep them fit for PostgreSQL and Citus too: every one begins its WHERE with `db_id`, except the few that look over all
-/// databases for due work; keys and order are of plain columns; upserts name their conflict; nothing depends on a row's hidden id.
+/// Every one begins its WHERE with `db_id`, except the few that look over all databases for due work: a database's rows are one range of each table.
 struct Statement: Sendable {
     let text: StaticString
 

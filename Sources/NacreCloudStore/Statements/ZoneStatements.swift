@@ -26,36 +26,48 @@ extension Statement {
         """
         UPDATE zones SET last_seq = last_seq + 1, checksum = checksum + 1 WHERE db_id = ?1 AND name = ?2 AND state = 0
         RETURNING db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
-            checksum
+            indexes_below, checksum
         """)
 
     static let zoneByName = Statement(
         """
-        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq, checksum
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
         FROM zones WHERE db_id = ?1 AND name = ?2 AND state = 0
+        """)
+
+    static let zoneByKey = Statement(
+        """
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
+        FROM zones WHERE db_id = ?1 AND zone_id = ?2
         """)
 
     static let zonesFromStart = Statement(
         """
-        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq, checksum
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
         FROM zones WHERE db_id = ?1 AND state = 0 ORDER BY name LIMIT ?2
         """)
 
     static let zonesAfterName = Statement(
         """
-        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq, checksum
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
         FROM zones WHERE db_id = ?1 AND state = 0 AND name > ?3 ORDER BY name LIMIT ?2
         """)
 
     static let zoneFeedAfterSeq = Statement(
         """
-        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq, checksum
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
         FROM zones WHERE db_id = ?1 AND feed_seq > ?3 ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
     static let zoneFeedAfterName = Statement(
         """
-        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq, checksum
+        SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,
+            indexes_below, checksum
         FROM zones WHERE db_id = ?1 AND (feed_seq, name) > (?3, ?4) ORDER BY feed_seq, name, zone_id LIMIT ?2
         """)
 
@@ -63,11 +75,12 @@ extension Statement {
     static let zonePut = Statement(
         """
         INSERT INTO zones
-            (db_id, zone_id, name, state, incarnation, last_seq, feed_seq, forgotten_incarnation, forgotten_seq, checksum, client_change_token)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10)
+            (db_id, zone_id, name, state, incarnation, last_seq, feed_seq, forgotten_incarnation, forgotten_seq, indexes_below, checksum,
+            client_change_token)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9, ?10, ?11)
         ON CONFLICT (db_id, zone_id) DO UPDATE SET name = excluded.name, state = excluded.state, incarnation = excluded.incarnation,
             last_seq = excluded.last_seq, forgotten_incarnation = excluded.forgotten_incarnation, forgotten_seq = excluded.forgotten_seq,
-            checksum = excluded.checksum + feed_seq, client_change_token = excluded.client_change_token
+            indexes_below = excluded.indexes_below, checksum = excluded.checksum + feed_seq, client_change_token = excluded.client_change_token
         """)
 
     static let zonePlace = Statement(

@@ -35,7 +35,7 @@ struct ClockStepTests {
 
     private struct Answer: Decodable { var records: [Saved] }
 
-    @Test(.enabled(if: library != nil, "needs libfaketime, Debian's package faketime, and a build without ThreadSanitizer"))
+    @Test(.enabled(if: mayRun(library != nil), "needs libfaketime, Debian's package faketime, and a build without ThreadSanitizer"))
     func `whatever the system clock does, no change is lost, tags are unique, and modification times rise`() async throws {
         let folder = try TemporaryFolder()
         let clock = folder.path + "/clock"

@@ -1,6 +1,7 @@
 import Foundation
 import FoundationNetworking
 import Glibc
+import NacreCloudTestSupport
 import Testing
 
 /// Starts on a disk without room, and on one that cannot be written.
@@ -27,7 +28,7 @@ struct NoRoomAtStartTests {
         return false
     }
 
-    @Test(.enabled(if: MountedDisk.isAllowedInMemory, "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: mayRun(MountedDisk.isAllowedInMemory), "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
     func `a start without a free block serves reads, says why, and writes again by itself when there is room`() async throws {
         try await RunningServer.with(faults: .expected) { server in
             await server.kill()
@@ -65,7 +66,7 @@ struct NoRoomAtStartTests {
         }
     }
 
-    @Test(.enabled(if: MountedDisk.isAllowedInMemory, "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: mayRun(MountedDisk.isAllowedInMemory), "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
     func `a disk mounted for reading only is read, writes are refused for now, and go on when it is mounted for writing`() async throws {
         try await RunningServer.with(faults: .expected) { server in
             await server.kill()
@@ -93,7 +94,7 @@ struct NoRoomAtStartTests {
         }
     }
 
-    @Test(.enabled(if: MountedDisk.isAllowedInMemory, "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
+    @Test(.enabled(if: mayRun(MountedDisk.isAllowedInMemory), "needs root, to mount a small disk"), .timeLimit(.minutes(2)))
     func `a log that cannot be read back for lack of room is said to be the reason, and loses nothing`() async throws {
         try await RunningServer.with(faults: .expected) { server in
             await server.kill()

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -12,7 +13,7 @@ struct PowerCutTests {
     /// Answers before each cut, at most.
     private static let answersPerRound = 80
 
-    @Test(.enabled(if: MountedDisk.isAllowedExt4, "needs root and a loop device"))
+    @Test(.enabled(if: mayRun(MountedDisk.isAllowedExt4), "needs root and a loop device"))
     func `what was acknowledged before a power cut is there after it`() async throws {
         var seed = Seed()
         try await RunningServer.with { server in

@@ -2,11 +2,11 @@ import NacreCloudWire
 
 /// How fast are the messages of 200 records of eight fields read and written? Prints one JSON object, in megabytes a second.
 ///
-///     JSONThroughput SECONDS
+///     NacreJSONThroughput SECONDS
 ///
 /// Each figure is the best of many short rounds: what the code can do, whatever else the machine is at.
 @main
-struct JSONThroughput {
+struct NacreJSONThroughput {
     private static let recordCount = 200
     private static let rounds = 20
 

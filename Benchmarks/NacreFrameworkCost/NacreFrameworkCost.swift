@@ -3,14 +3,14 @@ import Foundation
 
 /// What does an app spend on each record that it saves or fetches? Prints one JSON object.
 ///
-///     FrameworkCost save|fetch|sync|bytes|wait ZONE COUNT
+///     NacreFrameworkCost save|fetch|sync|bytes|wait ZONE COUNT
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
 /// server and the account come from the environment, as for any app. `sync` fetches as an app does that follows a zone (one operation), waits
 /// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
 /// their tokens, and says as `records` how many bytes came. `wait` has COUNT requests at once wait for changes, and says what that costs.
 @main
-struct FrameworkCost {
+struct NacreFrameworkCost {
     private static let recordsPerSave = 400
     private static let recordsPerPage = 200
 

@@ -1,0 +1,72 @@
+import NacreCloudWire
+
+/// A database as its caller may use it. Which zone a request means, where its rows are, and what of it the caller sees is asked here, and nowhere
+/// else.
+package struct CallerDatabase: Sendable {
+    /// Where its own rows are kept.
+    package let id: DatabaseID
+    let key: DatabaseKey
+    let caller: Caller
+    let readRule: ReadRule
+
+    /// - Throws: `ServerError` where a zone of that owner cannot be one of this database, whatever its name.
+    func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
+        if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
+        return RequestedZone(zoneID: zoneID, database: self)
+    }
+
+    /// How records of its zone of that name are shown.
+    func showing(zoneNamed name: String) -> ShownRecords {
+        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: readRule)
+    }
+
+    /// A zone that a transaction found by other means than its name.
+    func resolve(_ row: ZoneRow) -> ResolvedZone {
+        ResolvedZone(row: row, view: .owner, showing: showing(zoneNamed: row.name))
+    }
+}
+
+/// A zone of a caller's database, as a request names it. Nothing is known yet of whether it is there.
+struct RequestedZone: Sendable {
+    let zoneID: ZoneID
+    let database: CallerDatabase
+
+    var name: String { zoneID.zoneName }
+    var showing: ShownRecords { database.showing(zoneNamed: name) }
+    /// CloudKit: custom zones have a feed of changes; the default zone and the public database have none.
+    var hasFeed: Bool { database.key.hasFeed(inZoneNamed: name) }
+
+    /// Looks for it, with one call of the store.
+    /// - Returns: nil for a default zone in which nothing was saved yet.
+    /// - Throws: `ServerError.zoneNotFound`; what the store throws.
+    func find(_ transaction: any ReadTransaction) throws -> ResolvedZone? {
+        try resolve(transaction.zones(in: database.id, named: [name]).first)
+    }
+
+    /// - Parameter row: what the transaction found under its name.
+    /// - Returns: nil for a default zone in which nothing was saved yet.
+    func resolve(_ row: ZoneRow?) throws(ServerError) -> ResolvedZone? {
+        if let row { return database.resolve(row) }
+        guard zoneID.isDefault, database.key.scope != .shared else { throw .zoneNotFound(zoneID) }
+        return nil
+    }
+}
+
+/// A zone that a transaction found: its row, and what its caller sees of it.
+struct ResolvedZone: Sendable {
+    let row: ZoneRow
+    /// Which of its feeds the caller follows.
+    let view: FeedView
+    let showing: ShownRecords
+
+    var address: ZoneAddress { row.address }
+}
+
+extension Cloud {
+    /// The database that a request names, where its caller may use it so. Costs a call of the store the first time that this process hears of it.
+    /// - Throws: `ServerError`.
+    package func database(_ target: DatabaseTarget, for access: Access, by caller: Caller) async throws -> CallerDatabase {
+        let key = try databaseVerdict(target, for: access, by: caller).get()
+        return CallerDatabase(id: try await databaseID(key), key: key, caller: caller, readRule: readRule)
+    }
+}

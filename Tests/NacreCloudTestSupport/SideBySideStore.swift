@@ -1,0 +1,278 @@
+package import NacreCloudContainer
+package import NacreCloudStore
+import NacreCloudWire
+import NacreLocks
+
+/// An engine that gives no more than `Store` promises, over the oracle.
+///
+/// Writes run side by side: each on the state that there was when it began, whatever is committed meanwhile. At its end only the rows that it locked
+/// are held against what is there then. If one of them has changed, its body runs again, on the newest state of the database that it locked, and still
+/// on the old state of all others; if not, what it did is done to the newest state. Bodies also run twice for no reason.
+package final class SideBySideStore: Store {
+    private let base: MemoryStore
+    /// How many commits held each lock.
+    private let holders = Locked<[RowLock: Int]>([:])
+    private let random: Locked<TestCloudRandom>
+    /// One write or read of so many fails, with some `StoreError`; nil: none does.
+    private let failsOneOf: UInt64?
+    private let beforeCommit: @Sendable () async -> Void
+
+    /// - Parameter beforeCommit: awaited between a body and its commit.
+    package init(
+        _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, failsOneOf: UInt64? = nil, beforeCommit: @escaping @Sendable () async -> Void = {}
+    ) {
+        self.base = base
+        self.failsOneOf = failsOneOf
+        self.beforeCommit = beforeCommit
+        random = Locked(TestCloudRandom(seed: seed))
+    }
+
+    /// One body of so many runs twice.
+    private static let twiceOneOf: UInt64 = 8
+    /// At most so many times others have their turn between a body and its commit.
+    private static let yieldsMax: UInt64 = 3
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        // Before the copy: a commit between the two is seen as one that came later.
+        var seen = holders.withLock { $0 }
+        guard let began = base.copy else { throw StoreError.closed }
+        var mine = began
+        var runsTwice = oneOf(Self.twiceOneOf)
+        while true {
+            let attempt = try Attempt(body, mine: mine, others: began)
+            if runsTwice, case .success = attempt.result {
+                runsTwice = false
+                continue
+            }
+            for _ in 0..<random.withLock({ $0.next() % (Self.yieldsMax + 1) }) { await Task.yield() }
+            await beforeCommit()
+            try mayFail()
+            let (holders, seenNow) = (holders, seen)
+            let holds = try await base.write { newest -> Ending<Bool> in
+                guard holders.withLock({ now in attempt.locks.allSatisfy { now[$0] == seenNow[$0] } }) else { return .rollback(false) }
+                for deed in attempt.deeds where try !deed(newest) { return .rollback(false) }
+                guard case .success(.commit) = attempt.result else { return .rollback(true) }
+                holders.withLock { now in
+                    for lock in attempt.locks { now[lock, default: 0] += 1 }
+                }
+                return .commit(true)
+            }
+            if holds {
+                switch try attempt.result.get() {
+                case .commit(let value), .rollback(let value): return value
+                }
+            }
+            seen = self.holders.withLock { $0 }
+            guard let newest = base.copy else { throw StoreError.closed }
+            mine = newest
+        }
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try mayFail()
+        return try await base.read(body)
+    }
+
+    package func close() async {
+        await base.close()
+    }
+
+    private func oneOf(_ count: UInt64) -> Bool {
+        random.withLock { $0.next() % count == 0 }
+    }
+
+    private func mayFail() throws {
+        guard let failsOneOf, oneOf(failsOneOf) else { return }
+        let codes: [StoreError.Code] = [.full, .readOnly, .unavailable]
+        throw StoreError(codes[random.withLock { Int($0.next() % UInt64(codes.count)) }], "A planted failure")
+    }
+}
+
+/// A row that a write has locked.
+private enum RowLock: Hashable, Sendable {
+    case database(DatabaseID)
+    case zone(ZoneAddress)
+}
+
+/// A body's run on states of its own.
+private struct Attempt<Value: Sendable>: Sendable {
+    let result: Result<Ending<Value>, any Error>
+    let deeds: [SideBySideTransaction.Deed]
+    let locks: Set<RowLock>
+
+    init(_ body: (any WriteTransaction) throws -> Ending<Value>, mine: MemoryCopy, others: MemoryCopy) throws {
+        (result, deeds, locks) = try mine.attempt { mine in
+            try others.attempt { others in
+                let transaction = SideBySideTransaction(mine, others: others)
+                let result = Result { try body(transaction) }
+                return (result, transaction.deeds, transaction.locks)
+            }
+        }
+    }
+}
+
+/// Keeps what a body does, to be done again to another state. Until it has a lock it reads one state; then that of the database whose row it locked,
+/// and another one of all others.
+private final class SideBySideTransaction: WriteTransaction {
+    /// Does it to a state. Returns false where a lock or a result is not what the body had: the body must run again.
+    typealias Deed = @Sendable (any WriteTransaction) throws -> Bool
+
+    private let mine: any WriteTransaction
+    private let others: any ReadTransaction
+    private var locked: DatabaseID?
+    private(set) var deeds: [Deed] = []
+    private(set) var locks: Set<RowLock> = []
+
+    init(_ mine: any WriteTransaction, others: any ReadTransaction) {
+        self.mine = mine
+        self.others = others
+    }
+
+    private func side(_ database: DatabaseID) -> any ReadTransaction {
+        locked == nil || locked == database ? mine : others
+    }
+
+    // MARK: Reads
+
+    func databases(_ ids: [DatabaseID]) throws -> [DatabaseRow] {
+        try Set(ids).flatMap { try side($0).databases([$0]) }
+    }
+
+    func databases(
+        of container: String, _ environment: DatabaseKey.Environment, after id: DatabaseID?, limit: Int
+    ) throws -> [DatabaseRow] {
+        try (locked == nil ? mine : others).databases(of: container, environment, after: id, limit: limit)
+    }
+
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try side(database).zones(in: database, named: names)
+    }
+
+    func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {
+        try side(database).zones(in: database, after: name, limit: limit)
+    }
+
+    func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
+        try side(database).zoneFeed(in: database, after: position, limit: limit)
+    }
+
+    func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber] {
+        try mine.ends(of: runs, in: place)
+    }
+
+    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try side(zone.database).records(in: zone, named: names)
+    }
+
+    func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        try side(zone.database).feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+    }
+
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try side(zone.database).records(in: zone, after: name, limit: limit)
+    }
+
+    func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
+        try side(zone.database).tombstones(in: zone, limit: limit)
+    }
+
+    func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents] {
+        try side(zone.database).dependents(in: zone, of: names, outside: others, limit: limit)
+    }
+
+    func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try side(scan.zone.database).search(scan)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
+        try side(database).entries(in: database, kind, keys: keys)
+    }
+
+    func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
+        try side(database).entries(in: database, kind, after: key, limit: limit)
+    }
+
+    func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
+        try mine.rows(of: table, after: place, limit: limit)
+    }
+
+    func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
+        try mine.missing(rows)
+    }
+
+    func faults(in table: KeptTable) throws -> [String] {
+        try mine.faults(in: table)
+    }
+
+    // MARK: Writes
+
+    func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        let found = try mine.lock(zoneNamed: name, in: database, operation: id, entries: entries)
+        return try took(found, in: database, entries) { try $0.lock(zoneNamed: name, in: database, operation: id, entries: entries) }
+    }
+
+    func advance(zoneNamed name: String, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
+        let found = try mine.advance(zoneNamed: name, in: database, operation: id, entries: entries)
+        return try took(found, in: database, entries) { try $0.advance(zoneNamed: name, in: database, operation: id, entries: entries) }
+    }
+
+    private func took(
+        _ found: Advance, in database: DatabaseID, _ keys: [EntryKey], _ again: @escaping @Sendable (any WriteTransaction) throws -> Advance
+    ) throws -> Advance {
+        if let zone = found.zone {
+            locks.insert(.zone(zone.address))
+        } else if found.database != nil {
+            locks.insert(.database(database))
+        }
+        deeds.append { newest in
+            let now = try again(newest)
+            return found.zone == now.zone && (found.zone != nil || found.database == now.database)
+        }
+        locked = locked ?? database
+        var found = found
+        found.entries =
+            try found.entries.filter { $0.key.database == database }
+            + Set(keys.filter { $0.database != database }).flatMap { try others.entries(in: $0.database, $0.kind, keys: [$0.key]) }
+        return found
+    }
+
+    func apply(_ plan: WritePlan) throws {
+        let missing = try plan.databases.map(\.id).filter { try mine.databases([$0]).isEmpty }
+        let free = try plan.zones.filter { try mine.zones(in: $0.address.database, named: [$0.name]).isEmpty }
+        try mine.apply(plan)
+        deeds.append { newest in
+            guard try newest.databases(missing).isEmpty else { return false }
+            for zone in free where try !newest.zones(in: zone.address.database, named: [zone.name]).isEmpty { return false }
+            try newest.apply(plan)
+            return true
+        }
+    }
+
+    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+        try does { try $0.leaseTasks(dueAt: now, until: until, limit: limit) }
+    }
+
+    func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
+        try does { try $0.reclaim(zone, limit: limit) }
+    }
+
+    func removeExpired(before now: Timestamp, limit: Int) throws -> Int {
+        try does { try $0.removeExpired(before: now, limit: limit) }
+    }
+
+    func trimOperations(
+        in database: DatabaseID, by caller: String, keeping count: Int, expiringThrough last: Timestamp, limit: Int
+    ) throws -> TrimmedOperations {
+        try does { try $0.trimOperations(in: database, by: caller, keeping: count, expiringThrough: last, limit: limit) }
+    }
+
+    private func does<Value: Equatable & Sendable>(_ deed: @escaping @Sendable (any WriteTransaction) throws -> Value) throws -> Value {
+        let value = try deed(mine)
+        deeds.append { newest in try deed(newest) == value }
+        return value
+    }
+}
