@@ -48,6 +48,12 @@ extension ServerError {
             .badRequest, "only one operation per item is allowed in a request", field: field, remedy: "Name each record or zone once.")
     }
 
+    static func repeatedName(field: String) -> ServerError {
+        ServerError(
+            .badRequest, "a name stands in '\(field)' more than once", field: field,
+            remedy: "Name each record or zone once in a request, and use its answer as often as you need it.")
+    }
+
     static func missing(_ field: String) -> ServerError {
         ServerError(.badRequest, "missing required field", field: field, remedy: "Give \(field).")
     }

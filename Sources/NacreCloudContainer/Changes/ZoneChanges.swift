@@ -14,6 +14,7 @@ extension Cloud {
         if request.zones.count > Limits.zonesPerRequest {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }
+        if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         var results: [ChangesZoneResponse.Result] = []
         for item in request.zones {

@@ -7,10 +7,11 @@ extension Cloud {
     ) async throws -> RecordsResponse {
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
+        if let fault = RequestShape.fault(ofNames: request.records.map(\.recordName), field: "records") { throw fault }
         if let fault = ownerVerdict(request.zoneID, in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         let zoneID = request.zoneID
-        let names = Array(Set(request.records.map(\.recordName)))
+        let names = request.records.map(\.recordName)
         let found = try await stored(of: key, zone: zoneID) {
             try await self.store.read { transaction -> [String: StoredRecord] in
                 guard let zone = try transaction.zones(in: database, named: [zoneID.zoneName]).first else {

@@ -15,6 +15,7 @@ extension Cloud {
     package func lookupZones(_ request: ZonesLookupRequest, in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let key = try databaseVerdict(target, for: .read, by: caller).get()
         if let fault = RequestShape.fault(count: request.zones.count, field: "zones", by: caller) { throw fault }
+        if let fault = RequestShape.fault(ofZones: request.zones, field: "zones", in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         let names = Array(Set(request.zones.map(\.zoneName)))
         let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database, named: names) } }
