@@ -53,6 +53,7 @@ extension Limits {
         Limit("pageBytes", pageBytes, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
         Limit("queryScanRows", queryScanRows, .server),
+        Limit("queryScanBytes", queryScanBytes, .server),
         Limit("valuesPerFilter", valuesPerFilter, .cloudKit),
         Limit("filtersPerQuery", filtersPerQuery, .server),
         Limit("sortsPerQuery", sortsPerQuery, .server),

@@ -70,6 +70,9 @@ package enum Limits {
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.
     package static let queryScanRows = 10_000
+    /// Bytes of rows and records, and of what filters compare in them, that one page of a query looks at; it then ends with a cursor. On this server:
+    /// half a second of work.
+    package static let queryScanBytes = 64_000_000
     /// Values of a filter's list, and words of a token search. CloudKit: "Query filter exceeds the limit of values: 250".
     package static let valuesPerFilter = 250
     /// Filters of a query. On this server.
