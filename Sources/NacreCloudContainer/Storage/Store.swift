@@ -18,7 +18,8 @@ package protocol Store: Sendable {
     /// Runs `body` in a transaction and returns what it returned, once that is durable.
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value
 
-    /// Runs `body` on one snapshot.
+    /// Runs `body` on one snapshot. Ends soon with `CancellationError` when its task is cancelled: with the body's next question, or in the middle
+    /// of the one under way.
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value
 
     /// Lets running transactions end, then closes. Idempotent; later calls fail with `StoreError.closed`.
