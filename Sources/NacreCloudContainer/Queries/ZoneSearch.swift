@@ -72,6 +72,7 @@ struct ZoneSearch {
         var probes = drivers.map { DriverProbe($0, of: zone) }
         var reach = min(Self.firstReach, rows)
         if let answer = try collect(among: &probes, upTo: reach) { return answer }
+        reader.allow(work: work)
         var found = Answer(hits: [], end: after)
         var walked = 0
         var stride = min(Self.firstStride, rows)
@@ -82,7 +83,7 @@ struct ZoneSearch {
             let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
-            if found.isWhole || found.hits.count >= wanted || isLast { break }
+            if found.isWhole || found.hits.count >= wanted || isLast || reader.workLeft == 0 { break }
             // As it went on so far, so many rows more are needed.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
             while reach < rows, missing > 2 * reach {
