@@ -51,6 +51,7 @@ extension Limits {
         Limit("tombstoneSeconds", Int(tombstoneSeconds), .server),
         Limit("purgeChunk", purgeChunk, .server),
         Limit("pageBytes", pageBytes, .server),
+        Limit("answerBytes", answerBytes, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
         Limit("queryScanRows", queryScanRows, .server),
         Limit("queryScanBytes", queryScanBytes, .server),

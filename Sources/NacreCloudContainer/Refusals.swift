@@ -39,6 +39,10 @@ extension ServerError {
             native: .limitExceeded, internalCode: 2023, field: field, remedy: "Split the request in halves and send both.")
     }
 
+    static let answerTooLarge = ServerError(
+        .badRequest, "the records that your request names are more than one answer may have (\(Limits.answerBytes) bytes)", native: .limitExceeded,
+        internalCode: 2023, remedy: "Split the request in halves and send both.")
+
     static let requestTooLarge = ServerError(
         .badRequest, "request size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "operations",
         remedy: "Split the request in halves and send both; assets do not count.")

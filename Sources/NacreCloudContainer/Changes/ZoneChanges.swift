@@ -5,7 +5,8 @@ extension Cloud {
     ///
     /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split between pages, unless it is
     /// larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`; web clients are never given more than they asked for.
-    /// A page that ends in the middle of a commit says so.
+    /// A page that ends in the middle of a commit says so. Once the pages of some zones have `Limits.pageBytes`, those of the others are empty, and say
+    /// that there is more.
     package func zoneChanges(
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
@@ -17,9 +18,10 @@ extension Cloud {
         if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: key, by: caller) { throw fault }
         let database = try await databaseID(key)
         var results: [ChangesZoneResponse.Result] = []
+        var room = Limits.pageBytes
         for item in request.zones {
             do {
-                results.append(.page(try await page(of: item, in: database, key, by: caller)))
+                results.append(.page(try await page(of: item, in: database, key, by: caller, room: &room)))
             } catch let error as ServerError {
                 results.append(.failure(key.shown(item.zoneID), error))
             }
@@ -28,13 +30,14 @@ extension Cloud {
     }
 
     private func page(
-        of item: ChangesZoneRequest.Item, in database: DatabaseID, _ key: DatabaseKey, by caller: Caller
+        of item: ChangesZoneRequest.Item, in database: DatabaseID, _ key: DatabaseKey, by caller: Caller, room: inout Int
     ) async throws -> ChangesZoneResponse.Page {
         if let fault = ownerVerdict(item.zoneID, in: key, by: caller) { throw fault }
         if item.zoneID.isDefault { throw ServerError.noFeedInDefaultZone }
         if item.reverse { throw ServerError.notSupported("reverse", "reading changes in reverse") }
         let token = try zoneToken(item.syncToken)
         let limit = try Self.pageLimit(item.resultsLimit)
+        let isFull = room <= 0
         let feed = try await stored(of: key, zone: item.zoneID) {
             try await self.store.read { transaction in
                 guard let zone = try transaction.zones(in: database, named: [item.zoneID.zoneName]).first else {
@@ -42,10 +45,12 @@ extension Cloud {
                 }
                 let from = token ?? .start(of: zone, view: .owner)
                 guard try from.isValid(for: zone, transaction) else { throw ServerError.tokenExpired }
+                if isFull { return FeedPage(unreadAfter: from, of: zone) }
                 return try FeedPage(
                     after: from, of: zone, limit: limit, keepsCommitsWhole: caller.client.keepsCommitsWhole, transaction)
             }
         }
+        room -= feed.bytes
         tell(feed.records.filter(\.isDamaged), of: key, item.zoneID)
         let zoneID = key.zoneID(item.zoneID.zoneName)
         return ChangesZoneResponse.Page(

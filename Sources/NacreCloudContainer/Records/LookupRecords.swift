@@ -2,6 +2,7 @@ package import NacreCloudWire
 
 extension Cloud {
     /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store.
+    /// - Throws: `ServerError.answerTooLarge` where they are more than `Limits.answerBytes`.
     package func lookupRecords(
         _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsResponse {
@@ -19,7 +20,7 @@ extension Cloud {
                     return [:]
                 }
                 var found: [String: StoredRecord] = [:]
-                for row in try transaction.records(in: zone.address, named: names) {
+                for row in try transaction.records(in: zone.address, named: names, within: Limits.answerBytes) {
                     found[row.name] = StoredRecord(row, in: zone.address)
                 }
                 return found

@@ -61,8 +61,8 @@ final class MemoryTransaction: WriteTransaction {
         try ask { state in (state.runEnds[place] ?? []).filter { runs.contains($0.run) } }
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try ask { $0.records(in: zone, named: names) }
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
     func feed(
