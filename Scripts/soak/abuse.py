@@ -1,14 +1,18 @@
 """Attacks with an API token alone, with no credential and as one user: memory stays bounded, health and normal requests are answered, and all is over
-when the attacker is gone."""
+when the attacker is gone. SIGTERM ends the server whatever runs."""
 
+import functools
 import http.client
+import json
 import socket
+import subprocess
 import sys
 import time
 
 from harness import machine, nacre
 from soaking import Fault, Witness, another_user
 
+import costly_requests
 import deaf_clients
 
 # Resident megabytes above rest, but for what so many connections take: libmicrohttpd's 48 KB and what we keep.
@@ -17,6 +21,8 @@ CONNECTION_KILOBYTES = 60
 # Within this an answer is normal again after the attacker's end.
 RECOVERY_SECONDS_MAX = 5
 HEALTH_SECONDS_MAX = 20
+# From SIGTERM to the process's end.
+END_SECONDS_MAX = 10
 STAY_SECONDS = 5
 BODY_BYTES = 8 * 1024 * 1024
 
@@ -24,10 +30,11 @@ BODY_BYTES = 8 * 1024 * 1024
 def run(soak):
     soak.want_descriptors(6000)
     texts = []
-    for attack in (withheld_bodies, strangers, too_large, deaf_readers, waits, guesses):
+    for attack in (withheld_bodies, strangers, too_large, deaf_readers, waits, guesses,
+                   costly_queries, one_zone_often, large_lookups, one_record_often, conflicts, all_zones):
         server = soak.start_server()
         eve = another_user(server)
-        deaf_clients.save(eve)
+        PREPARATIONS.get(attack.__name__, deaf_clients.save)(eve)
         rest = machine.resident_megabytes(server.pid)
         machine.forget_peak(server.pid)
         sockets = []
@@ -48,6 +55,8 @@ def run(soak):
             for each in sockets:
                 each.close()
         recover(server)
+        if attack is costly_queries:
+            end_under_attack(server, lambda: attack(eve, []))
         allowed = MEMORY_MEGABYTES_MAX + len(sockets) * CONNECTION_KILOBYTES / 1024
         if peak - rest > allowed:
             raise Fault(f"{attack.__name__}: {peak - rest:.0f} MB above rest, and {allowed:.0f} are allowed")
@@ -55,6 +64,28 @@ def run(soak):
         texts.append(f"{attack.__name__} {peak - rest:.0f} MB with {len(sockets)} connections, slowest {witness.slowest * 1000:.0f} ms")
         soak.end()
     return "; ".join(texts)
+
+
+# What there is to ask for, where it is not the records of `deaf_clients`.
+PREPARATIONS = {
+    "costly_queries": costly_requests.lists,
+    "one_zone_often": functools.partial(costly_requests.texts, count=8),
+    "large_lookups": functools.partial(costly_requests.texts, count=200),
+    "one_record_often": functools.partial(costly_requests.texts, count=1),
+    "conflicts": functools.partial(costly_requests.texts, count=200),
+    "all_zones": functools.partial(costly_requests.zones, count=30),
+}
+
+
+def end_under_attack(server, attack):
+    attack()
+    start = time.monotonic()
+    server.process.terminate()
+    try:
+        server.process.wait(END_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        raise Fault(f"SIGTERM did not end the server in {END_SECONDS_MAX} s") from None
+    print(f"abuse: ended {time.monotonic() - start:.1f} s after SIGTERM", file=sys.stderr, flush=True)
 
 
 def health(server, path):
@@ -147,3 +178,36 @@ def guesses(server, sockets):
         body = ('{"email":"%d@example.com","password":"wrong wrong","apiToken":"%s","container":"%s","environment":"development"}'
                 % (number, server.api_token, nacre.CONTAINER)).encode()
         opened(server, sockets).sendall(head(server, "/account/1/sign-in", len(body)) + body)
+
+
+def costly_queries(server, sockets):
+    """Filters of 250 values over lists of 100,000, hung up at once."""
+    for number in range(costly_requests.CLIENTS):
+        costly_requests.hang_up(server, "records/query", costly_requests.query_of_lists(number), sockets, opened, head)
+
+
+def one_zone_often(server, _):
+    """One zone of 8 MB, named 200 times in a request."""
+    costly_requests.ask_and_read(server, "changes/zone", [json.dumps(costly_requests.same_zone())] * costly_requests.CLIENTS)
+
+
+def large_lookups(server, _):
+    """200 records of a megabyte in a request."""
+    names = [f"big{number}" for number in range(200)]
+    costly_requests.ask_and_read(server, "records/lookup", [json.dumps(costly_requests.lookup(names))] * costly_requests.CLIENTS)
+
+
+def one_record_often(server, _):
+    """One record of a megabyte, named 200 times in a request."""
+    costly_requests.ask_and_read(server, "records/lookup", [json.dumps(costly_requests.lookup(["big0"] * 200))] * 30)
+
+
+def conflicts(server, _):
+    """20 × 200 stale updates of records of a megabyte."""
+    names = [f"big{number}" for number in range(200)]
+    costly_requests.ask_and_read(server, "records/modify", [json.dumps(costly_requests.stale_updates(names))] * 20)
+
+
+def all_zones(server, _):
+    """A small field of many zones' large records."""
+    costly_requests.ask_and_read(server, "records/query", [json.dumps(costly_requests.zone_wide())] * costly_requests.CLIENTS)

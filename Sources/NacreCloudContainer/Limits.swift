@@ -66,10 +66,16 @@ package enum Limits {
     /// Bytes of record bodies on a page, beyond which it ends early: of changes in the middle of a commit if need be, of a query with a
     /// cursor. On this server: as much as a request may have.
     package static let pageBytes = 8_000_000
+    /// Bytes of records that one request may name, where its answer has no pages: a lookup, or a modify, which answers what it saves and what it
+    /// conflicts with. On this server: as a page; beyond, the request is to be split, which the framework does.
+    package static let answerBytes = 8_000_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.
     package static let queryScanRows = 10_000
+    /// Bytes of rows and records, and of what filters compare in them, that one page of a query looks at; it then ends with a cursor. On this server:
+    /// half a second of work.
+    package static let queryScanBytes = 64_000_000
     /// Values of a filter's list, and words of a token search. CloudKit: "Query filter exceeds the limit of values: 250".
     package static let valuesPerFilter = 250
     /// Filters of a query. On this server.

@@ -39,6 +39,10 @@ extension ServerError {
             native: .limitExceeded, internalCode: 2023, field: field, remedy: "Split the request in halves and send both.")
     }
 
+    static let answerTooLarge = ServerError(
+        .badRequest, "the records that your request names are more than one answer may have (\(Limits.answerBytes) bytes)", native: .limitExceeded,
+        internalCode: 2023, remedy: "Split the request in halves and send both.")
+
     static let requestTooLarge = ServerError(
         .badRequest, "request size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "operations",
         remedy: "Split the request in halves and send both; assets do not count.")
@@ -46,6 +50,12 @@ extension ServerError {
     static func repeatedItem(field: String) -> ServerError {
         ServerError(
             .badRequest, "only one operation per item is allowed in a request", field: field, remedy: "Name each record or zone once.")
+    }
+
+    static func repeatedName(field: String) -> ServerError {
+        ServerError(
+            .badRequest, "a name stands in '\(field)' more than once", field: field,
+            remedy: "Name each record or zone once in a request, and use its answer as often as you need it.")
     }
 
     static func missing(_ field: String) -> ServerError {

@@ -19,8 +19,9 @@ package final class Server: Sendable {
         package var migrationBackup: String?
     }
 
-    /// How long requests under way may take to end after SIGTERM. On this server.
-    package static let shutdownGrace: Duration = .seconds(10)
+    /// How long requests under way may take to end; then they are cancelled. On this server SIGTERM ends within 10 s, whatever runs; the rest is for
+    /// what was cancelled, and for emptying the log.
+    package static let shutdownGrace: Duration = .seconds(7)
 
     private let configuration: ServerConfiguration
     private let life = Locked(Life.new)
@@ -105,8 +106,11 @@ package final class Server: Sendable {
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
         let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
+        var adminHTTP = httpConfiguration(configuration.adminListen)
+        // An administrator waits for a backup or a check as long as it takes.
+        adminHTTP.workDeadline = .seconds(24 * 3600)
         let adminServer = HTTPServer(
-            httpConfiguration(configuration.adminListen),
+            adminHTTP,
             router: adminRouter(cloud, backups, passwords, adminToken, publicURL, Metrics(telemetry: telemetry, budgets: http.budgets)),
             logger: configuration.logger)
         do {

@@ -48,6 +48,9 @@ package struct HTTPServerConfiguration: Sendable {
     package var headerDeadline: Duration = .seconds(10)
     /// For the whole body from its start, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
     package var bodyDeadline: Duration = .seconds(60)
+    /// For a handler, from the end of a request's body to its answer, without the time in which it only waits; then it is cancelled, and the answer is
+    /// 503. nginx gives an upstream as much (`proxy_read_timeout`).
+    package var workDeadline: Duration = .seconds(60)
     /// From the end of a response to the next request line. Longer than nginx keeps connections to an upstream (60 s), so that the proxy closes first
     /// and never sends a request into a connection that is just being closed.
     package var idleTimeout: Duration = .seconds(75)

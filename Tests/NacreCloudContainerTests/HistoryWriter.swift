@@ -38,8 +38,12 @@ struct HistoryWriter {
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<2: return zones(Int.random(in: 0..<3, using: &random) == 0 ? [] : [zone])
         case 2..<14:
-            let names = (0..<6).map { _ in RecordsLookupRequest.Item(recordName: name()) }
-            return .lookup(RecordsLookupRequest(records: names, zoneID: ZoneID(zoneName: zone)))
+            var names: [String] = []
+            for _ in 0..<6 {
+                let name = name()
+                if !names.contains(name) { names.append(name) }
+            }
+            return .lookup(RecordsLookupRequest(records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: zone)))
         case 14..<22:
             let token = await book.token(of: zone, using: &random)
             return .changes(.init(zoneID: ZoneID(zoneName: zone), syncToken: token, resultsLimit: .random(in: 1...20, using: &random)))

@@ -67,11 +67,11 @@ import Testing
     @Test(arguments: Engine.allCases) func `each zone of a request has its own answer or its own error`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
-        try await ann.makeZone("Z")
+        try await ann.makeZone("Z", "Y", "X")
         let asked: [ChangesZoneRequest.Item] = [
             .init(zoneID: ZoneID(zoneName: "Z")), .init(zoneID: ZoneID(zoneName: "nowhere")), .init(zoneID: .defaultZone),
-            .init(zoneID: ZoneID(zoneName: "Z"), syncToken: "garbage"), .init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_bob")),
-            .init(zoneID: ZoneID(zoneName: "Z"), reverse: true),
+            .init(zoneID: ZoneID(zoneName: "Y"), syncToken: "garbage"), .init(zoneID: ZoneID(zoneName: "Z", ownerRecordName: "_bob")),
+            .init(zoneID: ZoneID(zoneName: "X"), reverse: true),
         ]
         let results = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: asked), in: ann.target, by: ann.caller).zones
         let errors = results.map { result -> String? in

@@ -31,6 +31,18 @@ import Testing
         #expect(await setting.cloud.paths.filter { $0 == "records/lookup" }.count == 2)
     }
 
+    @Test func `records that are too large for one answer are asked for in halves, and the app hears of none of that`() async throws {
+        let ids = (0..<10).map { CKRecord.ID(recordName: "r\($0)") }
+        for id in ids.dropLast() { try await save(id.recordName) }
+        await setting.cloud.limitAnswers(to: 3)
+        let results = try await setting.database.records(for: ids)
+        #expect(results.count == 10)
+        #expect(try ids.dropLast().allSatisfy { try results[$0]?.get().recordID == $0 })
+        #expect(results[ids[9]]?.word == "unknownItem")
+        await setting.cloud.limitAnswers(to: 0)
+        #expect(try await setting.database.records(for: ids).values.allSatisfy { $0.word == "limitExceeded" }, "one record cannot be halved")
+    }
+
     @Test func `desired keys narrow what comes`() async throws {
         try await save("a")
         let id = CKRecord.ID(recordName: "a")

@@ -40,6 +40,36 @@ import Testing
         #expect(await setting.cloud.stored("a")?.fields == ["text": .string("y")])
     }
 
+    @Test func `what is too large for one answer is sent in halves where it need not be done whole`() async throws {
+        let records = (0..<7).map { note("r\($0)") }
+        try await setting.database.save(note("old"))
+        await setting.cloud.limitAnswers(to: 2)
+        let (saved, deleted) = try await setting.database.modifyRecords(
+            saving: records, deleting: [CKRecord.ID(recordName: "old")], savePolicy: .allKeys, atomically: false)
+        #expect(saved.count == 7 && saved.values.allSatisfy { (try? $0.get()) != nil })
+        #expect(deleted.count == 1 && deleted.values.allSatisfy { (try? $0.get()) != nil })
+        for record in records { #expect(await setting.cloud.stored(record.recordID.recordName) != nil) }
+        #expect(await setting.cloud.stored("old") == nil)
+    }
+
+    @Test func `a zone that is to be all or nothing is not split`() async throws {
+        await setting.cloud.addZone("A")
+        await setting.cloud.limitAnswers(to: 2)
+        let records = (0..<3).map { note("r\($0)", zone: "A") }
+        let (saved, _) = try await setting.database.modifyRecords(saving: records, deleting: [], atomically: true)
+        #expect(saved.count == 3 && saved.values.allSatisfy { $0.word == "limitExceeded" })
+        #expect(await setting.cloud.paths == ["records/modify"])
+    }
+
+    @Test func `of halves, what was done is told though the rest fails`() async throws {
+        let records = (0..<4).map { note("r\($0)") }
+        await setting.cloud.limitAnswers(to: 2)
+        let refusal = ErrorResponse(uuid: "00000000", error: ServerError(.accessDenied, "no")).json(AnswerForm(details: true))
+        await setting.cloud.failNext(.none, .none, .answer(status: 403, headers: [:], body: refusal))
+        let (saved, _) = try await setting.database.modifyRecords(saving: records, deleting: [], atomically: false)
+        #expect(records.map { (try? saved[$0.recordID]?.get()) != nil } == [true, true, false, false])
+    }
+
     @Test func `the request goes where the API says, with both tokens and an operation ID`() async throws {
         try await setting.database.save(note("a"))
         let seen = try #require(await setting.cloud.seen.first)

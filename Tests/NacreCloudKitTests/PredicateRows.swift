@@ -101,6 +101,8 @@ enum PredicateRows {
         .gives("%K > %d AND %K < %d", "a", 1, "b", 2, filters: "a GREATER_THAN 1", "b LESS_THAN 2"),
         .gives("a = %@", "1 OR TRUEPREDICATE", filters: "a EQUALS '1 OR TRUEPREDICATE'"),
         .gives("%K IN %@", "and", [1], filters: "and IN [1]"),
+        .gives("count IN {1, 2, 1}", filters: "count IN [1, 2]"),
+        .gives("ANY tags IN {'a', 'b', 'a'}", filters: "tags LIST_CONTAINS_ANY ['a', 'b']"),
         .gives("a = %@ ", "x", "more than needed", filters: "a EQUALS 'x'"),
     ]
 
@@ -130,7 +132,7 @@ enum PredicateRows {
         .gives("a IN %@", NSSet(array: [4]), filters: "a IN [4]"),
         .gives("a IN %@", [date], filters: "a IN t[12.5]"),
         .gives("a IN %@", [Data([1])], filters: "a IN [1] bytes"),
-        .gives("a IN %@", [record, record], filters: "a IN ->r,r"),
+        .gives("a IN %@", [record, record], filters: "a IN ->r"),
         .gives("a IN %@", [String](), filters: "a IN []"),
         .gives("NOT (a IN {1})", filters: "a NOT_IN [1]"),
         .gives("NOT a IN {1}", filters: "a NOT_IN [1]"),

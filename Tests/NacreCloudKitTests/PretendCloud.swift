@@ -32,6 +32,11 @@ actor PretendCloud: Transport {
     private var queryPages: [RecordsQueryResponse] = []
     private(set) var zones: [ZoneID] = [.defaultZone]
 
+    /// More items of a lookup or a modify than these are too many for one answer.
+    private var itemsPerAnswer = Int.max
+    func limitAnswers(to items: Int) { itemsPerAnswer = items }
+    static let answerTooLarge = ServerError(.badRequest, "more than one answer may have", native: .limitExceeded)
+
     func failNext(_ faults: Fault...) { self.faults += faults }
     func answerChanges(_ pages: ChangesDatabaseResponse...) { databasePages += pages }
     func answerZoneChanges(_ pages: ChangesZoneResponse.Result...) { zonePages += pages }
@@ -73,7 +78,7 @@ actor PretendCloud: Transport {
         do throws(ServerError) {
             switch path {
             case "records/modify": return TransportAnswer(status: 200, body: try modify(RecordsModifyRequest(json: request.body)))
-            case "records/lookup": return TransportAnswer(status: 200, body: lookup(try RecordsLookupRequest(json: request.body)).json(form))
+            case "records/lookup": return TransportAnswer(status: 200, body: try lookup(RecordsLookupRequest(json: request.body)).json(form))
             case "records/query" where !queryPages.isEmpty:
                 return TransportAnswer(status: 200, body: queryPages.removeFirst().json(form))
             case "zones/list":
@@ -102,6 +107,7 @@ actor PretendCloud: Transport {
 
     private func modify(_ request: RecordsModifyRequest) throws(ServerError) -> [UInt8] {
         if let id = request.extension.operationID, let answer = answered[id] { return answer }
+        if request.operations.count > itemsPerAnswer { throw Self.answerTooLarge }
         guard zones.contains(request.zoneID) else { throw ServerError(.zoneNotFound, "Zone does not exist") }
         let before = records[request.zoneID]
         var results = request.operations.map { operation in
@@ -152,8 +158,9 @@ actor PretendCloud: Transport {
         return .record(record)
     }
 
-    private func lookup(_ request: RecordsLookupRequest) -> RecordsResponse {
-        RecordsResponse(
+    private func lookup(_ request: RecordsLookupRequest) throws(ServerError) -> RecordsResponse {
+        if request.records.count > itemsPerAnswer { throw Self.answerTooLarge }
+        return RecordsResponse(
             records: request.records.map { item in
                 guard var record = records[request.zoneID]?[item.recordName] else {
                     return .failure(recordName: item.recordName, ServerError(.notFound, "Record not found"))

@@ -49,9 +49,9 @@ class ObservedReads: ReadTransaction {
         return try reads.ends(of: runs, in: place)
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
         try before(.records)
-        return try reads.records(in: zone, named: names)
+        return try reads.records(in: zone, named: names, bytesMax: bytesMax)
     }
 
     func feed(

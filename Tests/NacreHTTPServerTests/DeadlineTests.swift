@@ -62,6 +62,34 @@ import Testing
         }
     }
 
+    @Test func `a handler that works beyond its deadline is cancelled and answered 503, one that only waits is not`() async throws {
+        let gate = Gate()
+        let telemetry = Telemetry()
+        try await withServer(
+            configured { $0.workDeadline = .milliseconds(40) }, telemetry: telemetry,
+            routes: routing { router in
+                router.get("/work") { _, _ in
+                    await HangUpTests.waitForCancellation()
+                    throw CancellationError()
+                }
+                router.get("/wait") { request, _ in
+                    await request.account.whileWaiting { await gate.pass() }
+                    return .text("waited")
+                }
+            }
+        ) { server in
+            let waiting = try await server.client()
+            try await waiting.send("GET /wait HTTP/1.1\r\nHost: a\r\n\r\n")
+            let answer = try await server.get("/work")
+            #expect(answer.status == 503)
+            #expect(answer.headers.contains { $0.name == "Retry-After" && $0.value == "30" })
+            #expect(telemetry.counter(.httpLate).value == 1)
+            await gate.open()
+            #expect(try await waiting.response().text == "waited")
+            #expect(try await server.get("/ping").status == 200)
+        }
+    }
+
     @Test func `the body's clock stands while the handler does not read`() async throws {
         let gate = Gate()
         try await withServer(

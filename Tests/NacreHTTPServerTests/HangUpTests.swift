@@ -5,7 +5,7 @@ import Testing
 /// A handler learns that nobody waits for it any more.
 @Suite(.timeLimit(.minutes(5))) struct HangUpTests {
     /// Waits until the task is cancelled, and nothing else ends it.
-    private static func waitForCancellation() async {
+    static func waitForCancellation() async {
         let (stream, continuation) = AsyncStream<Never>.makeStream()
         await withTaskCancellationHandler {
             for await _ in stream {}

@@ -194,7 +194,8 @@ private struct FilterMaker {
         var values: [FieldValue] = []
         for element in elements { values.append(try value(element)) }
         do throws(ValueFault.Reason) {
-            return try FieldValue(list: values)
+            // The server takes each value once.
+            return try FieldValue(list: values).withoutRepetitions
         } catch {
             throw refusal(error.rawValue, part: .list(elements))
         }

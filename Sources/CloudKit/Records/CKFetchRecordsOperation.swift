@@ -4,7 +4,7 @@ import NacreCloudWire
 /// Fetches records by name, in any number of zones of one database.
 ///
 /// An ID that is given twice is fetched once. A missing record is `unknownItem`. More than 400 IDs are `limitExceeded`: split them and try
-/// again. On this server each 200 of a zone are a request. Apple: iOS 8.
+/// again. On this server each 200 of a zone are a request, or fewer where they are large: the operation splits it by itself. Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -82,12 +82,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let desiredKeys = desiredKeys
         try await conversation.eachZone(batches(asked.filter { $0.fault == nil })) { batch throws(CKError) in
-            let request = RecordsLookupRequest(
-                records: batch.recordIDs.map { RecordsLookupRequest.Item(recordName: $0.recordName) }, zoneID: batch.zoneID.wire,
-                desiredKeys: desiredKeys)
-            let response = try await conversation.lookup(request)
-            guard response.records.count == batch.recordIDs.count else { throw .unexpectedAnswer }
-            for (recordID, answer) in zip(batch.recordIDs, response.records) {
+            for (recordID, answer) in zip(batch.recordIDs, try await conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys)) {
                 switch answer {
                 case .record(let record) where record.recordName == recordID.recordName:
                     tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
@@ -131,5 +126,24 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             fetchRecordsCompletionBlock?(results.compactMapValues(\.value), failure)
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension Conversation {
+    /// The answers for records of one zone, in their order. What is too large for one answer is asked for in halves.
+    fileprivate func lookup(
+        _ recordIDs: ArraySlice<CKRecord.ID>, in zoneID: CKRecordZone.ID, _ desiredKeys: [String]?
+    ) async throws(CKError) -> [RecordResult] {
+        do throws(CKError) {
+            let items = recordIDs.map { RecordsLookupRequest.Item(recordName: $0.recordName) }
+            let response = try await lookup(RecordsLookupRequest(records: items, zoneID: zoneID.wire, desiredKeys: desiredKeys))
+            guard response.records.count == recordIDs.count else { throw .unexpectedAnswer }
+            return response.records
+        } catch {
+            guard error.code == .limitExceeded, recordIDs.count > 1 else { throw error }
+            let half = recordIDs.startIndex + recordIDs.count / 2
+            let first = try await lookup(recordIDs[..<half], in: zoneID, desiredKeys)
+            return try await first + lookup(recordIDs[half...], in: zoneID, desiredKeys)
+        }
     }
 }

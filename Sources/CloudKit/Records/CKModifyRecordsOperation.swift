@@ -9,7 +9,10 @@ import NacreCloudWire
 ///
 /// Each zone is a request and a transaction of its own. A zone that can is all or nothing with `isAtomic`: the items at fault have their
 /// own error and all others `batchRequestFailed`. The zones follow each other; what ends the whole operation (no network, no account) is
-/// its result if it comes before any zone was answered, and otherwise the error of the items that are left. Apple: iOS 8.
+/// its result if it comes before any zone was answered, and otherwise the error of the items that are left.
+///
+/// On this server the records that one request touches may take 8 MB. Beyond, what need not be done whole is split and sent in halves; a zone that is
+/// to be all or nothing fails with `limitExceeded`, and nothing of it is done: send less at a time, as CloudKit advises. Apple: iOS 8.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -71,15 +74,36 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
         try await conversation.eachZone(plan.batches) { batch throws(CKError) in
-            let request = batch.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken)
+            try await send(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
+        } failed: { batch, error in
+            tell(batch, error)
+        }
+    }
+
+    /// Sends a batch, and its halves where it is too large and need not be done whole.
+    /// - Throws: where nothing of the batch was told yet.
+    private func send(_ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest) async throws(CKError) {
+        let request = makeRequest(batch)
+        do throws(CKError) {
             let response = try await conversation.modify(request)
             guard response.records.count == batch.saves.count + batch.deletions.count else { throw .unexpectedAnswer }
             for (save, answer) in zip(batch.saves, response.records) { tell(save, answer) }
             for (recordID, answer) in zip(batch.deletions, response.records.dropFirst(batch.saves.count)) { tell(recordID, answer) }
-        } failed: { batch, error in
-            for save in batch.saves { tell(save.record, .failure(error)) }
-            for recordID in batch.deletions { tell(recordID, .failure(error)) }
+        } catch {
+            guard error.code == .limitExceeded, request.atomic != true, let halves = batch.halves else { throw error }
+            try await send(halves.first, makeRequest)
+            do throws(CKError) {
+                try await send(halves.second, makeRequest)
+            } catch {
+                guard error.code != .operationCancelled else { throw error }
+                tell(halves.second, error)
+            }
         }
+    }
+
+    private func tell(_ batch: ModifyPlan.Batch, _ error: CKError) {
+        for save in batch.saves { tell(save.record, .failure(error)) }
+        for recordID in batch.deletions { tell(recordID, .failure(error)) }
     }
 
     private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {

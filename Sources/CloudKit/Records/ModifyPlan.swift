@@ -12,6 +12,17 @@ struct ModifyPlan {
         var saves: [Save] = []
         var deletions: [CKRecord.ID] = []
 
+        /// The same in two; nil for one item.
+        var halves: (first: Batch, second: Batch)? {
+            let half = (saves.count + deletions.count) / 2
+            guard half > 0 else { return nil }
+            let saved = min(half, saves.count)
+            return (
+                Batch(zoneID: zoneID, saves: Array(saves[..<saved]), deletions: Array(deletions[..<(half - saved)])),
+                Batch(zoneID: zoneID, saves: Array(saves[saved...]), deletions: Array(deletions[(half - saved)...]))
+            )
+        }
+
         func request(isAtomic: Bool, policy: SavePolicy, clientChangeToken: [UInt8]?) -> RecordsModifyRequest {
             let operations =
                 saves.map { RecordOperation(policy.operationType(hasChangeTag: $0.change.recordChangeTag != nil), $0.change) }

@@ -9,6 +9,17 @@ struct FeedPage: Sendable {
     private(set) var clientChangeToken: [UInt8]?
     private let start: ChangeToken.OfZone
 
+    /// Nothing of the feed: other zones have filled the answer.
+    init(unreadAfter token: ChangeToken.OfZone, of zone: ZoneRow) {
+        start = token
+        clientChangeToken = zone.clientChangeToken
+        moreComing = token.position.name != nil || token.position.number < zone.number
+        self.token = moreComing ? token : .caughtUp(with: zone, view: token.view)
+    }
+
+    /// Of the records' bodies.
+    var bytes: Int { records.reduce(0) { $0 + $1.row.body.count } }
+
     /// - Parameter keepsCommitsWhole: the rest of the last commit comes along, beyond the limit, as far as it may.
     init(
         after token: ChangeToken.OfZone, of zone: ZoneRow, limit: Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction

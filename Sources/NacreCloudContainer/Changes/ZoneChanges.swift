@@ -5,7 +5,8 @@ extension Cloud {
     ///
     /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split between pages, unless it is
     /// larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`; web clients are never given more than they asked for.
-    /// A page that ends in the middle of a commit says so.
+    /// A page that ends in the middle of a commit says so. Once the pages of some zones have `Limits.pageBytes`, those of the others are empty, and say
+    /// that there is more.
     package func zoneChanges(
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
@@ -14,10 +15,12 @@ extension Cloud {
         if request.zones.count > Limits.zonesPerRequest {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }
+        if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: database.key, by: caller) { throw fault }
         var results: [ChangesZoneResponse.Result] = []
+        var room = Limits.pageBytes
         for item in request.zones {
             do {
-                results.append(.page(try await page(of: item, in: database)))
+                results.append(.page(try await page(of: item, in: database, room: &room)))
             } catch let error as ServerError {
                 results.append(.failure(database.key.shown(item.zoneID), error))
             }
@@ -25,21 +28,26 @@ extension Cloud {
         return ChangesZoneResponse(zones: results)
     }
 
-    private func page(of item: ChangesZoneRequest.Item, in database: CallerDatabase) async throws -> ChangesZoneResponse.Page {
+    private func page(
+        of item: ChangesZoneRequest.Item, in database: CallerDatabase, room: inout Int
+    ) async throws -> ChangesZoneResponse.Page {
         let requested = try database.zone(item.zoneID)
         if item.zoneID.isDefault { throw ServerError.noFeedInDefaultZone }
         if item.reverse { throw ServerError.notSupported("reverse", "reading changes in reverse") }
         let token = try zoneToken(item.syncToken)
         let limit = try Self.pageLimit(item.resultsLimit)
+        let isFull = room <= 0
         let feed = try await stored(of: database.key, zone: item.zoneID) {
             try await self.store.read { transaction in
                 guard let zone = try requested.find(transaction) else { throw ServerError.zoneNotFound(item.zoneID) }
                 let from = token ?? .start(of: zone.row, view: zone.view)
                 guard from.view == zone.view, try from.isValid(for: zone.row, transaction) else { throw ServerError.tokenExpired }
+                if isFull { return FeedPage(unreadAfter: from, of: zone.row) }
                 return try FeedPage(
                     after: from, of: zone.row, limit: limit, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
             }
         }
+        room -= feed.bytes
         tell(feed.records.filter(\.isDamaged), of: database.key, item.zoneID)
         let showing = requested.showing
         return ChangesZoneResponse.Page(

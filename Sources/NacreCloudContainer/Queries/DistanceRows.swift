@@ -82,6 +82,7 @@ struct DistanceRows: OrderedRows {
 
     mutating func next() throws -> OrderedStep {
         while true {
+            if given != nil, reader.workLeft == 0 { return .pause(before: nil) }
             if let (key, row) = buffer.popFirst() {
                 given = key
                 return .row(key: key, row)
@@ -167,7 +168,8 @@ struct DistanceRows: OrderedRows {
     /// Reads the records that are first, up to the next cell.
     private mutating func fetch() throws {
         var places: [(distance: [UInt8], name: String)] = []
-        while places.count < leafRows, let best = waiting.first, case .place(let place, let goesOn) = best.what {
+        let most = reader.portion(atMost: leafRows)
+        while places.count < most, let best = waiting.first, case .place(let place, let goesOn) = best.what {
             _ = waiting.pop()
             places.append((best.distance, place.name))
             if goesOn { try goOn(at: place.key, after: place.name, distance: best.distance) }

@@ -8,9 +8,10 @@ package struct QueryExplanation: Hashable, Sendable {
 extension Cloud {
     /// Runs one page of a query and says how: the indexes that it could use and where in them, the way that it took, and what that cost.
     package func explainQuery(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
+        _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
-        let page = try await queryPage(request, in: target, by: caller, scanning: rows)
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
         return QueryExplanation(lines: page.explanation)
     }
 }

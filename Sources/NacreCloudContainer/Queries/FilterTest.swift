@@ -8,8 +8,11 @@ struct FilterTest: Hashable, Sendable {
     /// The fields to look at: one, or with a token search every searchable one of the type.
     let fields: [String]
     private let value: FieldValue
+    private let key: ValueKey?
     /// What the value holds, when it is a list.
-    private let values: [FieldValue]
+    private let keys: Set<ValueKey>
+    /// Something in the list equals no value at all.
+    private let hasUnequalled: Bool
     private let place: GeoPoint?
     let distance: Double
     /// What a token search looks for, each word once.
@@ -19,38 +22,65 @@ struct FilterTest: Hashable, Sendable {
         comparator = filter.comparator
         self.fields = fields
         value = filter.value
-        values = filter.value.elements
+        key = ValueKey(filter.value)
+        let elements = filter.value.elements.map(ValueKey.init)
+        keys = Set(elements.compactMap(\.self))
+        hasUnequalled = elements.contains(nil)
         if case .location(let location) = filter.value { place = GeoPoint(location) } else { place = nil }
         distance = filter.distance ?? 0
         words = filter.comparator.isTokenSearch ? Array(Set(SearchWords.of(filter.value))).sorted() : []
     }
 
-    /// - Parameter value: the record's, by the name of a field.
-    func passes(_ value: (String) throws -> FieldValue?) rethrows -> Bool {
-        if comparator.isTokenSearch { return passes(wordsOf: try fields.compactMap(value)) }
-        guard let field = fields.first, let found = try value(field) else { return false }
-        return passes(found)
+    /// - Parameter record: counts what the test costs.
+    func passes(_ record: inout TestedRecord) throws -> Bool {
+        if comparator.isTokenSearch { return try passesWords(of: &record) }
+        guard let field = fields.first, let found = try record.value(of: field) else { return false }
+        return passes(found, of: field, &record)
     }
 
     /// - Parameter found: the record's value of the field.
-    private func passes(_ found: FieldValue) -> Bool {
+    private func passes(_ found: FieldValue, of field: String, _ record: inout TestedRecord) -> Bool {
         switch comparator {
-        case .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: compares(found)
-        case .in: contains(found, among: values)
-        case .notIn: !contains(found, among: values)
-        case .beginsWith: begins(found)
-        case .notBeginsWith: !begins(found)
-        case .near: isNear(found)
-        case .listContains: contains(value, among: found.elements)
-        case .notListContains: !contains(value, among: found.elements)
-        case .listContainsAny: containsAny(found)
-        case .notListContainsAny: !containsAny(found)
-        case .listContainsAll: containsAll(found)
-        case .notListContainsAll: !containsAll(found)
-        case .listMemberBeginsWith: found.elements.contains(where: begins)
-        case .notListMemberBeginsWith: !found.elements.contains(where: begins)
-        case .containsAllTokens, .containsAnyTokens: passes(wordsOf: [found])
+        case .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
+            record.compared(bytes: min(found.comparedBytes, value.comparedBytes))
+            return compares(found)
+        case .in: return isAmongKeys(found)
+        case .notIn: return !isAmongKeys(found)
+        case .beginsWith, .notBeginsWith:
+            record.compared(bytes: value.comparedBytes)
+            return begins(found) == (comparator == .beginsWith)
+        case .near: return isNear(found)
+        case .listContains, .notListContains:
+            let isIn = key.map(record.members(of: field, in: found).contains) ?? false
+            return isIn == (comparator == .listContains)
+        case .listContainsAny, .notListContainsAny:
+            let members = record.members(of: field, in: found)
+            record.compared(values: keys.count)
+            return keys.contains(where: members.contains) == (comparator == .listContainsAny)
+        case .listContainsAll, .notListContainsAll:
+            let members = record.members(of: field, in: found)
+            record.compared(values: keys.count)
+            return (!hasUnequalled && keys.allSatisfy(members.contains)) == (comparator == .listContainsAll)
+        case .listMemberBeginsWith, .notListMemberBeginsWith:
+            return hasMember(in: record.texts(of: field, in: found)) == (comparator == .listMemberBeginsWith)
+        case .containsAllTokens, .containsAnyTokens: return false
         }
+    }
+
+    private func isAmongKeys(_ found: FieldValue) -> Bool {
+        ValueKey(found).map(keys.contains) ?? false
+    }
+
+    /// - Parameter texts: sorted. The first that is not before the prefix begins with it, or none does.
+    private func hasMember(in texts: [String]) -> Bool {
+        guard case .string(let prefix) = value else { return false }
+        var low = 0
+        var high = texts.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ByteOrder.compare(texts[middle], prefix) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low < texts.count && texts[low].utf8.starts(with: prefix.utf8)
     }
 
     private func compares(_ found: FieldValue) -> Bool {
@@ -66,20 +96,6 @@ struct FilterTest: Hashable, Sendable {
         }
     }
 
-    private func contains(_ wanted: FieldValue, among values: [FieldValue]) -> Bool {
-        values.contains { ValueOrder($0, wanted) == .equal }
-    }
-
-    private func containsAny(_ found: FieldValue) -> Bool {
-        let elements = found.elements
-        return values.contains { contains($0, among: elements) }
-    }
-
-    private func containsAll(_ found: FieldValue) -> Bool {
-        let elements = found.elements
-        return values.allSatisfy { contains($0, among: elements) }
-    }
-
     /// CloudKit: case-sensitive.
     private func begins(_ found: FieldValue) -> Bool {
         guard case .string(let text) = found, case .string(let prefix) = value else { return false }
@@ -92,10 +108,24 @@ struct FilterTest: Hashable, Sendable {
     }
 
     /// Every word, in whichever of the fields, or any of them. A search for nothing finds nothing.
-    private func passes(wordsOf values: [FieldValue]) -> Bool {
+    private func passesWords(of record: inout TestedRecord) throws -> Bool {
         guard !words.isEmpty else { return false }
-        let found = Set(values.flatMap(SearchWords.of))
-        return comparator == .containsAllTokens ? words.allSatisfy(found.contains) : words.contains(where: found.contains)
+        var found: [Set<String>] = []
+        for field in fields { found.append(try record.words(of: field)) }
+        record.compared(values: words.count * found.count)
+        func isFound(_ word: String) -> Bool { found.contains { $0.contains(word) } }
+        return comparator == .containsAllTokens ? words.allSatisfy(isFound) : words.contains(where: isFound)
+    }
+}
+
+extension FieldValue {
+    /// Bytes that are looked at when it is compared, where they may be many.
+    fileprivate var comparedBytes: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let bytes): bytes.count
+        default: 0
+        }
     }
 }
 

@@ -8,7 +8,7 @@ protocol OrderedRows {
 enum OrderedStep {
     /// The next record, and its key in the order's first term.
     case row(key: [UInt8], RecordRow)
-    /// No more may be read; something was, so that it goes on. Everything before the key was there; nil: everything to the last row.
+    /// No more may be read or looked at; something was, so that it goes on. Everything before the key was there; nil: everything to the last row.
     case pause(before: [UInt8]?)
     case end
 }
@@ -46,6 +46,7 @@ struct KeyRows: OrderedRows {
 
     mutating func next() throws -> OrderedStep {
         while true {
+            if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
             if let hit = buffer.popFirst() {
                 hasGiven = true
                 guard let record = hit.record else { continue }
@@ -54,10 +55,10 @@ struct KeyRows: OrderedRows {
             if isLast { return .end }
             if hasGiven, reader.left == 0 { return .pause(before: nil) }
             scan.limit = ahead.rows(reader)
-            let hits = try reader.search(scan)
-            isLast = hits.count < scan.limit
-            scan.after = hits.last?.place ?? scan.after
-            buffer = hits[...]
+            let read = try reader.next(of: scan)
+            isLast = read.isLast
+            scan.after = read.hits.last?.place ?? scan.after
+            buffer = read.hits[...]
         }
     }
 }
@@ -80,9 +81,10 @@ struct NameRows: OrderedRows {
     }
 
     mutating func next() throws -> OrderedStep {
+        if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
         if buffer.isEmpty, !isLast {
             if hasGiven, reader.left == 0 { return .pause(before: nil) }
-            let limit = ahead.rows(reader)
+            let limit = reader.portion(atMost: ahead.rows(reader))
             let rows = try reader.records(in: zone, after: last, limit: limit)
             isLast = rows.count < limit
             last = rows.last?.name ?? last
@@ -102,36 +104,78 @@ struct PointRows: OrderedRows {
         var isLast = false
     }
 
+    private enum Step {
+        case hit(IndexHit)
+        case pause
+        case end
+    }
+
     private let reader: QueryReader
+    private let zone: ZoneAddress
     private var points: [Point]
     private var ahead: ReadAhead
     private var hasGiven = false
+    /// In order; of those whose records do not come along.
+    private var buffer: ArraySlice<RecordRow> = []
+
+    /// Of more points each would hold large records until its turn: then only those are read whose turn it is. On this server.
+    private static let pointsWithRecords = 4
 
     init(at spans: [QueryDriver.Span], of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
         self.reader = reader
+        self.zone = zone
         points = spans.map { span in
             Point(
                 scan: IndexScan(
                     zone: zone, index: span.index, lower: span.lower, upper: span.upper,
-                    after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0, includesRecords: true))
+                    after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0, includesRecords: spans.count <= Self.pointsWithRecords))
         }
         self.ahead = ReadAhead(spans.count > 1 ? ahead / spans.count + 1 : ahead)
     }
 
     mutating func next() throws -> OrderedStep {
+        while true {
+            if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
+            if let row = buffer.popFirst() {
+                hasGiven = true
+                return .row(key: [], row)
+            }
+            var names: [String] = []
+            let most = reader.portion(atMost: ReadAhead.most)
+            gathering: while names.count < most {
+                switch try nextHit(mayPause: hasGiven || !names.isEmpty) {
+                case .hit(let hit):
+                    if points[0].scan.includesRecords {
+                        guard let record = hit.record else { continue }
+                        hasGiven = true
+                        return .row(key: [], record)
+                    }
+                    names.append(hit.place.name)
+                case .pause:
+                    if names.isEmpty { return .pause(before: nil) }
+                    break gathering
+                case .end:
+                    if names.isEmpty { return .end }
+                    break gathering
+                }
+            }
+            let rows = try reader.records(in: zone, named: names)
+            buffer = rows.sorted { ByteOrder.compare($0.name, $1.name) < 0 }[...]
+        }
+    }
+
+    private mutating func nextHit(mayPause: Bool) throws -> Step {
         for place in points.indices where points[place].buffer.isEmpty && !points[place].isLast {
-            if hasGiven, reader.left == 0 { return .pause(before: nil) }
+            if mayPause, reader.left == 0 { return .pause }
             points[place].scan.limit = ahead.rows(reader)
-            let hits = try reader.search(points[place].scan)
-            points[place].isLast = hits.count < points[place].scan.limit
-            points[place].scan.after = hits.last?.place ?? points[place].scan.after
-            points[place].buffer = hits[...]
+            let read = try reader.next(of: points[place].scan)
+            points[place].isLast = read.isLast
+            points[place].scan.after = read.hits.last?.place ?? points[place].scan.after
+            points[place].buffer = read.hits[...]
         }
         let heads = points.compactMap(\.buffer.first)
-        guard let first = heads.min(by: { $0.place.name.utf8.lexicographicallyPrecedes($1.place.name.utf8) }) else { return .end }
+        guard let first = heads.min(by: { ByteOrder.compare($0.place.name, $1.place.name) < 0 }) else { return .end }
         for place in points.indices where points[place].buffer.first?.place.name == first.place.name { points[place].buffer.removeFirst() }
-        hasGiven = true
-        guard let record = first.record else { return try next() }
-        return .row(key: [], record)
+        return .hit(first)
     }
 }

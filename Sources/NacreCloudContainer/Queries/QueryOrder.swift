@@ -39,12 +39,24 @@ struct QueryPosition: Hashable, Sendable {
 /// A record that passes, and its place in the order. A class, so that whoever holds several of them moves no records.
 final class QueryHit: Sendable {
     let position: QueryPosition
-    let row: RecordRow
+    let name: String
+    /// Bytes of its body.
+    let size: Int
+    /// nil: it is read again if it is answered; see `QueryReader.keeping`.
+    let row: RecordRow?
 
-    init(keys: [[UInt8]], row: RecordRow, zone: Int64) {
-        position = QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone))
+    convenience init(keys: [[UInt8]], row: RecordRow, zone: Int64) {
+        self.init(QueryPosition(keys: keys, spot: .record(name: row.name, zone: zone)), name: row.name, size: row.body.count, row: row)
+    }
+
+    private init(_ position: QueryPosition, name: String, size: Int, row: RecordRow?) {
+        self.position = position
+        self.name = name
+        self.size = size
         self.row = row
     }
+
+    var withoutRow: QueryHit { QueryHit(position, name: name, size: size, row: nil) }
 }
 
 /// The order of a query's answers: by its terms, then by name, then by zone. So there are no two records at one place, and a cursor

@@ -19,7 +19,7 @@ struct QueryPage: Sendable {
 
     init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
-        keys: [String]?, rows: Int, _ reader: QueryReader
+        keys: [String]?, rows: Int, work: Int, _ reader: QueryReader
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -27,15 +27,17 @@ struct QueryPage: Sendable {
         if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
         let mayReorder = cursor == nil && query.terms.isEmpty
         let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
-        var answers = try Self.answers(query, in: order, of: zones, after: cursor?.position, limit: limit, rows: share, mayReorder, reader, &steps)
+        let workShare = work / max(zones.count, 1)
+        var answers = try Self.answers(
+            query, in: order, of: zones, after: cursor?.position, limit: limit, rows: share, work: workShare, mayReorder, reader, &steps)
         if answers == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {
             chosen = .ofFilter(filter)
             order = try Self.order(chosen, of: query)
-            answers = try Self.answers(query, in: order, of: zones, after: nil, limit: limit, rows: share, false, reader, &steps)
+            answers = try Self.answers(query, in: order, of: zones, after: nil, limit: limit, rows: share, work: workShare, false, reader, &steps)
         }
         let found = answers ?? []
         if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(found, of: zones, limit: limit, keys: keys)
+        let end = try take(found, of: zones, limit: limit, keys: keys, reader)
         damaged = zones.flatMap { zone in
             let met = (reader.damaged[zone.address] ?? [:]).values
             return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zone.showing.zoneID) }
@@ -54,14 +56,15 @@ struct QueryPage: Sendable {
 
     /// - Returns: nil when the records are too many for this order, and another one may be taken.
     private static func answers(
-        _ query: CheckedQuery, in order: QueryOrder, of zones: [ResolvedZone], after: QueryPosition?, limit: Int, rows: Int, _ mayReorder: Bool,
+        _ query: CheckedQuery, in order: QueryOrder, of zones: [ResolvedZone], after: QueryPosition?, limit: Int, rows: Int, work: Int,
+        _ mayReorder: Bool,
         _ reader: QueryReader, _ steps: inout [String]
     ) throws -> [ZoneSearch.Answer]? {
         var answers: [ZoneSearch.Answer] = []
         for zone in zones {
-            var search = ZoneSearch(query, in: order, of: zone.address, after: after, wanted: limit + 1, rows: rows, reader)
+            var search = ZoneSearch(query, in: order, of: zone.address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
             guard let answer = try search.run(mayReorder: mayReorder) else {
-                steps.append("\(zone.row.name): more than \(rows) matches, so not in the order of names")
+                steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names")
                 return nil
             }
             steps += search.steps.map { "\(zone.row.name): \($0)" }
@@ -73,22 +76,24 @@ struct QueryPage: Sendable {
     /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
     private mutating func take(
-        _ answers: [ZoneSearch.Answer], of zones: [ResolvedZone], limit: Int, keys: [String]?
+        _ answers: [ZoneSearch.Answer], of zones: [ResolvedZone], limit: Int, keys: [String]?, _ reader: QueryReader
     ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
         let end = answers.compactMap(\.end).min { order.compare($0, $1) < 0 }
         var whole = zip(answers, zones).flatMap { answer, zone in
-            answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }.map { (hit: $0, showing: zone.showing) }
+            let sure = answer.hits.filter { hit in end.map { order.compare(hit.position, $0) <= 0 } ?? true }
+            return sure.map { (hit: $0, zone: zone) }
         }
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map { FieldNames($0) }
         var (bytes, taken) = (0, 0)
-        for (hit, showing) in whole.prefix(limit) where bytes < Limits.pageBytes {
-            bytes += hit.row.body.count
+        for (hit, zone) in whole.prefix(limit) where bytes < Limits.pageBytes {
+            bytes += hit.size
             taken += 1
-            let stored = StoredRecord(row: hit.row, content: try RecordBody.read(hit.row, only: wanted))
-            if let record = showing.record(stored, keys: keys) { records.append(record) }
+            let row = try reader.row(of: hit, in: zone.address)
+            let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
+            if let record = zone.showing.record(stored, keys: keys) { records.append(record) }
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end
     }

@@ -7,11 +7,15 @@ extension Cloud {
     /// at a limited number of rows: it may hold fewer records than asked for, or none, and is the last one only if it has no marker. Damaged
     /// records that it met on its way are errors behind the others; two pages may tell of the same one.
     ///
-    /// - Parameter rows: that a page may look at.
+    /// - Parameters:
+    ///   - rows: that a page may look at.
+    ///   - bytes: that a page may look at, on each of the ways that it tries; what filters compare counts too, so that a page costs so much and no
+    ///     more, whatever is asked and whatever the records hold. No time is measured: a page of the same data is always the same.
     package func queryRecords(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
+        _ bytes: Int = Limits.queryScanBytes
     ) async throws -> RecordsQueryResponse {
-        let page = try await queryPage(request, in: target, by: caller, scanning: rows)
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
         return RecordsQueryResponse(
             records: page.records,
             failures: page.damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
@@ -19,7 +23,7 @@ extension Cloud {
     }
 
     func queryPage(
-        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int
     ) async throws -> QueryPage {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
@@ -39,7 +43,7 @@ extension Cloud {
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
             return try QueryPage(
                 query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys, rows: rows,
-                QueryReader(transaction))
+                work: bytes, QueryReader(transaction))
         }
         for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
         return page

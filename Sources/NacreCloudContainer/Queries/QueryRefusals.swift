@@ -52,6 +52,10 @@ extension ServerError {
             "BadRequestException: Unexpected input", name, "\(comparator.rawValue) compares with a list: give fieldValue a type that ends in _LIST.")
     }
 
+    static func repeatedFilterValue(_ name: String) -> ServerError {
+        refusal("The filter of field '\(name)' holds a value more than once", name, "Give each value once in a filter's list.")
+    }
+
     static func tooManyFilterValues(in container: String) -> ServerError {
         ServerError(
             .badRequest, "Query filter exceeds the limit of values: \(Limits.valuesPerFilter) for container '\(container)'",

@@ -62,6 +62,7 @@ struct QueryShape {
         var checked = filter
         checked.value = try value(filter.value, for: filter.comparator, of: field, by: caller)
         if checked.value.elements.count > Limits.valuesPerFilter { throw .tooManyFilterValues(in: container) }
+        if filter.value.withoutRepetitions.elements.count < filter.value.elements.count { throw .repeatedFilterValue(field.shownName) }
         if !filter.value.hasFiniteNumbers { throw .badValue(field.shownName, "numbers must be finite", remedy: "Compare with numbers.") }
         if filter.comparator == .near {
             guard let distance = filter.distance else { throw .missing("distance") }

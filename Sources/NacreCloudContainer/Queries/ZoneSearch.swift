@@ -22,23 +22,30 @@ struct ZoneSearch {
     let wanted: Int
     /// Rows to look at, on each of the ways.
     let rows: Int
+    /// Bytes to look at, on each of the ways.
+    let work: Int
     let reader: QueryReader
     /// What it did, for who wants to know.
     private(set) var steps: [String] = []
 
-    init(_ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, rows: Int, _ reader: QueryReader) {
+    init(
+        _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, rows: Int, work: Int,
+        _ reader: QueryReader
+    ) {
         self.query = query
         self.order = order
         self.zone = zone
         self.after = after
         self.wanted = wanted
         self.rows = rows
+        self.work = work
         self.reader = reader
     }
 
     /// - Parameter mayReorder: nobody was promised this order yet.
     /// - Returns: nil when another order would serve better, and may be taken.
     mutating func run(mayReorder: Bool) throws -> Answer? {
+        reader.allow(work: work)
         let drivers = query.drivers.filter { !isServedByWalk($0) }
         let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
         let isWalkable = order.terms.isEmpty ? points != nil || query.nameIndex != nil || !query.waitsForIndex : order.terms[0].isUsable
@@ -46,6 +53,7 @@ struct ZoneSearch {
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
         if let answer = try collect(among: &probes, upTo: rows) { return answer }
+        reader.allow(work: work)
         if mayReorder, drivers.contains(where: { $0.ownTerm != nil }) { return nil }
         return isWalkable ? try walkAll(nil) : try collectWhole()
     }
@@ -64,6 +72,7 @@ struct ZoneSearch {
         var probes = drivers.map { DriverProbe($0, of: zone) }
         var reach = min(Self.firstReach, rows)
         if let answer = try collect(among: &probes, upTo: reach) { return answer }
+        reader.allow(work: work)
         var found = Answer(hits: [], end: after)
         var walked = 0
         var stride = min(Self.firstStride, rows)
@@ -74,7 +83,7 @@ struct ZoneSearch {
             let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
-            if found.isWhole || found.hits.count >= wanted || isLast { break }
+            if found.isWhole || found.hits.count >= wanted || isLast || reader.workLeft == 0 { break }
             // As it went on so far, so many rows more are needed.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
             while reach < rows, missing > 2 * reach {
@@ -101,38 +110,63 @@ struct ZoneSearch {
         return answer
     }
 
-    /// All matches of the first filter that has no more rows than `reach`.
+    /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
     private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
-        for place in probes.indices where try probes[place].reaches(end: reach, reader) {
-            steps.append("collect \(query.described(probes[place].driver)), \(probes[place].count) rows, sort in memory")
-            return try collect(probes[place].driver, count: probes[place].count)
+        for place in probes.indices where try !probes[place].isTooMuch && probes[place].reaches(end: reach, reader) {
+            let way = "\(query.described(probes[place].driver)), \(probes[place].count) rows"
+            if let answer = try collect(probes[place].driver, count: probes[place].count) {
+                steps.append("collect \(way), sort in memory")
+                return answer
+            }
+            steps.append("\(way), are too much to be collected")
+            probes[place].isTooMuch = true
         }
         return nil
     }
 
     // MARK: Collecting
 
-    private func collect(_ driver: QueryDriver, count: Int) throws -> Answer {
-        var best = BestHits(wanted + 1, in: order)
+    /// - Returns: nil when their records are more than may be looked at: a walk can end in the middle, and this cannot.
+    private func collect(_ driver: QueryDriver, count: Int) throws -> Answer? {
+        var best = BestHits(wanted + 1, in: order, reader)
         var seen: Set<String> = []
         reader.allow(count + driver.spans.count)
+        let start = (rows: reader.rowsRead, work: reader.work)
+        let most = reader.workLeft
         for span in driver.spans {
             let scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, limit: 0)
-            var rows = KeyRows(scan, reader, ahead: ReadAhead.most)
-            while case .row(_, let row) = try rows.next() {
-                // Even where a record has one row: one that is damaged may have left another.
-                guard seen.insert(row.name).inserted else { continue }
-                if let hit = try hit(row) { best.add(hit) }
+            var rows = KeyRows(scan, reader, ahead: Self.firstCollected)
+            var known = -1
+            collecting: while true {
+                switch try rows.next() {
+                case .row(_, let row):
+                    // Even where a record has one row: one that is damaged may have left another.
+                    if seen.insert(row.name).inserted, let hit = try hit(row) { best.add(hit) }
+                case .pause:
+                    best.drop()
+                    return nil
+                case .end: break collecting
+                }
+                guard known != reader.rowsRead else { continue }
+                known = reader.rowsRead
+                let read = known - start.rows
+                if (reader.work - start.work) / max(read, 1) > most / max(count, 1) {
+                    best.drop()
+                    return nil
+                }
             }
         }
         return trimmed(best.take())
     }
 
+    /// Rows of a collection that are read first, and tell how large the others may be. On this server.
+    private static let firstCollected = 64
+
     /// For a zone that is small enough to do without the index that is being built.
     private mutating func collectWhole() throws -> Answer {
         reader.allow(rows)
         var all = NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
-        var best = BestHits(wanted + 1, in: order)
+        var best = BestHits(wanted + 1, in: order, reader)
         while true {
             switch try all.next() {
             case .row(_, let row):
@@ -156,7 +190,9 @@ struct ZoneSearch {
             guard let field = SystemField(schemaName: name) else { return fields[name] }
             return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
         }
-        for test in query.tests where try !test.passes(value) { return nil }
+        var tested = TestedRecord(value)
+        defer { reader.worked(tested.work) }
+        for test in query.tests where try !test.passes(&tested) { return nil }
         let keys = try order.terms.map { try $0.key(value) }
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
         let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
@@ -174,7 +210,7 @@ struct ZoneSearch {
         var rows = try orderedRows(level, after: start, wanted: wanted, points)
         let isLast = level + 1 >= order.terms.count
         var hits = isLast ? try twin(at: start, keys: prefix) : []
-        var group = BestHits(wanted, in: order)
+        var group = BestHits(wanted, in: order, reader)
         var groupKey: [UInt8]?
         var end = start
         while hits.count < wanted {
@@ -193,7 +229,7 @@ struct ZoneSearch {
                 guard let hit = try hit(row, keys: order.terms.isEmpty ? prefix : prefix + [key]),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
                 else { continue }
-                if isLast { hits.append(hit) } else { group.add(hit) }
+                if isLast { hits.append(reader.keeping(hit)) } else { group.add(hit) }
             case .pause(let edge):
                 if let edge {
                     // What was given so far is whole groups.
@@ -292,6 +328,8 @@ private struct DriverProbe {
     let driver: QueryDriver
     private let zone: ZoneAddress
     private(set) var count = 0
+    /// Its records were found to be too large to be collected.
+    var isTooMuch = false
     private var span = 0
     private var last: IndexPlace?
 

@@ -2,18 +2,20 @@ package import NacreCloudWire
 
 extension Cloud {
     /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store.
+    /// - Throws: `ServerError.answerTooLarge` where they are more than `Limits.answerBytes`.
     package func lookupRecords(
         _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsResponse {
         let database = try await database(target, for: .read, by: caller)
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
+        if let fault = RequestShape.fault(ofNames: request.records.map(\.recordName), field: "records") { throw fault }
         let zone = try database.zone(request.zoneID)
-        let names = Array(Set(request.records.map(\.recordName)))
+        let names = request.records.map(\.recordName)
         let found = try await stored(of: database.key, zone: request.zoneID) {
             try await self.store.read { transaction -> [String: StoredRecord] in
                 guard let zone = try zone.find(transaction) else { return [:] }
                 var found: [String: StoredRecord] = [:]
-                for row in try transaction.records(in: zone.address, named: names) {
+                for row in try transaction.records(in: zone.address, named: names, within: Limits.answerBytes) {
                     found[row.name] = StoredRecord(row, in: zone.address)
                 }
                 return found

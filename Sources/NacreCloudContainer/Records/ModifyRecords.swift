@@ -3,8 +3,8 @@ package import NacreCloudWire
 extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
-    /// Costs at most five calls of the store, whatever the batch: advance, load, parents that kept links name, who depends on what goes and
-    /// what is referred to, and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
+    /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
+    /// and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
@@ -133,30 +133,32 @@ struct RecordModification: Sendable {
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
 
-    /// The records of the batch, and the parents and targets that it gives them; then, where records keep a parent, those.
+    /// The records of the batch and the parents that it gives them; then the targets, the parents that records keep, and what is deleted whatever it is.
+    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none.
     private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
-        var wanted = items.map(\.name)
+        var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
+        var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
         for place in items.indices {
             if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
-            wanted.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
+            others.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
         }
         var stored: [String: StoredRecord] = [:]
-        try add(wanted, from: zone, to: &stored, transaction)
-        guard !stored.isEmpty else { return stored }
-        let kept = items.indices.compactMap { place -> String? in
+        if !wanted.isEmpty { try add(wanted, from: zone, to: &stored, within: Limits.answerBytes, transaction) }
+        others += items.indices.compactMap { place -> String? in
             guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
             return stored[items[place].name]?.row.parent
         }
-        let missing = kept.filter { stored[$0] == nil }
-        if !missing.isEmpty { try add(missing, from: zone, to: &stored, transaction) }
+        let asked = Set(wanted)
+        let missing = others.filter { !asked.contains($0) }
+        if !missing.isEmpty { try add(missing, from: zone, to: &stored, within: .max, transaction) }
         return stored
     }
 
     private func add(
-        _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], _ transaction: any ReadTransaction
+        _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], within bytes: Int, _ transaction: any ReadTransaction
     ) throws {
-        for row in try transaction.records(in: zone.address, named: Array(Set(names))) {
+        for row in try transaction.records(in: zone.address, named: Array(Set(names)), within: bytes) {
             stored[row.name] = StoredRecord(row, in: zone.address)
         }
     }
@@ -250,7 +252,13 @@ struct RecordModification: Sendable {
         var names = items.map(\.name)
         for made in result.madeNames where names.indices.contains(made.place) { names[made.place] = made.name }
         var stored: [String: StoredRecord] = [:]
-        try add(names, from: row, to: &stored, transaction)
+        do {
+            // Its first answer had room for what it found and for what it brought.
+            try add(names, from: row, to: &stored, within: 2 * Limits.answerBytes, transaction)
+        } catch let error as ServerError where error == .answerTooLarge {
+            // Others made the records larger since. It was done, so it is not to be split and sent again.
+            throw ServerError.responseLost
+        }
         let failures = result.errors
         let showing = zone.showing
         let response = RecordsResponse(

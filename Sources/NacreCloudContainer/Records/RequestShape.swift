@@ -21,6 +21,23 @@ enum RequestShape {
         return count > caller.itemsPerRequest ? .tooManyItems(count, limit: caller.itemsPerRequest, field: field) : nil
     }
 
+    /// On this server: what is asked for is named once, so that a short request has no long answer.
+    /// See `docs/decisions/a-request-names-a-thing-once.md`.
+    static func fault(ofNames names: [String], field: String) -> ServerError? {
+        Set(names).count == names.count ? nil : .repeatedName(field: field)
+    }
+
+    /// The same of zones, however their owner is spelled.
+    static func fault(ofZones zones: [ZoneID], field: String, in database: DatabaseKey, by caller: Caller) -> ServerError? {
+        struct Zone: Hashable {
+            var name: String
+            /// nil: whose the database is.
+            var owner: String?
+        }
+        let named = zones.map { Zone(name: $0.zoneName, owner: ownerVerdict($0, in: database, by: caller) == nil ? nil : $0.ownerRecordName) }
+        return Set(named).count == named.count ? nil : .repeatedName(field: field)
+    }
+
     static func fault(of request: RequestExtension) -> ServerError? {
         if let id = request.operationID, id.isEmpty || id.utf8.count > Limits.operationIDCharacters {
             return .badValue(

@@ -43,6 +43,9 @@ package struct IndexScan: Hashable, Sendable {
     package var limit: Int
     /// The records come along.
     package var includesRecords: Bool
+    /// With records: the answer ends behind the one with which their bodies take as many bytes. So one that is shorter than `limit` is the last
+    /// only where its bodies take fewer.
+    package var bytesMax = Int.max
 
     package init(
         zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false,

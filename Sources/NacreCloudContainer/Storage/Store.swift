@@ -22,7 +22,8 @@ package protocol Store: Sendable {
     /// Runs `body` in a transaction and returns what it returned, once that is durable.
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value
 
-    /// Runs `body` on one snapshot.
+    /// Runs `body` on one snapshot. Ends soon with `CancellationError` when its task is cancelled: with the body's next question, or in the middle
+    /// of the one under way.
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value
 
     /// Lets running transactions end, then closes. Idempotent; later calls fail with `StoreError.closed`.
@@ -59,8 +60,9 @@ package protocol ReadTransaction {
     /// Of each zone and database the newest `Run.endsKept` are kept.
     func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber]
 
-    /// Records of these names, live ones and tombstones, in no order.
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow]
+    /// Records of these names, live ones and tombstones, in no order. Reading ends behind the one with which their bodies take `bytesMax`: where they
+    /// take less, none is missing.
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow]
 
     /// The next `limit` rows of a view of a zone's feed after `position`, and not after change number `last`, in order, each with its record.
     /// Rows of departures and tombstones at or before `baseline` are left out.
@@ -96,6 +98,13 @@ package protocol ReadTransaction {
 
     /// What is wrong with how the rows of a table are found, as the engine finds it: a text for each, for people. Looks through the table.
     func faults(in table: KeptTable) throws -> [String]
+}
+
+extension ReadTransaction {
+    /// All records of these names, live ones and tombstones, in no order.
+    package func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try records(in: zone, named: names, bytesMax: .max)
+    }
 }
 
 package protocol WriteTransaction: ReadTransaction {

@@ -23,6 +23,8 @@ extension Cloud {
             } catch let error as StoreError {
                 failed += 1
                 self.failed(error.met(by: task))
+            } catch is CancellationError {
+                // A read of it was ended with the calling task.
             }
         }
         return (tasks.count, failed)

@@ -16,7 +16,8 @@ extension Cloud {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
         if let fault = RequestShape.fault(count: request.zones.count, field: "zones", by: caller) { throw fault }
-        let names = Array(Set(request.zones.map(\.zoneName)))
+        if let fault = RequestShape.fault(ofZones: request.zones, field: "zones", in: key, by: caller) { throw fault }
+        let names = request.zones.map(\.zoneName)
         let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database.id, named: names) } }
         let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(

@@ -135,6 +135,8 @@ extension API {
     /// Makes an answer that may be large: few at a time, and none for who does not read those before.
     func page(of call: Call, _ make: () async throws -> [UInt8]) async throws -> HTTPResponse {
         try await pages.pass {
+            // Its client may have gone while it waited for its turn.
+            try Task.checkCancellation()
             try call.request.account.requireAnswerRoom()
             let bytes = try await make()
             call.request.account.countAnswer(bytes.count)
@@ -158,6 +160,9 @@ extension API {
     func detailed(_ wantsDetails: Bool, _ answer: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         do {
             return try await answer()
+        } catch let error as CancellationError {
+            // The request was given up: nobody hears details of that.
+            throw error
         } catch {
             throw DetailedError(error: error, wantsDetails: wantsDetails)
         }

@@ -51,7 +51,9 @@ extension AdminAPI {
     /// `POST /admin/1/schema/reset`
     @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewReset.self, of: request)
-        let reset = try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun)
+        // To its end, also when who asked hangs up: half a reset helps nobody.
+        let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun) }
+        let reset = try await work.value
         return try answer(
             AdminMessages.Reset(isDryRun: asked.isDryRun, types: reset.types, fields: reset.fields, databases: reset.databases))
     }

@@ -49,8 +49,15 @@ extension MemoryState {
         return found
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) -> [RecordRow] {
-        names.distinctNames.compactMap { records[RecordKey(zone: zone, name: NameBytes($0))] }
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) -> [RecordRow] {
+        var rows: [RecordRow] = []
+        var bytes = 0
+        for name in names.distinctNames where bytes < bytesMax {
+            guard let row = records[RecordKey(zone: zone, name: NameBytes(name))] else { continue }
+            rows.append(row)
+            bytes += row.body.count
+        }
+        return rows
     }
 
     func records(in zone: ZoneAddress, after name: String?, limit: Int) -> [RecordRow] {

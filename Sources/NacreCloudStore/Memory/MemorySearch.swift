@@ -56,7 +56,8 @@ extension MemoryState {
                 return .goOn
             })
         var hits: [IndexHit] = []
-        for row in scan.isDescending ? rows.reversed() : rows where hits.count < scan.limit {
+        var bytes = 0
+        for row in scan.isDescending ? rows.reversed() : rows where hits.count < scan.limit && bytes < scan.bytesMax {
             let place = IndexPlace(key: row.key.bytes, name: row.name.string)
             guard scan.includesRecords else {
                 hits.append(IndexHit(place: place, record: nil))
@@ -65,6 +66,7 @@ extension MemoryState {
             // A row whose record is gone leads nowhere.
             guard let record = records[RecordKey(zone: scan.zone, name: row.name)] else { continue }
             hits.append(IndexHit(place: place, record: record))
+            bytes += record.body.count
         }
         return hits
     }

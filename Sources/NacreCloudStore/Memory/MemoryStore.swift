@@ -53,7 +53,8 @@ package final class MemoryStore: Store {
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         guard let snapshot = state.withLock({ $0 }) else { throw StoreError.closed }
-        let transaction = MemoryTransaction(snapshot)
+        try Task.checkCancellation()
+        let transaction = MemoryTransaction(snapshot, endsWithTask: true)
         defer { transaction.end() }
         return try body(transaction)
     }

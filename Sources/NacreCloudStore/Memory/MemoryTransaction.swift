@@ -6,9 +6,12 @@ final class MemoryTransaction: WriteTransaction {
     private(set) var state: MemoryState
     /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
     private(set) var failure: StoreError?
+    /// A read that nobody waits for any more ends.
+    private let endsWithTask: Bool
 
-    init(_ state: MemoryState) {
+    init(_ state: MemoryState, endsWithTask: Bool = false) {
         self.state = state
+        self.endsWithTask = endsWithTask
     }
 
     /// After this every call fails: the body is over, and a transaction kept beyond it is of no use.
@@ -18,6 +21,7 @@ final class MemoryTransaction: WriteTransaction {
 
     private func ask<Value>(_ question: (MemoryState) -> Value) throws -> Value {
         if let failure { throw failure }
+        if endsWithTask { try Task.checkCancellation() }
         return question(state)
     }
 
@@ -57,8 +61,8 @@ final class MemoryTransaction: WriteTransaction {
         try ask { state in (state.runEnds[place] ?? []).filter { runs.contains($0.run) } }
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try ask { $0.records(in: zone, named: names) }
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
     func feed(

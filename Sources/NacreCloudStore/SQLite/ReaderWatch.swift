@@ -10,20 +10,22 @@ final class ReaderWatch: Sendable {
         /// Pages ever written to the log when the snapshot began; nil while there is none.
         var began: Int64?
         var isEnded = false
+        /// Of the task that asks.
+        var cancellation: ReadCancellation?
     }
 
     private let state = Locked(State())
 
-    func begin(atPage page: Int64) {
-        state.withLock { $0 = State(began: page) }
+    func begin(atPage page: Int64, _ cancellation: ReadCancellation? = nil) {
+        state.withLock { $0 = State(began: page, cancellation: cancellation) }
     }
 
     func end() {
         state.withLock { $0 = State() }
     }
 
-    /// The writer has ended the read: its next question fails, and the one under way stops.
-    var isEnded: Bool { state.withLock { $0.isEnded } }
+    /// The writer has ended the read, or who asked has gone: its next question fails, and the one under way stops.
+    var isEnded: Bool { state.withLock { $0.isEnded || $0.cancellation?.isCancelled == true } }
 
     /// Ends the read if it began at `page` or before; true if that was news.
     func endIfBegun(byPage page: Int64) -> Bool {

@@ -121,11 +121,16 @@ extension Connection {
         return found
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try each(of: names, .recordByName) { statement, name in
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int = .max) throws -> [RecordRow] {
+        var bytes = 0
+        return try each(of: names, .recordByName) { statement, name in
+            guard bytes < bytesMax else { return nil }
             statement.bind(zone)
             statement.bind(name)
-            return try statement.step() ? statement.record(named: statement.string()) : nil
+            guard try statement.step() else { return nil }
+            let row = statement.record(named: statement.string())
+            bytes += row.body.count
+            return row
         }
     }
 

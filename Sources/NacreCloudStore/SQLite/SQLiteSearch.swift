@@ -44,8 +44,11 @@ extension Connection {
                     var hits: [IndexHit] = []
                     // Room for a page; a great limit is not believed.
                     hits.reserveCapacity(min(max(scan.limit, 0), 256))
-                    while try hits.count < scan.limit && statement.step() {
-                        if let hit = try hit(in: statement, of: scan) { hits.append(hit) }
+                    var bytes = 0
+                    while try hits.count < scan.limit && bytes < scan.bytesMax && statement.step() {
+                        guard let hit = try hit(in: statement, of: scan) else { continue }
+                        hits.append(hit)
+                        bytes += hit.record?.body.count ?? 0
                     }
                     return hits
                 }

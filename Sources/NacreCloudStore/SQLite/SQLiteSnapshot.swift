@@ -95,8 +95,8 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { try $0.ends(of: runs, in: place) }
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try ask { try $0.records(in: zone, named: names) }
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
+        try ask { try $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
     func feed(

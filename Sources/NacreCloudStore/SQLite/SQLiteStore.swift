@@ -59,10 +59,15 @@ package final class SQLiteStore: Store {
     }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            if let refusal = engine.reads.submit(ReadRequest(continuation: continuation, body: body)) {
-                continuation.resume(throwing: refusal)
+        let cancellation = ReadCancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if let refusal = engine.reads.submit(ReadRequest(continuation: continuation, cancellation: cancellation, body: body)) {
+                    continuation.resume(throwing: refusal)
+                }
             }
+        } onCancel: {
+            cancellation.cancel()
         }
     }
 

@@ -12,6 +12,7 @@ package final class RequestAccount: Sendable {
         var answer = 0
         var isBodyOver = false
         var isAnswerOver = false
+        var isOverdue = false
     }
 
     private let budgets: ByteBudgets?
@@ -41,6 +42,16 @@ package final class RequestAccount: Sendable {
         let (held, free) = budgets.answers.room(of: holder)
         if held > 0, held >= free { throw refused(.answers) }
     }
+
+    /// The handler took too long and is cancelled. False: that was known.
+    func becomeOverdue() -> Bool {
+        state.withLock { state in
+            defer { state.isOverdue = true }
+            return !state.isOverdue
+        }
+    }
+
+    var isOverdue: Bool { state.withLock { $0.isOverdue } }
 
     /// Takes bytes for the body, before they are read.
     /// - Throws: 503 with `Retry-After`.

@@ -264,6 +264,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         roomIsMade = false
         if isShortOfConnections { mustMakeRoom = true }
         for connection in connections.values {
+            connection.exchange?.endOverdueWork(now)
             let isLate = connection.isLate(now)
             guard isLate || connection.hasEnded() else { continue }
             if isLate { metrics.late.add() }

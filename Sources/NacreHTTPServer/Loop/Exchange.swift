@@ -56,6 +56,8 @@ final class Exchange: @unchecked Sendable {
         exchange.loop.perform { exchange.setWaiting(isWaiting) }
     }
     private var isWaiting = false
+    /// Since when the handler was seen to work at the answer; nil: it does not, or only waits.
+    private var worksSince: UInt64?
 
     init(_ connection: Connection, raw: OpaquePointer, target: [UInt8]) {
         loop = connection.loop
@@ -167,6 +169,19 @@ final class Exchange: @unchecked Sendable {
     func bodyWanted() {
         isBodyWanted = true
         if stage == .held || stage == .streaming { resume() }
+    }
+
+    /// Cancels a handler that has worked at its answer for too long.
+    func endOverdueWork(_ now: UInt64) {
+        guard stage == .answering, response == nil, task != nil, !isWaiting else {
+            worksSince = nil
+            return
+        }
+        let since = worksSince ?? now
+        worksSince = since
+        guard now &- since >= loop.deadlines.work, account.becomeOverdue() else { return }
+        loop.metrics.late.add()
+        task?.cancel()
     }
 
     // MARK: - The end

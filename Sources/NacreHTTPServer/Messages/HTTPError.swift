@@ -19,6 +19,8 @@ package struct HTTPError: Error, Sendable {
         .unsupportedMediaType, "The body has a content coding; send it as it is, without Content-Encoding.", headers: ["Accept-Encoding": "identity"])
     /// Something is full. What it is, the operator is told.
     static let busy = HTTPError(.serviceUnavailable, "The server is busy.", headers: ["Retry-After": "1"])
+    /// The handler did not come to its end in time.
+    static let overdue = HTTPError(.serviceUnavailable, "The request took too long.", headers: ["Retry-After": "30"])
     /// The client went away before the request was answered.
     static let clientClosed = HTTPError(.clientClosedRequest, "The client closed the connection.")
 }

@@ -59,13 +59,14 @@ struct QueryCloud {
 
     /// All pages of a query.
     func pages(
-        _ query: Query, zone: String?, limit: Int, rows: Int, most: Int = 5000, between: () async throws -> Void = {}
+        _ query: Query, zone: String?, limit: Int, rows: Int, bytes: Int = Limits.queryScanBytes, most: Int = 5000,
+        between: () async throws -> Void = {}
     ) async throws -> [Record] {
         var found: [Record] = []
         var marker: String?
         var pages = 0
         repeat {
-            let page = try await self.page(query, zone: zone, limit: limit, rows: rows, after: marker)
+            let page = try await self.page(query, zone: zone, limit: limit, rows: rows, bytes: bytes, after: marker)
             found += page.records
             marker = page.continuationMarker
             pages += 1
@@ -75,12 +76,13 @@ struct QueryCloud {
         return found
     }
 
-    func page(_ query: Query, zone: String?, limit: Int, rows: Int = Limits.queryScanRows, after marker: String? = nil) async throws
-        -> RecordsQueryResponse
-    {
+    func page(
+        _ query: Query, zone: String?, limit: Int, rows: Int = Limits.queryScanRows, bytes: Int = Limits.queryScanBytes,
+        after marker: String? = nil
+    ) async throws -> RecordsQueryResponse {
         let request = RecordsQueryRequest(
             query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit, continuationMarker: marker)
-        return try await user.cloud.queryRecords(request, in: user.target, by: user.caller, scanning: rows)
+        return try await user.cloud.queryRecords(request, in: user.target, by: user.caller, scanning: rows, bytes)
     }
 
     func explain(_ query: Query, zone: String?, limit: Int, rows: Int) async throws -> [String] {

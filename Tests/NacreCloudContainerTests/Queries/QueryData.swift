@@ -107,7 +107,7 @@ struct QueryData {
         var type = field.type.element
         // Numbers compare whichever kind they are.
         if chance(30), type == .int64 || type == .double { type = type == .int64 ? .double : .int64 }
-        let value = comparator.takesList ? list(of: type, 0...3) : scalar(type)
+        let value = comparator.takesList ? list(of: type, 0...3).withoutRepetitions : scalar(type)
         let distance = one(of: [0, 1, 10_000, 400_000, 5_000_000, 21_000_000.0])
         return QueryFilter(comparator, fieldName: field.name, value: value, distance: comparator == .near ? distance : nil)
     }
@@ -117,7 +117,8 @@ struct QueryData {
         case 0: QueryFilter(one(of: [.equals, .notEquals]), fieldName: "___parent", value: .reference(Reference(recordName: "n1", action: .none)))
         case 1:
             QueryFilter(
-                one(of: [.in, .notIn]), fieldName: "___recordID", value: .stringList(some(0...4) { "n\(Int.random(in: 0..<60, using: &$0.random))" }))
+                one(of: [.in, .notIn]), fieldName: "___recordID",
+                value: FieldValue.stringList(some(0...4) { "n\(Int.random(in: 0..<60, using: &$0.random))" }).withoutRepetitions)
         case 2:
             QueryFilter(
                 one(of: [.lessThan, .greaterThanOrEquals]), fieldName: "___createTime",

@@ -25,9 +25,10 @@ import Testing
             // Tiny pages are slow where an order has several keys: they are walks within walks.
             let rows = data.one(of: [query.sorts.count < 2 ? 1 : 16, 16, 40, 10_000, 10_000, 10_000])
             let limit = data.one(of: [1, 7, 30, 30, 200])
-            let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(limit) records, \(engine), \(query)"
+            let bytes = data.one(of: [query.sorts.count < 2 ? 1 : 20_000, 20_000, 200_000, Limits.queryScanBytes, Limits.queryScanBytes])
+            let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(bytes) bytes, \(limit) records, \(engine), \(query)"
             do {
-                let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows)
+                let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows, bytes: bytes)
                 check(found, cloud.expected(query, zone: zone), query, context)
                 answered += 1
                 if number % 4 == 0 { shapes.formUnion(Self.shapes(try await cloud.explain(query, zone: zone, limit: limit, rows: rows))) }

@@ -127,6 +127,23 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `records come along up to so many bytes, and one of them always`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let puts = (0..<5).map { Self.put("r\($0)", Int64($0) + 1, [[UInt8($0)]]) }
+        try await store.populate(puts)
+        let size = puts[0].row.body.count
+        for (bytesMax, count) in [(1, 1), (size, 1), (size + 1, 2), (3 * size, 3), (.max, 5)] {
+            var scan = Self.scan()
+            scan.bytesMax = bytesMax
+            let plain = scan
+            #expect(try await store.read { try $0.search(plain) }.count == 5, "rows alone have no bodies")
+            scan.includesRecords = true
+            let whole = scan
+            #expect(try await store.read { try $0.search(whole) }.map(\.place.name) == (0..<count).map { "r\($0)" })
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a row whose record went leads to no other record, and to that of its name when it comes again`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         var scan = Self.scan()

@@ -20,6 +20,17 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `records are read up to so many bytes, and one of them always`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let names = (0..<5).map { "r\($0)" }
+        try await store.populate(names.enumerated().map { Sample.put($1, Int64($0) + 1, body: Array(repeating: 7, count: 100)) })
+        for (bytesMax, count) in [(1, 1), (100, 1), (101, 2), (300, 3), (500, 5), (.max, 5)] {
+            let found = try await store.read { try $0.records(in: Sample.zone, named: names + ["nobody"], bytesMax: bytesMax) }
+            #expect(found.count == count)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `names that look alike and differ in bytes are two records`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Sample.put("é", 1, body: [1]), Sample.put("e\u{301}", 2, body: [2])])

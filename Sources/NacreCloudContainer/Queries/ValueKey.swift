@@ -1,0 +1,50 @@
+import NacreCloudWire
+
+/// By what a value is found among others: two values have one key where `ValueOrder` calls them equal, so that many can be compared at once.
+enum ValueKey: Hashable, Sendable {
+    case integer(Int64)
+    /// That equals no integer.
+    case double(Double)
+    case timestamp(Double)
+    case text(ExactText)
+    case reference(ExactText)
+    case bytes([UInt8])
+    case place(GeoPoint)
+
+    /// nil for a value that equals none, not even itself.
+    init?(_ value: FieldValue) {
+        switch value {
+        case .string(let text): self = .text(ExactText(text))
+        case .reference(let reference): self = .reference(ExactText(reference.recordName))
+        case .bytes(let bytes): self = .bytes(bytes)
+        case .int64(let number): self = .integer(number)
+        case .double(let number):
+            guard !number.isNaN else { return nil }
+            self = Int64(exactly: number).map(ValueKey.integer) ?? .double(number)
+        case .timestamp(let time):
+            guard !time.secondsSince2001.isNaN else { return nil }
+            self = .timestamp(time.secondsSince2001)
+        case .location(let location): self = .place(GeoPoint(location))
+        case .asset, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .locationList, .referenceList, .assetList, .emptyList, .sealed:
+            return nil
+        }
+    }
+}
+
+/// A text that is another one where a byte of it is.
+struct ExactText: Hashable, Sendable {
+    private let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    static func == (left: ExactText, right: ExactText) -> Bool {
+        ByteOrder.compare(left.text, right.text) == 0
+    }
+
+    func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
+}

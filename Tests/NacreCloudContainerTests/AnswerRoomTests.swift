@@ -1,0 +1,101 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// One answer has room for so many bytes of records, and no more of them are in memory.
+@Suite struct AnswerRoomTests {
+    private static let text = FieldValue.string(String(repeating: "x", count: 950_000))
+    private static let names = (0..<12).map { "r\($0)" }
+
+    private func large(_ engine: Engine, zones: [String] = ["Z"]) async throws -> TestCloudUser {
+        let ann = try await TestCloud(engine).user("_ann")
+        for zone in zones {
+            try await ann.makeZone(zone)
+            for name in Self.names { try await ann.modify([.make(.create, name, ["text": Self.text])], zone: zone) }
+        }
+        return ann
+    }
+
+    private func error(_ body: () async throws -> Void) async -> ServerError? {
+        do {
+            try await body()
+            return nil
+        } catch { return error as? ServerError }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a lookup of more than one answer holds is refused whole, and its halves are answered`(engine: Engine) async throws {
+        let ann = try await large(engine)
+        let refusal = await error { _ = try await ann.lookup(Self.names, zone: "Z") }
+        #expect(refusal == .answerTooLarge)
+        #expect(refusal?.nativeCode == NativeErrorCode.limitExceeded.rawValue && refusal?.reason.contains("8000000") == true)
+        for half in [Self.names.prefix(6), Self.names.suffix(6)] {
+            #expect(try await ann.lookup(Array(half), zone: "Z").allSatisfy { $0.record?.fields["text"] == Self.text })
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a modify of more than one answer holds is refused whole, nothing of it is done, and deletions do not count`(engine: Engine) async throws {
+        let ann = try await large(engine)
+        func stale(_ names: some Sequence<String>) -> [RecordOperation] {
+            names.map { .make(.update, $0, tag: "stale", ["note": .int64(1)]) }
+        }
+        #expect(await error { try await ann.modify(stale(Self.names), zone: "Z", atomic: false) } == .answerTooLarge)
+        let forced = Self.names.map { RecordOperation.make(.forceUpdate, $0, ["note": .int64(1)]) }
+        #expect(await error { try await ann.modify(forced, zone: "Z") } == .answerTooLarge)
+        #expect(try await ann.lookup(["r0"], zone: "Z").first?.record?.fields["note"] == nil)
+        let half = try await ann.modify(stale(Self.names.prefix(6)), zone: "Z", atomic: false)
+        #expect(half.allSatisfy { $0.error?.code == .conflict && $0.error?.serverRecord?.value.fields["text"] == Self.text })
+        let deleted = try await ann.modify(Self.names.map { .delete($0) }, zone: "Z")
+        #expect(deleted.allSatisfy { $0.tombstone != nil })
+    }
+
+    /// Else its client would split it, and send again what is done.
+    @Test func `a repetition whose records grew beyond one answer is told that its answer is lost`() async throws {
+        let ann = try await TestCloud(.memory).user("_ann")
+        try await ann.makeZone("Z")
+        let names = (0..<20).map { "r\($0)" }
+        let operations = names.map { RecordOperation.make(.create, $0, ["note": .int64(1)]) }
+        try await ann.modify(operations, zone: "Z", id: "op")
+        for name in names { try await ann.modify([.make(.forceUpdate, name, ["text": Self.text])], zone: "Z") }
+        #expect(await error { try await ann.modify(operations, zone: "Z", id: "op") } == .responseLost)
+        try await ann.modify(names.suffix(10).map { .delete($0) }, zone: "Z")
+        #expect(try await ann.modify(operations, zone: "Z", id: "op").prefix(10).allSatisfy { $0.record?.fields["text"] == Self.text })
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `zones behind those that fill an answer are told to have more, and come with the next`(engine: Engine) async throws {
+        let zones = ["a", "b", "c"]
+        let ann = try await large(engine, zones: zones)
+        try await ann.makeZone("empty")
+        var tokens: [String: String] = [:]
+        var found: [String: Set<String>] = [:]
+        var rounds = 0
+        var left = zones + ["empty"]
+        while !left.isEmpty, rounds < 20 {
+            rounds += 1
+            let items = left.map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: $0), syncToken: tokens[$0]) }
+            var bytes = 0
+            for result in try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: items), in: ann.target, by: ann.caller).zones {
+                guard case .page(let page) = result else { throw StoreError.closed }
+                bytes += page.records.count * 950_000
+                found[page.zoneID.zoneName, default: []].formUnion(page.records.compactMap { $0.record?.recordName })
+                tokens[page.zoneID.zoneName] = page.syncToken
+                if page.zoneID.zoneName == "empty" { #expect(page.records.isEmpty) }
+                if !page.moreComing { left.removeAll { $0 == page.zoneID.zoneName } }
+            }
+            #expect(bytes < 2 * Limits.pageBytes)
+        }
+        #expect(left.isEmpty)
+        #expect(zones.allSatisfy { found[$0] == Set(Self.names) })
+        // Nothing was told twice or left out: the tokens are those of who has caught up.
+        for zone in zones { #expect(try await ann.changes(zone, after: tokens[zone]).records.isEmpty) }
+        // A zone without news has none behind a full answer either.
+        let items = ["a", "empty", "b"].map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: $0), syncToken: $0 == "empty" ? tokens[$0] : nil) }
+        let last = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: items), in: ann.target, by: ann.caller).zones
+        guard case .page(let empty) = last[1] else { throw StoreError.closed }
+        #expect(!empty.moreComing && empty.syncToken == tokens["empty"])
+    }
+}

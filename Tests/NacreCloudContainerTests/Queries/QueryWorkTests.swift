@@ -1,0 +1,88 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// A page of a query costs so much and no more, whatever is asked and whatever the records hold; the next one goes on.
+struct QueryWorkTests {
+    private static let list = FieldValue.int64List(Array(0..<1000))
+
+    /// Records that no filter of the query lets through, but the last one.
+    private func cloud(_ engine: Engine, records: Int) async throws -> TestCloudUser {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for number in 0..<records {
+            let list = number == records - 1 ? .int64List([7]) : Self.list
+            try await ann.modify([.make(.create, "r\(100 + number)", type: "Lists", ["numbers": list, "count": .int64(1)])], zone: "Z")
+        }
+        return ann
+    }
+
+    private func page(_ ann: TestCloudUser, _ query: Query, bytes: Int, after marker: String? = nil) async throws -> RecordsQueryResponse {
+        let request = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "Z"), continuationMarker: marker)
+        return try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller, scanning: Limits.queryScanRows, bytes)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a page ends when it has looked at so many bytes, empty if need be, and the next one goes on`(engine: Engine) async throws {
+        let ann = try await cloud(engine, records: 30)
+        let count = QueryFilter(.equals, fieldName: "count", value: .int64(1))
+        let filters = (0..<5).map { QueryFilter(.notListContainsAny, fieldName: "numbers", value: .int64List([Int64($0), -1])) }
+        let query = Query(recordType: "Lists", filters: [count] + filters)
+        #expect(try await page(ann, query, bytes: Limits.queryScanBytes).records.map(\.recordName) == ["r129"], "all in one page")
+        var pages = 0
+        var found: [String] = []
+        var marker: String?
+        repeat {
+            let page = try await page(ann, query, bytes: 200_000, after: marker)
+            found += page.records.map(\.recordName)
+            #expect(page.records.isEmpty || page.continuationMarker == nil)
+            marker = page.continuationMarker
+            pages += 1
+        } while marker != nil && pages < 100
+        #expect(found == ["r129"])
+        #expect(pages > 5 && pages < 30)
+    }
+
+    @Test func `records of all zones are kept without their bodies once these fill a page, and are answered whole`() async throws {
+        let ann = try await TestCloud(.sqlite).user("_ann")
+        let text = String(repeating: "x", count: 900_000)
+        for zone in ["a", "b", "c"] {
+            try await ann.makeZone(zone)
+            for number in 0..<6 {
+                let fields: RecordFields = ["text": .string(text), "count": .int64(Int64(number))]
+                try await ann.modify([.make(.create, "r\(number)", type: "Large", fields)], zone: zone)
+            }
+        }
+        let filter = QueryFilter(.greaterThanOrEquals, fieldName: "count", value: .int64(0))
+        let query = Query(recordType: "Large", filters: [filter], sorts: [QuerySort("count", isAscending: false)])
+        var request = RecordsQueryRequest(query: query, zoneWide: true)
+        var found: [Record] = []
+        repeat {
+            let page = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+            #expect(page.records.count <= 9, "a page has 8 MB")
+            found += page.records
+            request.continuationMarker = page.continuationMarker
+        } while request.continuationMarker != nil
+        #expect(found.map { "\($0.recordName)" } == (0..<6).reversed().flatMap { number in Array(repeating: "r\(number)", count: 3) })
+        #expect(found.allSatisfy { $0.fields["text"] == .string(text) })
+    }
+
+    @Test func `what is kept of hits is a page's bytes, and what is dropped makes room`() async throws {
+        @Sendable func hit(_ name: String) -> QueryHit {
+            let body = [UInt8](repeating: 0, count: 3_000_000)
+            return QueryHit(keys: [], row: RecordRow(name: name, type: "T", number: .zero, isTombstone: false, parent: nil, body: body), zone: 1)
+        }
+        try await Engine.memory.makeStore().read { transaction in
+            let reader = QueryReader(transaction)
+            let kept = ["a", "b", "c"].map { reader.keeping(hit($0)) }
+            #expect(kept.map { $0.row != nil } == [true, true, false])
+            #expect(kept.allSatisfy { $0.size == 3_000_000 })
+            reader.dropped(kept[2])
+            #expect(reader.keeping(hit("d")).row == nil)
+            reader.dropped(kept[0])
+            #expect(reader.keeping(hit("e")).row != nil)
+        }
+    }
+}
