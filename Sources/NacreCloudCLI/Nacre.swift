@@ -12,7 +12,8 @@ struct Nacre {
             """,
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
-            SchemaCommands.command, QueryCommands.command, CheckCommand.command, BackupCommands.command, Migrate.command, ShowVersion.command,
+            SchemaCommands.command, QueryCommands.command, CheckCommand.command, TaskCommands.command, BackupCommands.command, Migrate.command,
+            ShowVersion.command,
         ])
 
     static func main() async {

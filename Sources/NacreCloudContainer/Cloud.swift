@@ -10,8 +10,7 @@ package final class Cloud: Sendable {
     let clock: @Sendable () -> Timestamp
     let random: @Sendable () -> UInt64
     let tokens: any TokenSealing
-    /// Told, after the commit, of each database whose feed has moved. Must return at once.
-    let committed: @Sendable (DatabaseID) -> Void
+    private let hints: any Hints
     /// Told of each failure of the store that a request or a task met, and of each damaged record, by whoever met it. Must return at once.
     let failed: @Sendable (StoreError) -> Void
     let cascadePerTransaction: Int
@@ -28,17 +27,16 @@ package final class Cloud: Sendable {
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
-        committed: @escaping @Sendable (DatabaseID) -> Void = { _ in },
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, hints: any Hints = NoHints(),
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
-        self.store = store
+        self.store = HintingStore(store: store, hints: hints)
         self.clock = clock
         self.random = random
         self.tokens = tokens
         self.cascadePerTransaction = cascadePerTransaction
         self.readRule = readRule
-        self.committed = committed
+        self.hints = hints
         self.failed = failed
     }
 
@@ -56,6 +54,11 @@ package final class Cloud: Sendable {
             return id
         }
         throw ServerError.internalError
+    }
+
+    /// To be called after each commit that moved the feed of a database.
+    func committed(_ database: DatabaseID) {
+        hints.feedMoved(database)
     }
 
     /// A version 4 UUID in CloudKit's spelling: upper case.

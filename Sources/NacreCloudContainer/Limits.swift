@@ -41,14 +41,16 @@ package enum Limits {
     package static let fieldsPerRecordType = 500
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
-    /// Transactions of a task before others have their turn. On this server.
-    package static let taskTurn = 16
     /// Rows that one step of a check looks at. On this server.
     package static let checkRows = 500
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
+    /// Attempts of a task without progress before it is parked; with their pauses they take more than an hour. On this server.
+    package static let taskAttempts: Int64 = 16
+    /// Seconds that a task which failed waits at most before it is tried again. On this server.
+    package static let taskPauseSeconds: Double = 600
     /// References with action DELETE_SELF to one record. CloudKit: Web Services Reference, "Data Size Limits".
     package static let owningReferences = 750
     /// Records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.

@@ -86,15 +86,16 @@ package final class Server: Sendable {
         let telemetry = Telemetry()
         let overload = OverloadLog(configuration.logger, telemetry)
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
+        let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
         let keys = try await Cloud(store: store, clock: clock.now, random: random, tokens: NoTokens())
             .sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
-            store: store, clock: clock.now, random: random, tokens: sealer, committed: hub.signal, failed: faults.log)
+            store: store, clock: clock.now, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
         let passwords = PasswordHasher()
-        let tasks = TaskRunner(cloud: cloud, clock: clock, logger: configuration.logger)
+        let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder)
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
 

@@ -45,6 +45,13 @@ extension Sequence<EntryKey> {
     }
 }
 
+extension Sequence<TaskKey> {
+    var distinct: [TaskKey] {
+        var seen: Set<NamedKey> = []
+        return filter { seen.insert(NamedKey($0)).inserted }
+    }
+}
+
 extension Sequence<String> {
     /// Each name once, by its bytes, in the order of its first appearance: a verb takes a set, whatever list it is handed.
     var distinctNames: [String] {

@@ -13,6 +13,7 @@ package enum LogKey: String, Sendable {
     case error
     case file
     case host
+    case kind
     case limit
     case method
     case name
@@ -25,6 +26,7 @@ package enum LogKey: String, Sendable {
     case requestID = "request_id"
     case route
     case status
+    case task
     case user
     case version
     case zone

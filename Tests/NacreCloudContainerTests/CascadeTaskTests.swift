@@ -22,7 +22,7 @@ import Testing
 
     private func runTasks(_ test: TestCloud) async throws {
         while true {
-            let (taken, failed) = try await test.cloud.runDueTasks()
+            let (taken, failed) = try await test.cloud.runDueTasks().counts
             #expect(failed == 0)
             if taken == 0 { return }
         }

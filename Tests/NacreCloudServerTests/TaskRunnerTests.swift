@@ -6,13 +6,26 @@ import Testing
 @testable import NacreCloudServer
 
 @Suite(.timeLimit(.minutes(5))) struct TaskRunnerTests {
+    /// Sleepers of a runner that rests: its lanes, and the server's upkeep.
+    private static let sleepers = TaskLane.allCases.count + 1
+
     private func runner(_ server: TestServer) -> TaskRunner {
-        TaskRunner(cloud: server.cloud, clock: server.clock.serverClock, logger: server.log.logger)
+        TaskRunner(cloud: server.cloud, alarm: server.alarm, clock: server.clock.serverClock, logger: server.log.logger)
     }
 
     private func taskCount(_ server: TestServer) async throws -> Int {
         let later = server.clock.now + 1_000_000
-        return try await server.store.write { .rollback(try $0.leaseTasks(dueAt: later, until: later, limit: 10).count) }
+        return try await server.store.read { try $0.tasks(of: Set(TaskKind.allCases), dueThrough: later, limit: 10).count }
+    }
+
+    /// A task of another process: nothing hints at it.
+    private func putTask(_ kind: TaskKind = .trimOperations, due: Timestamp, in store: any Store) async throws {
+        try await store.write { transaction in
+            var plan = WritePlan()
+            plan.tasks = [TaskRow(key: TaskKey(DatabaseID(rawValue: 7), kind, "1"), payload: [], due: due)]
+            try transaction.apply(plan)
+            return .commit(())
+        }
     }
 
     /// Ada's zone Work, with a record in it, and deleted: that leaves a task.
@@ -25,18 +38,77 @@ import Testing
         }
     }
 
-    @Test func `what is due is done, at the start and after each rest`() async throws {
+    @Test func `what is due is done at the start, and what a commit leaves at once`() async throws {
         let server = try await TestServer()
         try await leaveTask(server)
         #expect(try await taskCount(server) == 1)
         let runner = runner(server)
         runner.start()
-        await server.clock.sleeps(1)
+        await server.clock.sleeps(Self.sleepers)
         #expect(try await taskCount(server) == 0)
         try await leaveTask(server)
-        server.clock.advance(2)
-        await server.clock.sleeps(2)
+        // No time passes: each lane has looked, and rests again.
+        await server.clock.sleeps(Self.sleepers + TaskLane.allCases.count)
         #expect(try await taskCount(server) == 0)
+        await runner.stop()
+    }
+
+    @Test func `what is left for later is done when it is due`() async throws {
+        let server = try await TestServer()
+        let runner = runner(server)
+        runner.start()
+        await server.clock.sleeps(Self.sleepers)
+        try await putTask(due: server.clock.now + 10, in: server.cloud.store)
+        // Both lanes hear of it, and one aims at it.
+        await server.clock.sleeps(Self.sleepers + 2)
+        #expect(try await taskCount(server) == 1)
+        server.clock.advance(10)
+        // That lane, and the upkeep.
+        await server.clock.sleeps(Self.sleepers + 4)
+        #expect(try await taskCount(server) == 0)
+        await runner.stop()
+    }
+
+    @Test func `a task of another process is found within a minute`() async throws {
+        let server = try await TestServer()
+        let runner = runner(server)
+        runner.start()
+        await server.clock.sleeps(Self.sleepers)
+        try await putTask(due: server.clock.now, in: server.store)
+        server.clock.advance(TaskRunner.restSeconds)
+        await server.clock.sleeps(2 * Self.sleepers)
+        #expect(try await taskCount(server) == 0)
+        await runner.stop()
+    }
+
+    @Test func `a task that fails is said with its kind, its database and why, and waits a second`() async throws {
+        let server = try await TestServer()
+        try await putTask(.cascade, due: server.clock.now, in: server.store)
+        let runner = runner(server)
+        runner.start()
+        await server.clock.sleeps(Self.sleepers)
+        let line = try #require(server.log.objects("A task failed and will be tried again").first)
+        #expect(line["level"] == .string("warning") && line["kind"] == .string("cascade") && line["database"] == .string("7"))
+        #expect(line["task"] == .string("cascade:7:1") && line["attempt"] == .number(1))
+        #expect(line["error"] == .string("A task's payload is malformed, task 1"))
+        #expect(try await server.cloud.nextTask(in: .prompt, dueThrough: server.clock.now + 60) == server.clock.now + 1)
+        await runner.stop()
+    }
+
+    @Test func `a task that is parked is said as an error, with what puts it back`() async throws {
+        let server = try await TestServer()
+        try await server.store.write { transaction in
+            var plan = WritePlan()
+            let key = TaskKey(DatabaseID(rawValue: 7), .cascade, "1")
+            plan.tasks = [TaskRow(key: key, payload: [], due: server.clock.now, attempts: Limits.taskAttempts - 1)]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        let runner = runner(server)
+        runner.start()
+        await server.clock.sleeps(Self.sleepers)
+        let line = try #require(server.log.objects("A task failed and is parked").first)
+        #expect(line["level"] == .string("error") && "\(line["remedy"] ?? .null)".contains("nacre task retry cascade:7:1"))
         await runner.stop()
     }
 
@@ -46,13 +118,12 @@ import Testing
         server.store.fail(.unavailable)
         let runner = runner(server)
         runner.start()
-        await server.clock.sleeps(1)
+        await server.clock.sleeps(Self.sleepers)
         let lines = server.log.objects("Background work failed and will be tried again")
-        #expect(lines.count == 1)
         #expect(lines.first?["level"] == .string("warning"))
         server.store.fail(nil)
         server.clock.advance(2)
-        await server.clock.sleeps(2)
+        await server.clock.sleeps(2 * Self.sleepers)
         #expect(try await taskCount(server) == 0)
         await runner.stop()
     }
@@ -61,13 +132,14 @@ import Testing
         let server = try await TestServer()
         let runner = runner(server)
         runner.start()
-        await server.clock.sleeps(1)
+        await server.clock.sleeps(Self.sleepers)
         server.clock.advance(Cloud.keptSessionSeconds + 1)
-        for rest in 2...30 {
-            await server.clock.sleeps(rest)
+        // The lanes rest for a minute, the upkeep for two seconds.
+        for rest in 0..<29 {
+            await server.clock.sleeps(2 * Self.sleepers + rest)
             server.clock.advance(2)
         }
-        await server.clock.sleeps(31)
+        await server.clock.sleeps(2 * Self.sleepers + 29)
         // Nothing is left for another sweep to find.
         #expect(try await server.cloud.removeExpired() == 0)
         await runner.stop()
@@ -79,8 +151,8 @@ import Testing
         await runner.stop()
         runner.start()
         runner.start()
-        await server.clock.sleeps(1)
-        #expect(server.clock.sleeperCount == 1)
+        await server.clock.sleeps(Self.sleepers)
+        #expect(server.clock.sleeperCount == Self.sleepers)
         await runner.stop()
         await runner.stop()
         #expect(server.clock.sleeperCount == 0)

@@ -3,8 +3,8 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, rows, missing, faults
-    case lock, advance, apply, leaseTasks, reclaim, removeExpired, trimOperations
+    case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, tasks, rows, missing, faults
+    case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
 /// Passes every verb on, after telling `before`, which may throw instead.
@@ -27,6 +27,11 @@ class ObservedReads: ReadTransaction {
     ) throws -> [DatabaseRow] {
         try before(.databases)
         return try reads.databases(of: container, environment, after: id, limit: limit)
+    }
+
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try before(.tasks)
+        return try reads.tasks(of: kinds, dueThrough: last, limit: limit)
     }
 
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
@@ -138,9 +143,11 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         try writes.apply(planned(plan))
     }
 
-    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
-        try before(.leaseTasks)
-        return try writes.leaseTasks(dueAt: now, until: until, limit: limit)
+    var earliestTask: Timestamp? { writes.earliestTask }
+
+    func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
+        try before(.lockTasks)
+        return try writes.tasks(locking: keys)
     }
 
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {

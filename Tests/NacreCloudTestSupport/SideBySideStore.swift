@@ -162,8 +162,8 @@ private final class SideBySideTransaction: WriteTransaction {
         try mine.ends(of: runs, in: place)
     }
 
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try side(zone.database).records(in: zone, named: names)
+    func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
+        try side(zone.database).records(in: zone, named: names, bytesMax: bytesMax)
     }
 
     func feed(
@@ -194,6 +194,10 @@ private final class SideBySideTransaction: WriteTransaction {
 
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
         try side(database).entries(in: database, kind, after: key, limit: limit)
+    }
+
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try mine.tasks(of: kinds, dueThrough: last, limit: limit)
     }
 
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {
@@ -252,8 +256,12 @@ private final class SideBySideTransaction: WriteTransaction {
         }
     }
 
-    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
-        try does { try $0.leaseTasks(dueAt: now, until: until, limit: limit) }
+    var earliestTask: Timestamp? { mine.earliestTask }
+
+    func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
+        let found = try mine.tasks(locking: keys)
+        deeds.append { newest in Set(try newest.tasks(locking: keys)) == Set(found) }
+        return found
     }
 
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {

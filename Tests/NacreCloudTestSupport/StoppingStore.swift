@@ -23,7 +23,7 @@ package final class StoppingStore: Store {
     package var calls: Int { state.withLock { $0.calls } }
 
     /// Does what is due in a task of its own, which is cancelled from inside the store.
-    package func runDueTasks(of cloud: Cloud) async throws -> (taken: Int, failed: Int) {
+    package func runDueTasks(of cloud: Cloud) async throws -> TaskTurns {
         let (begin, begun) = AsyncStream<Void>.makeStream()
         let worker = Task {
             for await _ in begin { break }

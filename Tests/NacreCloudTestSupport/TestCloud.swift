@@ -9,7 +9,7 @@ package final class TestCloud: Sendable {
     package let cloud: Cloud
     package let store: any Store
     package let clock: TestCloudClock
-    private let moved: Locked<[DatabaseID]>
+    private let hints: HeardHints
     private let faults: Locked<[StoreError]>
 
     package init(
@@ -17,15 +17,15 @@ package final class TestCloud: Sendable {
     ) {
         let clock = TestCloudClock()
         let random = Locked(TestCloudRandom(seed: seed))
-        let moved = Locked<[DatabaseID]>([])
+        let hints = HeardHints()
         let faults = Locked<[StoreError]>([])
         self.store = store
         self.clock = clock
-        self.moved = moved
+        self.hints = hints
         self.faults = faults
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            cascadePerTransaction: cascadePerTransaction, readRule: readRule, committed: { database in moved.withLock { $0.append(database) } },
+            cascadePerTransaction: cascadePerTransaction, readRule: readRule, hints: hints,
             failed: { error in faults.withLock { $0.append(error) } })
     }
 
@@ -63,9 +63,17 @@ package final class TestCloud: Sendable {
 
     /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.
     package func takeMoved() -> [DatabaseID] {
-        moved.withLock { moved in
+        hints.moved.withLock { moved in
             defer { moved = [] }
             return moved
+        }
+    }
+
+    /// When the earliest task of each commit is due that left some since this was asked last, oldest commit first.
+    package func takeTasksLeft() -> [Timestamp] {
+        hints.due.withLock { due in
+            defer { due = [] }
+            return due
         }
     }
 
@@ -83,6 +91,25 @@ package final class TestCloud: Sendable {
         TestCloudUser(
             cloud: cloud, target: DatabaseTarget(container: Self.container, environment: .development, scope: .public), caller: Caller(.world))
     }
+}
+
+/// Keeps the hints that a cloud gave.
+private final class HeardHints: Hints {
+    let moved = Locked<[DatabaseID]>([])
+    let due = Locked<[Timestamp]>([])
+
+    func feedMoved(_ database: DatabaseID) {
+        moved.withLock { $0.append(database) }
+    }
+
+    func tasksLeft(due: Timestamp) {
+        self.due.withLock { $0.append(due) }
+    }
+}
+
+extension TaskTurns {
+    /// To be compared with a tuple.
+    package var counts: (taken: Int, failed: Int) { (taken, failed) }
 }
 
 /// A clock that stands still until it is told to move, in either direction.

@@ -73,6 +73,23 @@ struct AdminClient {
         return try read(AdminMessages.CheckPart.self, answer)
     }
 
+    /// All tasks, page by page.
+    func eachTask(_ body: (AdminMessages.ListedTask) async throws -> Void) async throws {
+        var next: String?
+        repeat {
+            var query = URLComponents()
+            query.queryItems = next.map { [URLQueryItem(name: "after", value: $0)] }
+            let path = "/admin/1/tasks?\(query.percentEncodedQuery ?? "")"
+            let page = try read(AdminMessages.TaskPage.self, try await web.send("GET", path, bearer: token))
+            for task in page.tasks { try await body(task) }
+            next = page.next
+        } while next != nil
+    }
+
+    func retry(_ asked: AdminMessages.NewRetry) async throws -> AdminMessages.Retries {
+        try read(AdminMessages.Retries.self, try await web.send("POST", "/admin/1/tasks/retry", bearer: token, body: asked))
+    }
+
     func start(_ asked: AdminMessages.NewBackup) async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("POST", "/admin/1/backup", bearer: token, body: asked))
     }

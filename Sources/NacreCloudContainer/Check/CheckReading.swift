@@ -99,33 +99,9 @@ struct CheckReading {
     }
 
     private mutating func check(_ row: TaskRow) throws {
-        let again: TaskRow?
-        switch row.key.kind {
-        case .reclaimZone:
-            if ReclaimZone.zone(of: row) != nil { return }
-            again = Int64(row.key.name).map { ReclaimZone.task(for: ZoneAddress(database: row.key.database, zone: $0), due: now) }
-        case .sweepZone:
-            if (try? SweepZone(row)) != nil { return }
-            again = row.key.name.split(separator: ":").first.flatMap { Int64($0) }.map {
-                SweepZone.again(row.key, zone: ZoneAddress(database: row.key.database, zone: $0), due: now)
-            }
-        case .forgetZone:
-            if ForgetZone.payload(of: row) != nil { return }
-            let zone = try Int64(row.key.name).flatMap { try self.zone(ZoneAddress(database: row.key.database, zone: $0)) }
-            again = zone.map { ForgetZone.task(for: $0.address, goneAt: $0.feedSeq, due: row.due) }
-        case .purgeTombstones:
-            if PurgeTombstones(row) != nil { return }
-            let parts = row.key.name.split(separator: ":").compactMap { Int64($0) }
-            let zone = try parts.first.flatMap { try self.zone(ZoneAddress(database: row.key.database, zone: $0)) }
-            again = zone.flatMap { zone in parts.last.map { PurgeTombstones.task(for: zone, onDay: $0) } }
-        case .buildIndexes:
-            if (try? IndexBuild(row)) != nil { return }
-            again = IndexBuild().task(in: row.key.database, due: now)
-        case .cascade:
-            if (try? FinishCascade(row)) != nil { return }
-            again = nil
-        case .trimOperations: return
-        }
+        let handler = row.key.kind.handler
+        guard (try? handler.init(row)) == nil else { return }
+        let again = try handler.remade(row, at: now) { try zone($0) }
         let what = "A task cannot be read: \(row.key.kind)"
         problems.append(CheckProblem(what, record: row.key.name, again.map { .replace(row.key, $0) } ?? .none))
     }

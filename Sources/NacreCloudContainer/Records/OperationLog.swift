@@ -65,30 +65,6 @@ enum OperationHorizon {
     }
 }
 
-/// The task that cuts a caller's logged operations in a database to its share, in chunks.
-enum TrimOperations {
-    /// Commits of a caller for each of which one leaves the task, by chance: whoever writes much is trimmed often, and nobody can avoid it.
-    static let commitsPerTask: Int64 = 256
-
-    static func task(in database: DatabaseID, of caller: String, due: Timestamp) -> TaskRow {
-        TaskRow(key: TaskKey(database, .trimOperations, caller), payload: [], due: due)
-    }
-
-    /// - Returns: whether there may be more.
-    static func removeChunk(of task: TaskKey, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
-        let trimmed = try transaction.trimOperations(
-            in: task.database, by: task.name, keeping: Limits.operationsPerCaller,
-            expiringThrough: now + (Limits.operationSeconds - Limits.operationMinimumSeconds), limit: Limits.operationTrimChunk)
-        let isDone = trimmed.count < Limits.operationTrimChunk
-        var plan = isDone ? WritePlan(finishing: task) : WritePlan()
-        if let latest = trimmed.latest {
-            plan.entries = [OperationHorizon.entry(latest + -Limits.operationSeconds, in: task.database, of: task.name)]
-        }
-        try transaction.apply(plan)
-        return .commit(!isDone)
-    }
-}
-
 extension OperationResult {
     /// What the operation found under a request's ID did.
     /// - Throws: `ServerError.operationReused` when it was another request.

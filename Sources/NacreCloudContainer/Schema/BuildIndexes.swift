@@ -1,54 +1,72 @@
 import NacreCloudWire
 
-extension Cloud {
-    /// One turn of the task that gives older records their rows in new indexes.
-    ///
-    /// It goes over all databases of the container in its environment, their zones and their records, in the order of their names, each chunk in
-    /// a transaction of its own. Saves meanwhile keep the rows of what they save, so whatever it has passed stays whole. Rows that are there
-    /// already stay: a chunk may be done twice, and what a crash forgets is done again.
-    ///
-    /// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
-    /// indexes there are now, and from then on nobody saves there who does not know them.
-    func buildIndexes(_ task: TaskRow) async throws {
-        let place = task.key.database
-        let known = try await store.read { transaction -> (DatabaseKey, Schema) in
+/// The task that gives older records their rows in new indexes.
+///
+/// It goes over all databases of the container in its environment, their zones and their records, in the order of their names, each chunk in
+/// a transaction of its own. Saves meanwhile keep the rows of what they save, so whatever it has passed stays whole. Rows that are there
+/// already stay: a chunk may be done twice, and what a crash forgets is done again.
+///
+/// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
+/// indexes there are now, and from then on nobody saves there who does not know them.
+struct BuildIndexes: TaskHandler {
+    private var build: IndexBuild
+    /// By the schema as it was last read; nil: it is still to be read.
+    private var walk: IndexWalk?
+
+    init(_ task: TaskRow) throws {
+        build = try IndexBuild(task)
+    }
+
+    var payload: [UInt8] { build.payload }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let walk = try await known(turn)
+        if !walk.indexRows.isEmpty {
+            let from = build
+            guard let (next, isDone) = try await turn.cloud.store.write({ try walk.step(from: from, $0) }) else {
+                // The schema has changed since.
+                self.walk = nil
+                return true
+            }
+            build = next
+            if !isDone { return true }
+        }
+        try await turn.cloud.finish(build, turn.key)
+        return false
+    }
+
+    private mutating func known(_ turn: TaskTurn) async throws -> IndexWalk {
+        if let walk { return walk }
+        let place = turn.key.database
+        let (key, schema) = try await turn.cloud.store.read { transaction -> (DatabaseKey, Schema) in
             guard let key = try transaction.databases([place]).first?.key else {
                 throw StoreError(.corrupt, "An index build belongs to no schema")
             }
             return (key, try transaction.schema(in: place))
         }
-        var build = try IndexBuild(task)
-        let building = known.1.building
-        build.indexes = build.indexes.isEmpty ? building : build.indexes.intersection(building)
-        let walk = IndexWalk(
-            container: known.0.container, environment: known.0.environment,
-            schema: KnownSchema(schema: known.1, database: place), indexes: build.indexes)
-        var isDone = walk.indexRows.isEmpty
-        var steps = 0
-        while !isDone, steps < Limits.taskTurn, !Task.isCancelled {
-            let from = build
-            guard let next = try await store.write({ try walk.step(from: from, $0) }) else { break }
-            (build, isDone) = next
-            steps += 1
-        }
-        try await isDone ? finish(build, task) : pause(build, task)
+        build.indexes = build.indexes.isEmpty ? schema.building : build.indexes.intersection(schema.building)
+        let made = IndexWalk(
+            container: key.container, environment: key.environment, schema: KnownSchema(schema: schema, database: place), indexes: build.indexes)
+        walk = made
+        return made
     }
 
-    /// Other tasks have their turn, and this one goes on where it stopped.
-    private func pause(_ build: IndexBuild, _ task: TaskRow) async throws {
-        try await putBack(build.task(in: task.key.database, due: clock()))
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        IndexBuild().task(in: row.key.database, due: now)
     }
+}
 
+extension Cloud {
     /// Queries may use the indexes. Those that came while these were built have a build of their own.
-    private func finish(_ build: IndexBuild, _ task: TaskRow) async throws {
-        let database = task.key.database
+    fileprivate func finish(_ build: IndexBuild, _ task: TaskKey) async throws {
+        let database = task.database
         let now = clock()
         let schema = try await store.write { transaction -> Ending<Schema> in
             _ = try transaction.lock(in: database)
             let before = try transaction.schema(in: database)
             var after = before
             after.finishBuilding(build.indexes)
-            return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task.key))
+            return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task))
         }
         schemas.learn(schema, of: database)
     }

@@ -32,10 +32,11 @@ struct IndexBuild: Hashable, Sendable {
     }
 
     func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
-        TaskRow(key: TaskKey(schema, .buildIndexes, Self.taskName), payload: indexes.isEmpty ? [] : bytes, due: due)
+        TaskRow(key: TaskKey(schema, .buildIndexes, Self.taskName), payload: payload, due: due)
     }
 
-    private var bytes: [UInt8] {
+    var payload: [UInt8] {
+        guard !indexes.isEmpty else { return [] }
         var writer = ByteWriter()
         writer.byte(Self.version)
         writer.number(UInt64(indexes.count))

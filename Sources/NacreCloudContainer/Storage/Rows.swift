@@ -388,12 +388,24 @@ package struct TaskKey: Hashable, Sendable {
     }
 }
 
+/// When a task is due.
+package struct TaskDue: Hashable, Sendable {
+    package var key: TaskKey
+    package var due: Timestamp
+
+    package init(_ key: TaskKey, due: Timestamp) {
+        self.key = key
+        self.due = due
+    }
+}
+
 /// A row of the outbox: work that a transaction leaves to be done after it.
 package struct TaskRow: Hashable, Sendable {
     package var key: TaskKey
     package var payload: [UInt8]
     /// When it may be taken; a lease moves it forward, and a crash lets it come back.
     package var due: Timestamp
+    /// How often it was taken since it last got on.
     package var attempts: Int64
 
     package init(key: TaskKey, payload: [UInt8], due: Timestamp, attempts: Int64 = 0) {

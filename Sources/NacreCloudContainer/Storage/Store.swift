@@ -89,6 +89,10 @@ package protocol ReadTransaction {
     /// Entries in the order of their keys' bytes, after `key`.
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
 
+    /// Tasks of these kinds, of all databases, that are due at or before `last`, in the order of (due, database, kind, name). Locks nothing, and
+    /// may tell of a moment ago: a transaction that takes one of them names its database and looks again, under the task's lock.
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue]
+
     /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
     /// does not fail the others.
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow]
@@ -124,9 +128,11 @@ package protocol WriteTransaction: ReadTransaction {
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it puts, until the end.
     func apply(_ plan: WritePlan) throws
 
-    /// Takes up to `limit` tasks that are due at `now`, of any database, oldest first, and makes them due again at `until`.
-    /// Locks those that it takes, and leaves out those that another transaction has locked.
-    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow]
+    /// When the earliest is due of the tasks that plans of this transaction have put; nil: they have put none.
+    var earliestTask: Timestamp? { get }
+
+    /// The tasks of these keys that are there, in no order, under the locks of their rows. Locks of zones and databases are taken before these.
+    func tasks(locking keys: [TaskKey]) throws -> [TaskRow]
 
     /// Removes up to `limit` rows of a zone: its records, live or not, with their places in feeds, and once they are gone the links and the
     /// index rows. Returns how many it removed; 0 when nothing is left. Locks what it removes: nobody else writes to a zone that is gone.

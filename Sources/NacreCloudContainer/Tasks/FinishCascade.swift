@@ -3,15 +3,15 @@ import NacreCloudWire
 /// The task that goes on with a cascade too large for one transaction: whatever hangs on records that are gone goes too, in chunks.
 ///
 /// A holder whose target lives again by then, or that refers to it no more, is spared; so is one that a record outside the cascade holds: the
-/// deletion was answered, and cannot be refused any more. Each chunk ends its task and leaves what remains to a new one: one that is
-/// done twice finds nothing to do, and loses nothing that the other found.
-struct FinishCascade: Sendable {
-    var zone: ZoneAddress
-    var zoneName: String
+/// deletion was answered, and cannot be refused any more. Each chunk keeps what remains in the transaction that does it, and is done by the
+/// worker that has the lease alone: what another one found is not lost.
+struct FinishCascade: TaskHandler {
+    private var zone: ZoneAddress
+    private var zoneName: String
     /// Who deleted the first record.
-    var userRecordName: String
+    private var userRecordName: String
     /// Records that are gone, and whose holders are still to go.
-    var targets: [String]
+    private var targets: [String]
 
     /// Targets of one chunk. On this server.
     private static let targetsPerChunk = 100
@@ -21,7 +21,8 @@ struct FinishCascade: Sendable {
         let targets = batch.unfinished
         guard !targets.isEmpty else { return [] }
         let rest = FinishCascade(zone: zone.address, zoneName: zone.name, userRecordName: user, targets: targets)
-        return [rest.task(named: ChangeTag.text(zone.number), due: due)]
+        let name = "\(zone.address.zone):\(ChangeTag.text(zone.number))"
+        return [TaskRow(key: TaskKey(zone.address.database, .cascade, name), payload: rest.payload, due: due)]
     }
 
     private init(zone: ZoneAddress, zoneName: String, userRecordName: String, targets: [String]) {
@@ -44,34 +45,48 @@ struct FinishCascade: Sendable {
         }
     }
 
-    private func task(named name: String, due: Timestamp) -> TaskRow {
+    var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.string(zoneName)
         writer.string(userRecordName)
         writer.number(UInt64(targets.count))
         for target in targets { writer.string(target) }
-        return TaskRow(key: TaskKey(zone.database, .cascade, "\(zone.zone):\(name)"), payload: writer.bytes, due: due)
+        return writer.bytes
     }
 
-    struct Outcome: Sendable {
+    private struct Outcome: Sendable {
         /// What remains to be done; nil when nothing does.
-        var task: TaskRow?
+        var rest: FinishCascade?
         /// Something was written that followers of the database will read.
         var movedFeed: Bool
     }
 
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+        let now = cloud.clock()
+        let cascade = self
+        let outcome = try await cloud.withSchema(of: key.container, key.environment) { schema in
+            try await cloud.store.write { try cascade.run(turn, at: now, with: schema, $0) }
+        }
+        if outcome.movedFeed { cloud.committed(zone.database) }
+        guard let rest = outcome.rest else { return false }
+        self = rest
+        return true
+    }
+
     /// Does one chunk, in the zone's order of commits.
-    /// - Parameter until: when somebody else may take what remains.
-    func run(
-        _ task: TaskKey, at now: Timestamp, until: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
+    private func run(
+        _ turn: TaskTurn, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil, entries: [schema.versionKey])
         guard schema.isCurrent(by: advance.entries), advance.zone.map(schema.knowsIndexes) ?? true else { throw SchemaInterruption.moved }
-        var plan = WritePlan(finishing: task)
+        try turn.requireLease(transaction)
+        var plan = WritePlan(finishing: turn.key)
         guard let row = advance.zone, row.address == zone, let key = advance.database?.key else {
             try transaction.apply(plan)
-            return .commit(Outcome(task: nil, movedFeed: false))
+            return .commit(Outcome(rest: nil, movedFeed: false))
         }
         var rest = self
         var batch = ModifyBatch(deleting: try rest.takeHolders(transaction), inPublic: key.scope == .public)
@@ -87,10 +102,10 @@ struct FinishCascade: Sendable {
             if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
         }
-        let next = rest.targets.isEmpty ? nil : rest.task(named: ChangeTag.text(row.number), due: until)
-        if let next { plan.tasks.append(next) }
+        let isDone = rest.targets.isEmpty
+        if !isDone { plan.tasks.append(TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)) }
         try transaction.apply(plan)
-        return .commit(Outcome(task: next, movedFeed: hasFeed && !batch.going.isEmpty))
+        return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
     }
 
     /// The holders of the newest targets, as many as a chunk takes; those of one target always.
@@ -111,26 +126,7 @@ struct FinishCascade: Sendable {
         return try transaction.records(in: zone, named: holders.sorted()).filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }
             .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
     }
-}
 
-extension Cloud {
-    func finishCascade(_ task: TaskRow) async throws {
-        let database = task.key.database
-        guard let key = try await store.read({ try $0.databases([database]).first?.key }) else { throw task.malformed }
-        var next: TaskRow? = task
-        var chunks = 0
-        while let task = next, chunks < Limits.taskTurn, !Task.isCancelled {
-            chunks += 1
-            let cascade = try FinishCascade(task)
-            let now = clock()
-            let outcome = try await withSchema(of: key.container, key.environment) { schema in
-                try await store.write { try cascade.run(task.key, at: now, until: now + Limits.taskLeaseSeconds, with: schema, $0) }
-            }
-            if outcome.movedFeed { committed(database) }
-            next = outcome.task
-        }
-        guard var rest = next else { return }
-        rest.due = clock()
-        try await putBack(rest)
-    }
+    /// What was still to go is not told by anything else.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
 }

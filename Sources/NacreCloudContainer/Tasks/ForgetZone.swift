@@ -1,35 +1,51 @@
 import NacreCloudWire
 
 /// The task that forgets a deleted zone, once nobody may ask any more what became of it.
-enum ForgetZone {
-    /// - Parameter place: of the deletion in the database's feed of zones.
+struct ForgetZone: TaskHandler {
+    private var zone: ZoneAddress
+    /// Of the deletion in the database's feed of zones.
+    private var place: Int64
+
     static func task(for zone: ZoneAddress, goneAt place: Int64, due: Timestamp) -> TaskRow {
+        TaskRow(
+            key: TaskKey(zone.database, .forgetZone, String(zone.zone)), payload: ForgetZone(zone: zone, place: place).payload, due: due)
+    }
+
+    private init(zone: ZoneAddress, place: Int64) {
+        self.zone = zone
+        self.place = place
+    }
+
+    init(_ task: TaskRow) throws {
+        var reader = ByteReader(task.payload)
+        guard let key = try? reader.signed(), let place = try? reader.signed() else { throw task.malformed }
+        self.init(zone: ZoneAddress(database: task.key.database, zone: key), place: place)
+    }
+
+    var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.signed(place)
-        return TaskRow(key: TaskKey(zone.database, .forgetZone, String(zone.zone)), payload: writer.bytes, due: due)
+        return writer.bytes
     }
 
-    static func payload(of task: TaskRow) -> (zone: ZoneAddress, place: Int64)? {
-        var reader = ByteReader(task.payload)
-        guard let key = try? reader.signed(), let place = try? reader.signed() else { return nil }
-        return (ZoneAddress(database: task.key.database, zone: key), place)
+    /// Removes the row of a zone that was deleted long ago. Tokens of the database from before its deletion expire: they would not hear of it.
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        // Its records went right after it: this finds what a failing worker left.
+        let left = try await turn.cloud.store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
+        if left == 0 { try await turn.cloud.forget(zone, goneAt: place, finishing: turn.key) }
+        return left > 0
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        let found = try Int64(row.key.name).flatMap { try zone(ZoneAddress(database: row.key.database, zone: $0)) }
+        // One that was parked comes back.
+        return found.map { task(for: $0.address, goneAt: $0.feedSeq, due: row.isParked ? now : row.due) }
     }
 }
 
 extension Cloud {
-    /// Removes the row of a zone that was deleted long ago. Tokens of the database from before its deletion expire: they would not hear of it.
-    func forgetZone(_ task: TaskRow) async throws {
-        guard let (zone, place) = ForgetZone.payload(of: task) else { throw task.malformed }
-        try await takeTurn(at: task) {
-            // Its records went right after it: this finds what a failing worker left.
-            let left = try await store.write { .commit(try $0.reclaim(zone, limit: Limits.reclaimChunk)) }
-            if left == 0 { try await forget(zone, goneAt: place, finishing: task.key) }
-            return left > 0
-        }
-    }
-
-    private func forget(_ zone: ZoneAddress, goneAt place: Int64, finishing task: TaskKey) async throws {
+    fileprivate func forget(_ zone: ZoneAddress, goneAt place: Int64, finishing task: TaskKey) async throws {
         try await store.write { transaction in
             var plan = WritePlan(finishing: task)
             if try transaction.lock(in: zone.database).database != nil {

@@ -1,9 +1,9 @@
 import NacreCloudWire
 
 /// The task that removes the tombstones of a zone's records once they are older than the retention: one task a zone and day.
-struct PurgeTombstones: Sendable {
-    var zone: ZoneAddress
-    var zoneName: String
+struct PurgeTombstones: TaskHandler {
+    private var zone: ZoneAddress
+    private var zoneName: String
 
     private static let daySeconds: Double = 24 * 3600
 
@@ -14,19 +14,39 @@ struct PurgeTombstones: Sendable {
 
     /// - Parameter day: days since 2001, as the key of the task names it.
     static func task(for zone: ZoneRow, onDay day: Int64) -> TaskRow {
-        var writer = ByteWriter()
-        writer.signed(zone.address.zone)
-        writer.string(zone.name)
-        return TaskRow(
-            key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"), payload: writer.bytes,
+        TaskRow(
+            key: TaskKey(zone.address.database, .purgeTombstones, "\(zone.address.zone):\(day)"),
+            payload: PurgeTombstones(zone: zone.address, zoneName: zone.name).payload,
             due: Timestamp(secondsSince2001: (Double(day) + 1) * daySeconds) + Limits.tombstoneSeconds)
     }
 
-    init?(_ task: TaskRow) {
+    private init(zone: ZoneAddress, zoneName: String) {
+        self.zone = zone
+        self.zoneName = zoneName
+    }
+
+    init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
-        guard let key = try? reader.signed(), let name = try? reader.string() else { return nil }
-        zone = ZoneAddress(database: task.key.database, zone: key)
-        zoneName = name
+        guard let key = try? reader.signed(), let name = try? reader.string() else { throw task.malformed }
+        self.init(zone: ZoneAddress(database: task.key.database, zone: key), zoneName: name)
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.signed(zone.zone)
+        writer.string(zoneName)
+        return writer.bytes
+    }
+
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let now = turn.cloud.clock()
+        return try await turn.cloud.store.write { try removeChunk(at: now, finishing: turn.key, $0) }
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        let parts = row.key.name.split(separator: ":").compactMap { Int64($0) }
+        let found = try parts.first.flatMap { try zone(ZoneAddress(database: row.key.database, zone: $0)) }
+        return found.flatMap { zone in parts.last.map { task(for: zone, onDay: $0) } }
     }
 
     /// Removes one chunk, oldest changes first, and raises what the zone says is forgotten: older tokens expire.
@@ -34,7 +54,7 @@ struct PurgeTombstones: Sendable {
     /// A tombstone that is too young, because a clock jumped, stops it; its own day's task goes on. One that is damaged may be a live record: it
     /// stays, for the check.
     /// - Returns: whether there may be more.
-    func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
+    private func removeChunk(at now: Timestamp, finishing key: TaskKey, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
         var plan = WritePlan(finishing: key)
         guard let row = try transaction.lock(zoneNamed: zoneName, in: zone.database).zone, row.address == zone else {
             try transaction.apply(plan)
@@ -61,13 +81,5 @@ struct PurgeTombstones: Sendable {
         if !isDone { plan.tasksFinished = [] }
         try transaction.apply(plan)
         return .commit(!isDone)
-    }
-}
-
-extension Cloud {
-    func purgeTombstones(_ task: TaskRow) async throws {
-        guard let purge = PurgeTombstones(task) else { throw task.malformed }
-        let now = clock()
-        try await takeTurn(at: task) { try await store.write { try purge.removeChunk(at: now, finishing: task.key, $0) } }
     }
 }

@@ -4,10 +4,9 @@ import NacreCloudWire
 /// body are not known, and are found by looking at all.
 ///
 /// What it has passed stays right, because every save keeps the rows of what it saves; done twice it finds nothing.
-struct SweepZone: Sendable {
-    var key: TaskKey
-    var zone: ZoneAddress
-    var place: CheckPlace
+struct SweepZone: TaskHandler {
+    private var zone: ZoneAddress
+    private var place: CheckPlace
 
     private static let tables: [KeptTable] = [.records, .feed, .links, .index]
 
@@ -17,57 +16,56 @@ struct SweepZone: Sendable {
     }
 
     /// From the beginning.
-    static func again(_ key: TaskKey, zone: ZoneAddress, due: Timestamp) -> TaskRow {
-        SweepZone(key: key, zone: zone, place: CheckPlace(table: .records, row: .start(of: .records, in: zone))).task(due: due)
+    private static func again(_ key: TaskKey, zone: ZoneAddress, due: Timestamp) -> TaskRow {
+        let sweep = SweepZone(zone: zone, place: CheckPlace(table: .records, row: .start(of: .records, in: zone)))
+        return TaskRow(key: key, payload: sweep.payload, due: due)
     }
 
-    private init(key: TaskKey, zone: ZoneAddress, place: CheckPlace) {
-        self.key = key
+    private init(zone: ZoneAddress, place: CheckPlace) {
         self.zone = zone
         self.place = place
     }
 
-    init(_ task: TaskRow) throws(StoreError) {
+    init(_ task: TaskRow) throws {
         var reader = ByteReader(task.payload)
         guard let key = try? reader.signed(), let block = try? reader.block(), let place = CheckPlace(block), reader.isAtEnd,
             Self.tables.contains(place.table), place.row != nil
         else { throw task.malformed }
-        self.init(key: task.key, zone: ZoneAddress(database: task.key.database, zone: key), place: place)
+        self.init(zone: ZoneAddress(database: task.key.database, zone: key), place: place)
     }
 
-    fileprivate func task(due: Timestamp) -> TaskRow {
+    var payload: [UInt8] {
         var writer = ByteWriter()
         writer.signed(zone.zone)
         writer.block(place.bytes)
-        return TaskRow(key: key, payload: writer.bytes, due: due)
+        return writer.bytes
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        guard let row = place.row else { throw turn.task.malformed }
+        let slice = try await turn.cloud.checkRows(of: place.table, after: row, .repair, limit: Limits.checkRows, in: zone)
+        for database in slice.moved { turn.cloud.committed(database) }
+        if let next = following(slice.rows == 0 ? nil : slice.next) {
+            place = next
+            return true
+        }
+        try await turn.cloud.store.write { transaction in
+            try transaction.apply(WritePlan(finishing: turn.key))
+            return .commit(())
+        }
+        return false
     }
 
     /// Behind a chunk; nil: the zone is done.
-    fileprivate func moved(to next: CheckPlace?) -> SweepZone? {
-        if let next, next.table == place.table, next.row != nil { return SweepZone(key: key, zone: zone, place: next) }
+    private func following(_ next: CheckPlace?) -> CheckPlace? {
+        if let next, next.table == place.table, next.row != nil { return next }
         guard let table = Self.tables.first(where: { $0.rawValue > place.table.rawValue }) else { return nil }
-        return SweepZone(key: key, zone: zone, place: CheckPlace(table: table, row: .start(of: table, in: zone)))
+        return CheckPlace(table: table, row: .start(of: table, in: zone))
     }
-}
 
-extension Cloud {
-    func sweepZone(_ task: TaskRow) async throws {
-        var sweep = try SweepZone(task)
-        var chunks = 0
-        while chunks < Limits.taskTurn, !Task.isCancelled {
-            guard let row = sweep.place.row else { throw task.malformed }
-            let slice = try await checkRows(of: sweep.place.table, after: row, .repair, limit: Limits.checkRows, in: sweep.zone)
-            for database in slice.moved { committed(database) }
-            chunks += 1
-            guard let next = sweep.moved(to: slice.rows == 0 ? nil : slice.next) else {
-                try await store.write { transaction in
-                    try transaction.apply(WritePlan(finishing: task.key))
-                    return .commit(())
-                }
-                return
-            }
-            sweep = next
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        row.key.name.split(separator: ":").first.flatMap { Int64($0) }.map {
+            again(row.key, zone: ZoneAddress(database: row.key.database, zone: $0), due: now)
         }
-        try await putBack(sweep.task(due: clock()))
     }
 }

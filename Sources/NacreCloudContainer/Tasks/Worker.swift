@@ -1,33 +1,42 @@
-import NacreCloudWire
+package import NacreCloudWire
+
+/// What a worker did.
+package struct TaskTurns: Sendable {
+    /// Turns of tasks that it began.
+    package var taken = 0
+    package var failures: [TaskFailure] = []
+
+    package var failed: Int { failures.count }
+}
 
 extension Cloud {
-    /// Takes due tasks from the outbox and does them. Returns how many it took; the caller asks again while there are any.
+    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn. The caller asks again while any is taken.
     ///
-    /// A task is leased for `Limits.taskLeaseSeconds`, done in transactions of its own, and finished in the last of them. One that fails, or
-    /// whose process dies, comes back when its lease ends: every task can be done twice. A long one does `Limits.taskTurn` chunks and comes
-    /// back at once, so that no other waits for its end.
+    /// Due tasks are found without naming a database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and
+    /// done in transactions of its own, of which the last one finishes it. One whose process dies comes back when its lease ends. A turn is
+    /// one chunk when others of the lane are due, and as many as there are when none is; a long turn renews its lease.
     ///
-    /// Once the calling task is cancelled no further chunk begins. That is no failure: what is not finished comes back.
+    /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end (`TaskFailure`).
     ///
-    /// - Returns: how many tasks were taken, and how many of them failed (their errors are the store's, and pass).
-    package func runDueTasks(limit: Int = 8) async throws -> (taken: Int, failed: Int) {
+    /// Once the calling task is cancelled no further chunk begins. That is no failure: what is not finished is due at once.
+    ///
+    /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
+    package func runDueTasks(in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8) async throws -> TaskTurns {
         let now = clock()
-        let tasks = try await store.write { transaction -> Ending<[TaskRow]> in
-            let tasks = try transaction.leaseTasks(dueAt: now, until: now + Limits.taskLeaseSeconds, limit: limit)
-            return tasks.isEmpty ? .rollback(tasks) : .commit(tasks)
+        let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
+        let due = try await store.read { try $0.tasks(of: kinds, dueThrough: now, limit: limit) }
+        var turns = TaskTurns()
+        for found in due where !Task.isCancelled {
+            guard let task = try await lease(found.key) else { continue }
+            turns.taken += 1
+            if let failure = await takeTurn(at: task) { turns.failures.append(failure) }
         }
-        var failed = 0
-        for task in tasks where !Task.isCancelled {
-            do {
-                try await run(task)
-            } catch let error as StoreError {
-                failed += 1
-                self.failed(error.met(by: task))
-            } catch is CancellationError {
-                // A read of it was ended with the calling task.
-            }
-        }
-        return (tasks.count, failed)
+        return turns
+    }
+
+    /// When the next task of a lane is due, of those due at or before `last`; nil: none is.
+    package func nextTask(in lane: TaskLane, dueThrough last: Timestamp) async throws -> Timestamp? {
+        try await store.read { try $0.tasks(of: lane.kinds, dueThrough: last, limit: 1).first?.due }
     }
 
     /// Drops what has outlived its time. Returns how many rows went; the caller asks again while there are any.
@@ -39,93 +48,70 @@ extension Cloud {
         }
     }
 
-    private func run(_ task: TaskRow) async throws {
-        switch task.key.kind {
-        case .reclaimZone:
-            guard let zone = ReclaimZone.zone(of: task) else { throw task.malformed }
-            try await takeTurn(at: task) { try await reclaim(zone, finishing: task.key) }
-        case .cascade:
-            try await finishCascade(task)
-        case .purgeTombstones:
-            try await purgeTombstones(task)
-        case .forgetZone:
-            try await forgetZone(task)
-        case .buildIndexes:
-            try await buildIndexes(task)
-        case .sweepZone:
-            try await sweepZone(task)
-        case .trimOperations:
-            let now = clock()
-            try await takeTurn(at: task) { try await store.write { try TrimOperations.removeChunk(of: task.key, at: now, $0) } }
+    /// nil: another worker has it, or it is gone.
+    private func lease(_ key: TaskKey) async throws -> TaskRow? {
+        let now = clock()
+        return try await store.write { transaction in
+            guard var task = try transaction.tasks(locking: [key]).first, task.due <= now else { return .rollback(nil) }
+            task.due = now + Limits.taskLeaseSeconds
+            task.attempts += 1
+            try transaction.apply(WritePlan(putting: task))
+            return .commit(task)
         }
     }
 
-    /// Does chunks of a task until there are no more, its turn is over, or the worker is to stop. What remains then is due again at once.
-    /// - Parameter chunk: does one, and says whether there may be more.
-    func takeTurn(at task: TaskRow, _ chunk: () async throws -> Bool) async throws {
-        var chunks = 0
-        while chunks < Limits.taskTurn, !Task.isCancelled {
-            guard try await chunk() else { return }
-            chunks += 1
+    private func takeTurn(at leased: TaskRow) async -> TaskFailure? {
+        var task = leased
+        do {
+            if task.attempts > Limits.taskAttempts {
+                throw StoreError(.corrupt, "The task was begun again and again, and its process died each time")
+            }
+            var work = try task.key.kind.handler.init(task)
+            while try await work.chunk(TaskTurn(cloud: self, task: task)) {
+                var rest = TaskRow(key: task.key, payload: work.payload, due: clock())
+                let othersWait = try await nextTask(in: task.key.kind.lane, dueThrough: rest.due) != nil
+                if othersWait || Task.isCancelled {
+                    try await replace(task, by: rest)
+                    return nil
+                }
+                let isHalfOver = task.due <= rest.due + Limits.taskLeaseSeconds / 2
+                // As it was leased: this attempt is the first since the last progress.
+                (rest.due, rest.attempts) = (isHalfOver ? rest.due + Limits.taskLeaseSeconds : task.due, 1)
+                if isHalfOver { try await replace(task, by: rest) }
+                task = rest
+            }
+            return nil
+        } catch is LeaseLost {
+            return nil
+        } catch is CancellationError where Task.isCancelled {
+            let rest = TaskRow(key: task.key, payload: task.payload, due: clock(), attempts: task.attempts - 1)
+            try? await replace(task, by: rest)
+            return nil
+        } catch {
+            return await fail(task, error)
         }
-        var rest = task
-        rest.due = clock()
-        rest.attempts = 0
-        try await putBack(rest)
     }
 
-    /// Leaves a task that was taken to whoever takes it next.
-    func putBack(_ task: TaskRow) async throws {
+    /// Puts a task that this worker holds to another time.
+    /// - Throws: `LeaseLost` where it holds it no more.
+    private func replace(_ task: TaskRow, by next: TaskRow) async throws {
+        let turn = TaskTurn(cloud: self, task: task)
         try await store.write { transaction in
-            var plan = WritePlan()
-            plan.tasks = [task]
-            try transaction.apply(plan)
+            try turn.requireLease(transaction)
+            try transaction.apply(WritePlan(putting: next))
             return .commit(())
         }
     }
 
-    private func reclaim(_ zone: ZoneAddress, finishing key: TaskKey) async throws -> Bool {
-        try await store.write { transaction in
-            let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
-            if count == 0 { try transaction.apply(WritePlan(finishing: key)) }
-            return .commit(count > 0)
+    /// Lays a task down that failed. Where the store cannot take even that, the task comes back when its lease ends.
+    private func fail(_ task: TaskRow, _ cause: any Error) async -> TaskFailure {
+        let next = task.after(cause, at: clock())
+        let database = try? await store.read { try $0.databases([task.key.database]).first?.key }
+        do {
+            try await replace(task, by: next)
+            return TaskFailure(task: next, database: database, cause: cause)
+        } catch {
+            return TaskFailure(task: task, database: database, cause: cause)
         }
-    }
-}
-
-/// The task that takes a deleted zone's records away, in chunks.
-enum ReclaimZone {
-    static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
-        var writer = ByteWriter()
-        writer.signed(zone.zone)
-        return TaskRow(key: TaskKey(zone.database, .reclaimZone, String(zone.zone)), payload: writer.bytes, due: due)
-    }
-
-    static func zone(of task: TaskRow) -> ZoneAddress? {
-        var reader = ByteReader(task.payload)
-        guard let key = try? reader.signed() else { return nil }
-        return ZoneAddress(database: task.key.database, zone: key)
-    }
-}
-
-extension StoreError {
-    /// With the task that met it, for logs.
-    func met(by task: TaskRow) -> StoreError {
-        var error = self
-        error.values["task"] = "\(task.key.kind) \(task.key.name)"
-        error.values["attempts"] = String(task.attempts)
-        return error
-    }
-}
-
-extension TaskRow {
-    /// What is thrown when a payload is not what was written.
-    var malformed: StoreError { StoreError(.corrupt, "A task's payload is malformed", ["task": key.name]) }
-}
-
-extension WritePlan {
-    init(finishing task: TaskKey) {
-        self.init()
-        tasksFinished = [task]
     }
 }

@@ -10,14 +10,19 @@ struct StoreFaultLog: Sendable {
 
     /// A value that there is not is empty.
     func log(_ error: StoreError) {
-        let places: Set = ["database", "zone", "recordName"]
-        let rest = error.values.filter { !places.contains($0.key) }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
         logger.log(
             .error, "The store failed",
             [
                 .requestID: .string(Self.requestID ?? ""), .database: .string(error.values["database"] ?? ""),
                 .zone: .string(error.values["zone"] ?? ""), .record: .string(error.values["recordName"] ?? ""),
-                .code: .string(error.code.rawValue), .error: .string(([error.text] + rest).joined(separator: ", ")),
+                .code: .string(error.code.rawValue), .error: .string(Self.text(of: error)),
             ])
+    }
+
+    /// What is wrong, with what is known of it besides its place.
+    static func text(of error: StoreError) -> String {
+        let places: Set = ["database", "zone", "recordName"]
+        let rest = error.values.filter { !places.contains($0.key) }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        return ([error.text] + rest).joined(separator: ", ")
     }
 }

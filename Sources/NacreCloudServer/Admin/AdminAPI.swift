@@ -52,6 +52,8 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
         router.post("/admin/1/schema/reset", bodyBytesMax: Self.bodyBytesMax, resetSchema)
         router.post("/admin/1/check", bodyBytesMax: Self.bodyBytesMax, check)
+        router.get("/admin/1/tasks", listTasks)
+        router.post("/admin/1/tasks/retry", bodyBytesMax: Self.bodyBytesMax, retryTask)
         router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
         addBackupRoutes(to: &router, bodyBytesMax: Self.bodyBytesMax)
     }

@@ -256,6 +256,55 @@ package enum AdminMessages {
         }
     }
 
+    /// A task of the outbox.
+    package struct ListedTask: Codable, Hashable, Sendable {
+        /// Names it for `retry`.
+        package var id: String
+        package var kind: String
+        /// `container/environment/scope/owner`; nil where the database's row is gone.
+        package var database: String?
+        /// It failed too often and waits for `retry`.
+        package var isParked: Bool
+        /// When it is done next, or looked for again while it is under way: `2026-01-31T12:00:00Z`; nil of one that is parked.
+        package var due: String?
+        /// Since it last got on.
+        package var attempts: Int64
+    }
+
+    /// `GET /admin/1/tasks?after=…`: some of the outbox.
+    package struct TaskPage: Codable, Hashable, Sendable {
+        package var tasks: [ListedTask]
+        /// For `after`; present while there may be more.
+        package var next: String?
+    }
+
+    /// All of it, as `nacre task list --json` prints it.
+    package struct TaskList: Codable, Hashable, Sendable {
+        package var tasks: [ListedTask]
+
+        package init(tasks: [ListedTask]) {
+            self.tasks = tasks
+        }
+    }
+
+    /// `POST /admin/1/tasks/retry`: makes a parked task due.
+    package struct NewRetry: Codable, Hashable, Sendable {
+        package var id: String
+
+        package init(id: String) {
+            self.id = id
+        }
+    }
+
+    /// The tasks that were put back, as `nacre task retry --json` prints them.
+    package struct Retries: Codable, Hashable, Sendable {
+        package var ids: [String]
+
+        package init(ids: [String]) {
+            self.ids = ids
+        }
+    }
+
     /// `POST /admin/1/backup`
     package struct NewBackup: Codable, Hashable, Sendable {
         /// On the server's machine: a file, or a folder that gets one.

@@ -1,7 +1,6 @@
 import Glibc
 import NacreCloudStore
 import NacreCloudWire
-import NacreLocks
 import NacreTelemetry
 
 /// Where a server puts backups by itself, how often, and how many it keeps.
@@ -33,7 +32,7 @@ final class ScheduledBackups: Sendable {
     private let runner: BackupRunner
     private let clock: ServerClock
     private let logger: Logger
-    private let running = Locked<Task<Void, Never>?>(nil)
+    private let work = BackgroundWork()
 
     init(_ schedule: BackupSchedule, _ runner: BackupRunner, clock: ServerClock, logger: Logger) {
         self.schedule = schedule
@@ -43,18 +42,14 @@ final class ScheduledBackups: Sendable {
     }
 
     func start() {
-        running.withLock { running in
-            guard running == nil else { return }
-            running = Task { await run() }
+        work.start { [self] in
+            await withTaskCancellationHandler(operation: run, onCancel: runner.cancel)
         }
     }
 
     /// Ends the one under way, too.
     func stop() async {
-        let task = running.withLock { $0 }
-        task?.cancel()
-        if task != nil { runner.cancel() }
-        await task?.value
+        await work.stop()
     }
 
     private var now: Int { Int(clock.now().secondsSince2001.rounded(.down)) + 978_307_200 }

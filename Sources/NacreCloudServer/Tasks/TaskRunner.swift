@@ -1,55 +1,107 @@
 import NacreCloudContainer
-import NacreLocks
+import NacreCloudWire
 import NacreTelemetry
 
-/// Does the outbox's tasks, one after the other, for as long as the server runs.
+/// Does the outbox's tasks for as long as the server runs: one after the other in each lane, the lanes side by side.
 final class TaskRunner: Sendable {
-    /// How long it rests when nothing was due. A task can wait this long, and nobody waits for a task.
-    static let rest: Duration = .seconds(2)
-    /// After how many rests it drops what has expired.
+    /// How long a lane rests at most: tasks that other processes leave are found by then.
+    static let restSeconds: Double = 60
+    /// How long it rests at least when something should be due and is not, and after the store has failed.
+    static let shortestRestSeconds: Double = 2
+    /// How often the server's own upkeep comes: memory, folded log lines.
+    static let upkeepRest: Duration = .seconds(2)
+    /// After how many of its rests it drops what has expired.
     static let restsPerSweep = 30
 
     private let cloud: Cloud
+    private let alarm: TaskAlarm
     private let clock: ServerClock
     private let logger: Logger
-    private let running = Locked<Task<Void, Never>?>(nil)
+    private let work = BackgroundWork()
 
-    init(cloud: Cloud, clock: ServerClock, logger: Logger) {
+    /// - Parameter alarm: rings at what the cloud hints.
+    init(cloud: Cloud, alarm: TaskAlarm, clock: ServerClock, logger: Logger) {
         self.cloud = cloud
+        self.alarm = alarm
         self.clock = clock
         self.logger = logger
     }
 
     func start() {
-        running.withLock { running in
-            guard running == nil else { return }
-            running = Task { await run() }
+        work.start { [self] in
+            await withTaskGroup(of: Void.self) { group in
+                for lane in TaskLane.allCases { group.addTask { await self.run(lane) } }
+                group.addTask { await self.runUpkeep() }
+            }
         }
     }
 
-    /// Returns when the task under way has ended.
+    /// Returns when the chunks under way have ended.
     func stop() async {
-        let task = running.withLock { $0 }
-        task?.cancel()
-        await task?.value
+        await work.stop()
     }
 
-    private func run() async {
+    private func run(_ lane: TaskLane) async {
+        while !Task.isCancelled {
+            let until = clock.now() + Self.restSeconds
+            let watch = alarm.listen(in: lane, until: until)
+            let next = await failingTo(clock.now() + Self.shortestRestSeconds) {
+                var turns: TaskTurns
+                repeat {
+                    turns = try await cloud.runDueTasks(in: [lane])
+                    log(turns.failures)
+                } while turns.taken > 0 && !Task.isCancelled
+                return try await cloud.nextTask(in: lane, dueThrough: until) ?? until
+            }
+            await rest(until: next, watch)
+        }
+    }
+
+    /// Rests until then, or until the alarm rings.
+    private func rest(until next: Timestamp, _ watch: Watch) async {
+        let seconds = max(next.secondsSince2001 - clock.now().secondsSince2001, Self.shortestRestSeconds)
+        let timer = Task { [clock] in
+            try? await clock.sleep(.seconds(seconds))
+            watch.expire()
+        }
+        _ = await watch.fired()
+        timer.cancel()
+    }
+
+    private func runUpkeep() async {
         var rests = 0
         var spareMemory = SpareMemory()
         while !Task.isCancelled {
-            do {
-                while try await cloud.runDueTasks().taken > 0, !Task.isCancelled {}
-                if rests % Self.restsPerSweep == 0 {
-                    while try await cloud.removeExpired() > 0, !Task.isCancelled {}
-                }
-            } catch {
-                logger.log(.warning, "Background work failed and will be tried again", [.error: .string(String(describing: error))])
+            if rests % Self.restsPerSweep == 0 {
+                await failingTo(()) { while try await cloud.removeExpired() > 0, !Task.isCancelled {} }
             }
             rests += 1
             spareMemory.returnAfterBurst()
             logger.tellFolded()
-            try? await clock.sleep(Self.rest)
+            try? await clock.sleep(Self.upkeepRest)
+        }
+    }
+
+    private func failingTo<Value>(_ fallback: Value, _ body: () async throws -> Value) async -> Value {
+        do {
+            return try await body()
+        } catch {
+            logger.log(.warning, "Background work failed and will be tried again", [.error: .string(String(describing: error))])
+            return fallback
+        }
+    }
+
+    private func log(_ failures: [TaskFailure]) {
+        for failure in failures {
+            let (task, isParked) = (failure.task, failure.task.isParked)
+            logger.log(
+                isParked ? .error : .warning, isParked ? "A task failed and is parked" : "A task failed and will be tried again",
+                [
+                    .kind: .string("\(task.key.kind)"), .database: .string(failure.database?.text ?? String(task.key.database.rawValue)),
+                    .task: .string(task.key.text), .attempt: .int(Int(task.attempts)),
+                    .error: .string((failure.cause as? StoreError).map(StoreFaultLog.text) ?? String(describing: failure.cause)),
+                    .remedy: .string(isParked ? "Mend the cause (nacre check --repair), then: nacre task retry \(task.key.text)" : "none needed"),
+                ])
         }
     }
 }

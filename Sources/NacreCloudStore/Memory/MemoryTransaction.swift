@@ -6,6 +6,7 @@ final class MemoryTransaction: WriteTransaction {
     private(set) var state: MemoryState
     /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
     private(set) var failure: StoreError?
+    private(set) var earliestTask: Timestamp?
     /// A read that nobody waits for any more ends.
     private let endsWithTask: Bool
 
@@ -117,10 +118,15 @@ final class MemoryTransaction: WriteTransaction {
 
     func apply(_ plan: WritePlan) throws {
         try change { try $0.apply(plan) }
+        earliestTask = (plan.tasks.map(\.due) + [earliestTask].compactMap { $0 }).min()
     }
 
-    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
-        try change { $0.leaseTasks(dueAt: now, until: until, limit: limit) }
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try ask { $0.tasks(of: kinds, dueThrough: last, limit: limit) }
+    }
+
+    func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
+        try ask { state in Set(keys.map(NamedKey.init)).compactMap { state.tasks[$0] } }
     }
 
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {

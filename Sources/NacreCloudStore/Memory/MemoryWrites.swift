@@ -158,16 +158,10 @@ extension MemoryState {
         }
     }
 
-    mutating func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) -> [TaskRow] {
-        let due = tasks.rows.filter { $0.value.due <= now }
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) -> [TaskDue] {
+        let due = tasks.rows.filter { $0.value.due <= last && kinds.contains($0.value.key.kind) }
         let oldest = due.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
-        return oldest.prefix(max(limit, 0)).map { key, row in
-            var leased = row
-            leased.due = until
-            leased.attempts += 1
-            tasks[key] = leased
-            return leased
-        }
+        return oldest.prefix(max(limit, 0)).map { TaskDue($0.value.key, due: $0.value.due) }
     }
 
     mutating func reclaim(_ zone: ZoneAddress, limit: Int) -> Int {

@@ -166,6 +166,15 @@ extension Connection {
         }
     }
 
+    func task(_ key: TaskKey) throws -> TaskRow? {
+        try use(.taskByKey) { statement in
+            statement.bind(key)
+            guard try statement.step() else { return nil }
+            let (due, attempts) = (statement.timestamp(), statement.integer())
+            return TaskRow(key: key, payload: statement.bytes(), due: due, attempts: attempts)
+        }
+    }
+
     func operation(in database: DatabaseID, _ id: String) throws -> OperationRow? {
         try use(.operationByID) { statement in
             statement.bind(database.rawValue)

@@ -56,6 +56,21 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try ask { connection in
+            try connection.use(.tasksDue) { statement in
+                statement.bind(last)
+                statement.bind(kinds.reduce(0) { $0 | 1 << $1.rawValue })
+                statement.bind(max(limit, 0))
+                return try statement.rows { row in
+                    let (database, kind, name) = (DatabaseID(rawValue: row.integer()), row.integer(), row.string())
+                    guard let kind = TaskKind(rawValue: kind) else { throw StoreError.contradiction("a task of a kind that was not asked for") }
+                    return TaskDue(TaskKey(database, kind, name), due: row.timestamp())
+                }
+            }
+        }
+    }
+
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
         try ask { connection in
             try connection.each(of: names, .zoneByName) { statement, name in

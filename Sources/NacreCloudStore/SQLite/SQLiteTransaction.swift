@@ -5,6 +5,7 @@ import NacreCloudWire
 final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     /// The run of now.
     private let run: Int64
+    private(set) var earliestTask: Timestamp?
 
     init(_ connection: Connection, run: Int64) {
         self.run = run
@@ -35,33 +36,12 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 
     func apply(_ plan: WritePlan) throws {
         try ask { try $0.apply(plan, run: run) }
+        earliestTask = (plan.tasks.map(\.due) + [earliestTask].compactMap { $0 }).min()
     }
 
-    func leaseTasks(dueAt now: Timestamp, until: Timestamp, limit: Int) throws -> [TaskRow] {
+    func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         try ask { connection in
-            let due = try connection.use(.tasksDue) { statement in
-                statement.bind(now)
-                statement.bind(max(limit, 0))
-                return try statement.rows { row in
-                    let (database, kind, name) = (DatabaseID(rawValue: row.integer()), row.integer(), row.string())
-                    let attempts = row.integer() + 1
-                    // One of no kind is leased all the same, so that it does not stand before the others for ever. The check tells of it.
-                    let task = TaskKind(rawValue: kind).map {
-                        TaskRow(key: TaskKey(database, $0, name), payload: row.bytes(), due: until, attempts: attempts)
-                    }
-                    return (database: database, kind: kind, name: name, task: task)
-                }
-            }
-            for row in due {
-                try connection.use(.taskLease) { statement in
-                    statement.bind(row.database.rawValue)
-                    statement.bind(row.kind)
-                    statement.bind(row.name)
-                    statement.bind(until)
-                    _ = try statement.step()
-                }
-            }
-            return due.compactMap(\.task)
+            try keys.distinct.compactMap { try connection.task($0) }
         }
     }
 

@@ -53,8 +53,9 @@ extension Statement {
 
     static let taskRemove = Statement("DELETE FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
-    static let tasksDue = Statement(
-        "SELECT db_id, kind, name, attempts, payload FROM tasks WHERE due <= ?1 ORDER BY due, db_id, kind, name LIMIT ?2")
+    static let taskByKey = Statement("SELECT due, attempts, payload FROM tasks WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
 
-    static let taskLease = Statement("UPDATE tasks SET due = ?4, attempts = attempts + 1 WHERE db_id = ?1 AND kind = ?2 AND name = ?3")
+    /// ?2 has a bit for each kind that is wanted. Read in the index alone.
+    static let tasksDue = Statement(
+        "SELECT db_id, kind, name, due FROM tasks WHERE due <= ?1 AND (?2 >> kind) & 1 ORDER BY due, db_id, kind, name LIMIT ?3")
 }

@@ -24,6 +24,7 @@ final class TestServer: Sendable {
     let store: FaultyStore
     let folder: TemporaryFolder
     let cloud: Cloud
+    let alarm = TaskAlarm()
     let sealer: TokenSealer
     let authenticator: Authenticator
     let server: Server
@@ -50,7 +51,7 @@ final class TestServer: Sendable {
             .sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
-        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, committed: hub.signal)
+        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, sealer, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)

@@ -116,23 +116,48 @@ import Testing
         #expect(try await logged(store, ["theirs"], in: DatabaseID(rawValue: 1)).isEmpty)
     }
 
+    private func names(_ store: any Store, through last: Double, of kinds: Set<TaskKind> = [.reclaimZone], limit: Int = 9) async throws -> [String] {
+        try await store.read { try $0.tasks(of: kinds, dueThrough: Self.moment(last), limit: limit) }.map(\.key.name)
+    }
+
     @Test(arguments: Engine.allCases)
-    func `tasks are leased oldest first, from every database, and come due again`(engine: Engine) async throws {
+    func `due tasks of some kinds are found oldest first, in every database`(engine: Engine) async throws {
         let store = try await engine.makeStore()
-        try await store.apply(WritePlan(\.tasks, [Self.task("late", due: 9), Self.task("second", due: 2), Self.task("now", due: 3)]))
+        var cascade = Self.task("cascade", due: 2.5)
+        cascade.key.kind = .cascade
+        try await store.apply(WritePlan(\.tasks, [Self.task("late", due: 9), Self.task("second", due: 2), Self.task("now", due: 3), cascade]))
         try await store.apply(WritePlan(\.tasks, [Self.task("first", due: 1, [7], in: DatabaseID(rawValue: 1))]))
-        func lease(at now: Double, until: Double, limit: Int = 9) async throws -> [TaskRow] {
-            try await store.write { .commit(try $0.leaseTasks(dueAt: Self.moment(now), until: Self.moment(until), limit: limit)) }
+        #expect(try await names(store, through: 3) == ["first", "second", "now"])
+        #expect(try await names(store, through: 3, limit: 2) == ["first", "second"])
+        #expect(try await names(store, through: 3, of: [.cascade]) == ["cascade"])
+        #expect(try await names(store, through: 9, of: Set(TaskKind.allCases)) == ["first", "second", "cascade", "now", "late"])
+        #expect(try await names(store, through: 8.9, of: [.sweepZone]).isEmpty)
+        #expect(try await names(store, through: 9, of: []).isEmpty)
+        #expect(try await names(store, through: 9, limit: 0).isEmpty)
+        #expect(try await names(store, through: 9, limit: -1).isEmpty)
+        let due = try await store.read { try $0.tasks(of: [.reclaimZone], dueThrough: Self.moment(1), limit: 9) }
+        #expect(due == [TaskDue(TaskKey(DatabaseID(rawValue: 1), .reclaimZone, "first"), due: Self.moment(1))])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `tasks are read under their locks, each once, and a transaction knows the earliest that it put`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let kept = [Self.task("a", due: 4, [1, 2]), Self.task("b", due: 3)]
+        let earliest = try await store.write { transaction -> Ending<[Timestamp?]> in
+            var earliest = [transaction.earliestTask]
+            try transaction.apply(WritePlan(\.tasks, [kept[0]]))
+            earliest.append(transaction.earliestTask)
+            try transaction.apply(WritePlan(\.tasks, kept))
+            earliest.append(transaction.earliestTask)
+            try transaction.apply(WritePlan(\.tasksFinished, [Self.task("no", due: 0).key]))
+            return .commit(earliest + [transaction.earliestTask])
         }
-        let two = try await lease(at: 3, until: 10, limit: 2)
-        #expect(two.map(\.key.name) == ["first", "second"])
-        #expect(two.map(\.payload) == [[7], [1]])
-        #expect(two.allSatisfy { $0.attempts == 1 && $0.due == Self.moment(10) })
-        #expect(try await lease(at: 3, until: 10).map(\.key.name) == ["now"])
-        #expect(try await lease(at: 8.9, until: 10).isEmpty)
-        #expect(try await lease(at: 10, until: 20).map(\.attempts).sorted() == [1, 2, 2, 2])
-        #expect(try await lease(at: 100, until: 200, limit: 0).isEmpty)
-        #expect(try await lease(at: 100, until: 200, limit: -1).isEmpty)
+        #expect(earliest == [nil, Self.moment(4), Self.moment(3), Self.moment(3)])
+        let keys = [kept[0].key, kept[1].key, kept[0].key, Self.task("no", due: 0).key]
+        let (found, none) = try await store.write { transaction in
+            .commit((try transaction.tasks(locking: keys), transaction.earliestTask))
+        }
+        #expect(found.count == 2 && Set(found) == Set(kept) && none == nil)
     }
 
     @Test(arguments: Engine.allCases)
@@ -143,8 +168,8 @@ import Testing
         var plan = WritePlan(\.tasksFinished, [Self.task("b", due: 0).key, Self.task("c", due: 0).key, Self.task("no", due: 0).key])
         plan.tasks = [Self.task("c", due: 6, [3])]
         try await store.apply(plan)
-        let left = try await store.write { .commit(try $0.leaseTasks(dueAt: Self.moment(9), until: Self.moment(10), limit: 9)) }
-        #expect(left.map(\.key.name) == ["a", "c"])
-        #expect(left.map(\.payload) == [[2], [3]])
+        #expect(try await names(store, through: 9) == ["a", "c"])
+        let left = try await store.write { .commit(try $0.tasks(locking: ["a", "c"].map { Self.task($0, due: 0).key })) }
+        #expect(Set(left) == [Self.task("a", due: 5, [2]), Self.task("c", due: 6, [3])])
     }
 }

@@ -47,7 +47,7 @@ struct HistoryStep: Sendable {
 
     enum Answer: Hashable, Sendable {
         case advance(Advance)
-        case tasks([TaskRow])
+        case tasks([TaskDue], Set<TaskRow>, Timestamp?)
         case count(Int)
         case trimmed(TrimmedOperations)
         case applied
@@ -66,6 +66,8 @@ struct HistoryStep: Sendable {
         }
     }
 
+    private static let leased: Set<TaskKind> = [.cascade, .buildIndexes, .reclaimZone, .sweepZone]
+
     private func answer(to call: Call, in transaction: any WriteTransaction) throws -> Answer {
         switch call {
         case .advance(let zone, let operation, let keys):
@@ -74,7 +76,13 @@ struct HistoryStep: Sendable {
             try transaction.apply(plan)
             return .applied
         case .lease(let now, let until, let limit):
-            return .tasks(try transaction.leaseTasks(dueAt: now, until: until, limit: limit))
+            let due = try transaction.tasks(of: Self.leased, dueThrough: now, limit: limit)
+            var plan = WritePlan()
+            plan.tasks = try transaction.tasks(locking: due.map(\.key).filter { $0.database == database }).map { task in
+                TaskRow(key: task.key, payload: task.payload, due: until, attempts: task.attempts + 1)
+            }
+            try transaction.apply(plan)
+            return .tasks(due, Set(plan.tasks), transaction.earliestTask)
         case .reclaim(let zone, let limit):
             return .count(try transaction.reclaim(zone, limit: limit))
         case .expire(let now, let limit):

@@ -119,9 +119,10 @@ import Testing
         live[0].lastSeq = 6
         #expect(advance == Advance(run: Run.first, database: rows[0], zone: live[0], operation: Self.operation))
 
-        var leased = Self.task
-        leased.attempts = 3
-        #expect(try await store.write { .commit(try $0.leaseTasks(dueAt: Self.task.due, until: Self.task.due, limit: 9)) } == [leased])
+        #expect(try await store.write { .commit(try $0.tasks(locking: [Self.task.key])) } == [Self.task])
+        #expect(
+            try await store.read { try $0.tasks(of: [.trimOperations], dueThrough: Self.task.due, limit: 9) }
+                == [TaskDue(Self.task.key, due: Self.task.due)])
         // The buried zones are there too: their numbers can be forgotten, and their name is free.
         try await store.apply(WritePlan(\.zonesChanged, Self.zones[2...].map(\.address)))
         let buried = try await store.read { try $0.zoneFeed(in: Sample.database, after: ZoneFeedPosition(1), limit: 9) }

@@ -35,6 +35,8 @@ struct HelpTests {
         Documented("schema deploy", "container dry-run data server token-file json"),
         Documented("schema index", "container queryable sortable searchable none type data server token-file json"),
         Documented("schema reset", "container dry-run yes data server token-file json"),
+        Documented("task list", "parked data server token-file json"),
+        Documented("task retry", "all data server token-file json"),
         Documented("user create", "password-stdin data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),

@@ -1,0 +1,44 @@
+package import NacreCloudWire
+
+/// Tells those who wait that there may be something to look at, in this process or in others over the same store.
+///
+/// A hint and no more: it can be late, come twice or get lost. Whoever hears it asks the store, and asks now and then without one.
+package protocol Hints: Sendable {
+    /// After the commit: the feed of a database has moved. Must return at once.
+    func feedMoved(_ database: DatabaseID)
+
+    /// After the commit: it left tasks, of which the earliest is due then. Must return at once.
+    func tasksLeft(due: Timestamp)
+}
+
+/// For those whom nobody listens to.
+package struct NoHints: Hints {
+    package init() {}
+    package func feedMoved(_ database: DatabaseID) {}
+    package func tasksLeft(due: Timestamp) {}
+}
+
+/// A store that hints, after each commit, at the tasks that it left.
+struct HintingStore: Store {
+    let store: any Store
+    let hints: any Hints
+
+    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+        let (value, due) = try await store.write { transaction -> Ending<(Value, Timestamp?)> in
+            switch try body(transaction) {
+            case .commit(let value): .commit((value, transaction.earliestTask))
+            case .rollback(let value): .rollback((value, nil))
+            }
+        }
+        if let due { hints.tasksLeft(due: due) }
+        return value
+    }
+
+    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    func close() async {
+        await store.close()
+    }
+}

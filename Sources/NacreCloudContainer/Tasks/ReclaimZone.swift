@@ -1,0 +1,38 @@
+import NacreCloudWire
+
+/// The task that takes a deleted zone's records away, in chunks.
+struct ReclaimZone: TaskHandler {
+    private var zone: ZoneAddress
+
+    static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(zone.database, .reclaimZone, String(zone.zone)), payload: ReclaimZone(zone: zone).payload, due: due)
+    }
+
+    private init(zone: ZoneAddress) {
+        self.zone = zone
+    }
+
+    init(_ task: TaskRow) throws {
+        var reader = ByteReader(task.payload)
+        guard let key = try? reader.signed() else { throw task.malformed }
+        zone = ZoneAddress(database: task.key.database, zone: key)
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.signed(zone.zone)
+        return writer.bytes
+    }
+
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        try await turn.cloud.store.write { transaction in
+            let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
+            if count == 0 { try transaction.apply(WritePlan(finishing: turn.key)) }
+            return .commit(count > 0)
+        }
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        Int64(row.key.name).map { task(for: ZoneAddress(database: row.key.database, zone: $0), due: now) }
+    }
+}

@@ -1,0 +1,46 @@
+import NacreCloudWire
+
+/// A turn of a task that failed, and what becomes of the task.
+package struct TaskFailure: Sendable {
+    /// As it is kept now: due when it is tried again, or parked.
+    package var task: TaskRow
+    /// nil where the store could not tell.
+    package var database: DatabaseKey?
+    package var cause: any Error
+
+    package init(task: TaskRow, database: DatabaseKey?, cause: any Error) {
+        self.task = task
+        self.database = database
+        self.cause = cause
+    }
+}
+
+extension TaskRow {
+    /// A task whose turn failed. It waits a second after its first attempt, twice as long after each further one, and at most
+    /// `Limits.taskPauseSeconds`; after `Limits.taskAttempts` attempts without progress it is parked. A store that is full, cannot be written or
+    /// cannot be reached parks nothing: that passes, whatever the task is.
+    func after(_ cause: any Error, at now: Timestamp) -> TaskRow {
+        var next = self
+        let passes = (cause as? StoreError)?.passes ?? false
+        if passes { next.attempts = min(attempts, Limits.taskAttempts - 1) }
+        next.due = next.attempts >= Limits.taskAttempts ? Self.parked : now + Self.pause(after: next.attempts)
+        return next
+    }
+
+    /// Seconds that a task waits after so many attempts.
+    static func pause(after attempts: Int64) -> Double {
+        var pause = 1.0
+        for _ in 1..<max(attempts, 1) where pause < Limits.taskPauseSeconds { pause *= 2 }
+        return min(pause, Limits.taskPauseSeconds)
+    }
+}
+
+extension StoreError {
+    /// It says nothing of what was asked: the same call can succeed later.
+    fileprivate var passes: Bool {
+        switch code {
+        case .full, .readOnly, .unavailable, .closed, .inUse: true
+        case .corrupt, .newerVersion, .foreignLog: false
+        }
+    }
+}

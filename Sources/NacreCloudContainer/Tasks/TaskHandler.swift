@@ -1,0 +1,92 @@
+import NacreCloudWire
+
+/// What a kind of task does. Each kind has one such type, which `TaskKind.handler` names; it is a task that has been read.
+protocol TaskHandler: Sendable {
+    /// - Throws: `TaskRow.malformed` where the payload is not what was written.
+    init(_ task: TaskRow) throws
+
+    /// What a row remembers of the task as it stands now.
+    var payload: [UInt8] { get }
+
+    /// Does the next chunk, in transactions of its own. The one that ends the task also removes its row. A chunk may be done twice: a worker
+    /// can die, or lose its lease, after each of its transactions.
+    /// - Returns: whether there may be more.
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool
+
+    /// The task that a repair puts in the place of one whose payload cannot be read: from its key, and from the zone that the key names.
+    /// - Parameter zone: finds a zone's row.
+    /// - Returns: nil where the key tells too little.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow?
+}
+
+/// A worker's hold on a task.
+struct TaskTurn: Sendable {
+    let cloud: Cloud
+    /// As it is kept: due when the lease ends.
+    let task: TaskRow
+
+    var key: TaskKey { task.key }
+
+    /// Ends a transaction in which this worker must still be the only one that has the task. Locks the task's row.
+    func requireLease(_ transaction: any WriteTransaction) throws {
+        guard try transaction.tasks(locking: [key]).first?.due == task.due else { throw LeaseLost() }
+    }
+}
+
+/// Another worker has the task now, or something put it anew. Who hears it leaves the task alone.
+struct LeaseLost: Error {}
+
+/// How urgent a kind of task is. Each lane is worked by itself, so that no task of one waits for a task of another.
+package enum TaskLane: Hashable, Sendable, CaseIterable {
+    /// A user waits for it: what hangs on deleted records is still seen, and queries cannot use an index, until the task is done.
+    case prompt
+    /// Nobody sees whether it is done: rows that no request finds any more go, and rows that queries pass over anyway are put right.
+    case upkeep
+}
+
+extension TaskKind {
+    var handler: any TaskHandler.Type {
+        switch self {
+        case .reclaimZone: ReclaimZone.self
+        case .trimOperations: TrimOperations.self
+        case .cascade: FinishCascade.self
+        case .purgeTombstones: PurgeTombstones.self
+        case .forgetZone: ForgetZone.self
+        case .buildIndexes: BuildIndexes.self
+        case .sweepZone: SweepZone.self
+        }
+    }
+
+    package var lane: TaskLane {
+        switch self {
+        case .cascade, .buildIndexes: .prompt
+        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone: .upkeep
+        }
+    }
+}
+
+extension TaskLane {
+    var kinds: Set<TaskKind> { Set(TaskKind.allCases.filter { $0.lane == self }) }
+}
+
+extension TaskRow {
+    /// When a parked task is due: never, as long as nobody puts it back.
+    static let parked = Timestamp(secondsSince2001: 1e15)
+
+    package var isParked: Bool { due >= Self.parked }
+
+    /// What is thrown when a payload is not what was written.
+    var malformed: StoreError { StoreError(.corrupt, "A task's payload is malformed", ["task": key.name]) }
+}
+
+extension WritePlan {
+    init(finishing task: TaskKey) {
+        self.init()
+        tasksFinished = [task]
+    }
+
+    init(putting task: TaskRow) {
+        self.init()
+        tasks = [task]
+    }
+}

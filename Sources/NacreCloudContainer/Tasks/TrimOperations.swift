@@ -1,0 +1,36 @@
+import NacreCloudWire
+
+/// The task that cuts a caller's logged operations in a database to its share, in chunks.
+struct TrimOperations: TaskHandler {
+    /// Commits of a caller for each of which one leaves the task, by chance: whoever writes much is trimmed often, and nobody can avoid it.
+    static let commitsPerTask: Int64 = 256
+
+    let payload: [UInt8] = []
+
+    static func task(in database: DatabaseID, of caller: String, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(database, .trimOperations, caller), payload: [], due: due)
+    }
+
+    /// The key says it all.
+    init(_ task: TaskRow) {}
+
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let now = turn.cloud.clock()
+        return try await turn.cloud.store.write { try Self.removeChunk(of: turn.key, at: now, $0) }
+    }
+
+    private static func removeChunk(of task: TaskKey, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Ending<Bool> {
+        let trimmed = try transaction.trimOperations(
+            in: task.database, by: task.name, keeping: Limits.operationsPerCaller,
+            expiringThrough: now + (Limits.operationSeconds - Limits.operationMinimumSeconds), limit: Limits.operationTrimChunk)
+        let isDone = trimmed.count < Limits.operationTrimChunk
+        var plan = isDone ? WritePlan(finishing: task) : WritePlan()
+        if let latest = trimmed.latest {
+            plan.entries = [OperationHorizon.entry(latest + -Limits.operationSeconds, in: task.database, of: task.name)]
+        }
+        try transaction.apply(plan)
+        return .commit(!isDone)
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}

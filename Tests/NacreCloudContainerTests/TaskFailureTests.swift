@@ -1,0 +1,113 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Tasks that fail: tried again, later and later, and parked in the end.
+@Suite struct TaskFailureTests {
+    private static let now = Timestamp(secondsSince2001: 800_000_000)
+    private static let database = DatabaseID(rawValue: 7)
+
+    private static func task(attempts: Int64 = 0, due: Timestamp = now) -> TaskRow {
+        TaskRow(key: TaskKey(database, .cascade, "1:x"), payload: [0xff], due: due, attempts: attempts)
+    }
+
+    private func put(_ task: TaskRow, _ test: TestCloud) async throws {
+        try await test.store.write { transaction in
+            try transaction.apply(WritePlan(putting: task))
+            return .commit(())
+        }
+    }
+
+    private func kept(_ test: TestCloud) async throws -> TaskRow? {
+        try await test.cloud.listTasks(after: nil).tasks.first?.task
+    }
+
+    @Test(arguments: [(0, 1), (1, 1), (2, 2), (3, 4), (9, 256), (10, 512), (11, 600), (100, 600)] as [(Int64, Double)])
+    func `the pause doubles with each attempt up to ten minutes`(attempts: Int64, seconds: Double) {
+        #expect(TaskRow.pause(after: attempts) == seconds)
+    }
+
+    @Test(
+        arguments: [
+            (1, .corrupt, 1, 1), (15, .corrupt, 15, 600), (16, .corrupt, 16, nil), (17, .corrupt, 17, nil), (2, .full, 2, 2), (16, .full, 15, 600),
+            (16, .unavailable, 15, 600), (16, .readOnly, 15, 600), (16, .closed, 15, 600),
+        ] as [(Int64, StoreError.Code, Int64, Double?)])
+    func `a task is parked after sixteen attempts, unless it is the store that cannot be reached`(
+        attempts: Int64, cause: StoreError.Code, kept: Int64, pause: Double?
+    ) {
+        let next = Self.task(attempts: attempts).after(StoreError(cause, ""), at: Self.now)
+        #expect(next.attempts == kept && next.isParked == (pause == nil))
+        if let pause { #expect(next.due == Self.now + pause) }
+        #expect(Self.task(attempts: attempts).after(CancellationError(), at: Self.now).isParked == (attempts >= Limits.taskAttempts))
+    }
+
+    @Test(arguments: Engine.allCases) func `a malformed task fails with its cause each time, is parked, and runs again when it is put back`(
+        engine: Engine
+    ) async throws {
+        let test = try await TestCloud(engine)
+        try await put(Self.task(), test)
+        var seconds = 0.0
+        for attempt in 1...Limits.taskAttempts {
+            let failures = try await test.cloud.runDueTasks().failures
+            let failure = try #require(failures.count == 1 ? failures.first : nil)
+            #expect(failure.task.attempts == attempt && failure.task.isParked == (attempt == Limits.taskAttempts))
+            #expect((failure.cause as? StoreError)?.text == "A task's payload is malformed")
+            #expect(try await kept(test) == failure.task)
+            guard !failure.task.isParked else { break }
+            #expect(try await test.cloud.runDueTasks().taken == 0)
+            seconds += TaskRow.pause(after: attempt)
+            test.clock.move(bySeconds: TaskRow.pause(after: attempt))
+        }
+        #expect(seconds > 3600, "who mends something has an hour")
+        test.clock.move(bySeconds: 1e10)
+        #expect(try await test.cloud.runDueTasks().taken == 0)
+        test.clock.move(bySeconds: -1e10)
+        let key = Self.task().key
+        #expect(try await test.cloud.retryTask(TaskKey(Self.database, .cascade, "1:y")) == false)
+        #expect(try await test.cloud.retryTask(key))
+        #expect(try await test.cloud.retryTask(key) == false, "it is not parked any more")
+        #expect(try await test.cloud.runDueTasks().failures.map(\.task.attempts) == [1])
+    }
+
+    @Test(arguments: Engine.allCases) func `a task whose worker dies each time is parked, too`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.deleteZone("Z")
+        let reclaim = try #require(try await test.store.read { try $0.tasks(of: [.reclaimZone], dueThrough: test.clock.now, limit: 1) }.first)
+        var task = try #require(try await test.store.write { .commit(try $0.tasks(locking: [reclaim.key])) }.first)
+        task.attempts = Limits.taskAttempts
+        try await put(task, test)
+        let failure = try #require(try await test.cloud.runDueTasks().failures.first)
+        #expect(failure.task.isParked && failure.database?.owner == "_ann")
+        #expect(try await test.cloud.retryTask(task.key))
+        #expect(try await test.cloud.runDueTasks().counts == (1, 0))
+    }
+
+    @Test(arguments: Engine.allCases) func `progress makes a task's attempts begin anew`(engine: Engine) async throws {
+        let failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
+        let test = TestCloud(failing)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        for part in 0..<2 { try await ann.modify((0..<400).map { .create("r\(part).\($0)") }, zone: "Z") }
+        try await ann.deleteZone("Z")
+        let due = try #require(try await test.store.read { try $0.tasks(of: [.reclaimZone], dueThrough: test.clock.now, limit: 1) }.first)
+        var task = try #require(try await test.store.write { .commit(try $0.tasks(locking: [due.key])) }.first)
+        task.attempts = 9
+        try await put(task, test)
+        // Found, leased in three calls, a chunk in two, a look at others; then the second chunk fails.
+        failing.fail(atCall: 1 + 3 + 2 + 1 + 1)
+        #expect(try await test.cloud.runDueTasks().failures.map(\.task.attempts) == [1])
+    }
+
+    @Test(arguments: TaskKind.allCases, ["12:x", "", "a:b", "é"])
+    func `a task's text names it, and nothing else is one`(kind: TaskKind, name: String) {
+        let key = TaskKey(DatabaseID(rawValue: -81_985_529), kind, name)
+        #expect(TaskKey(text: key.text) == key)
+        for text in ["", "cascade", "cascade:7", "cascade:x:7", "nothing:7:7", "cascade:99999999999999999999:7"] {
+            #expect(TaskKey(text: text) == nil)
+        }
+    }
+}

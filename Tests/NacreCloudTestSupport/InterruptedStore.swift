@@ -1,0 +1,43 @@
+package import NacreCloudContainer
+import NacreLocks
+
+/// A store before each of whose writes something else happens: other workers, other clients, time.
+package final class InterruptedStore: Store {
+    private struct State {
+        var writes = 0
+        var interruption: (@Sendable (Int) async throws -> Void)?
+    }
+
+    private let store: any Store
+    private let state = Locked(State())
+
+    package init(_ store: any Store) {
+        self.store = store
+    }
+
+    /// Begins to interrupt, or ends it.
+    /// - Parameter interruption: is told the number of the write that it comes before, counted from 1. Writes of its own, over this store, would interrupt
+    ///   themselves.
+    package func interrupt(_ interruption: (@Sendable (Int) async throws -> Void)?) {
+        state.withLock { $0 = State(interruption: interruption) }
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        let (number, interruption) = state.withLock { state in
+            state.writes += 1
+            return (state.writes, state.interruption)
+        }
+        try await interruption?(number)
+        return try await store.write(body)
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await store.read(body)
+    }
+
+    package func close() async {
+        await store.close()
+    }
+}
