@@ -126,7 +126,7 @@ package final class Server: Sendable {
                         store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
                         backups: backups, scheduled: scheduled))
             }
-            tasks.start()
+            if configuration.doesTasks { tasks.start() }
             scheduled?.start()
             return Addresses(publicURL: publicURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {

@@ -28,6 +28,8 @@ package struct ServerConfiguration: Sendable {
     package var clock: ServerClock = .system
     /// Rows that one page of a query may look at, so that a test can have few.
     package var queryScanRows = Limits.queryScanRows
+    /// Whether the server does the outbox's tasks, so that a test can choose when they are done.
+    var doesTasks = true
 
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder

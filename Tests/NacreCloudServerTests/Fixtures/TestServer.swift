@@ -34,7 +34,7 @@ final class TestServer: Sendable {
 
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
-        queryScanRows: Int = Limits.queryScanRows, over inner: any Store = MemoryStore()
+        queryScanRows: Int = Limits.queryScanRows, doesTasks: Bool = true, over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -45,6 +45,7 @@ final class TestServer: Sendable {
         configuration.publicURL = publicURL
         configuration.opensSignUp = opensSignUp
         configuration.queryScanRows = queryScanRows
+        configuration.doesTasks = doesTasks
         configuration.clock = clock.serverClock
         server = Server(configuration)
         let keys = try await Cloud(store: store, clock: { clock.now }, random: random, tokens: NoTokens())

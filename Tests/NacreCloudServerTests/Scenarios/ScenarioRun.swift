@@ -15,7 +15,7 @@ struct ScenarioRun {
 
     init(_ scenario: Scenario, overSocket: Bool) async throws {
         self.scenario = scenario
-        server = try await TestServer(opensSignUp: scenario.opensSignUp, queryScanRows: scenario.queryScanRows)
+        server = try await TestServer(opensSignUp: scenario.opensSignUp, queryScanRows: scenario.queryScanRows, doesTasks: false)
         port = overSocket ? try await server.startListening() : nil
         names = server.names
     }
