@@ -2,7 +2,8 @@ import Testing
 
 struct NameTests {
     @Test(arguments: [
-        ("CKRecord+ZoneIDs", ["CK", "Record", "Zone", "I", "Ds"]), ("NacreHTTPServer", ["HTTP", "Server"]), ("CoreLocation", ["Core", "Location"]),
+        ("CKRecord+ZoneIDs", ["CK", "Record", "Zone", "I", "Ds"]), ("NacreHTTPServer", ["Nacre", "HTTP", "Server"]),
+        ("CoreLocation", ["Core", "Location"]),
         ("decoreManager", ["decore", "Manager"]), ("module-map", ["module", "map"]),
     ])
     func `a name is cut into words`(name: String, words: [String]) {
