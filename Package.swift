@@ -23,6 +23,7 @@ let package = Package(
     name: "nacre",
     products: [
         .library(name: "CloudKit", targets: ["CloudKit", "CoreLocation"]),
+        .library(name: "NacreFoundationGaps", targets: ["NacreFoundationGaps"]),
         .executable(name: "nacre", targets: ["NacreCloudCLI"]),
     ],
     targets: [
@@ -36,11 +37,13 @@ let package = Package(
 
         module("NacreLocks"),
         module("NacreTelemetry", ["NacreLocks"]),
+        .target(name: "CNacreStart"),
         module("CoreLocation"),
+        module("NacreFoundationGaps"),
         module("NacreCloudWire"),
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
-        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", client]),
+        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart", client]),
         module("NacreCloudContainer", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
@@ -82,9 +85,8 @@ let package = Package(
         tests(
             "NacreCloudKitTests",
             [
-                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreCloudWire", "NacreLocks",
-                "NacreCloudTestSupport",
-            ]),
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreFoundationGaps", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport",
+            ], resources: [.copy("Fixtures")]),
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(

@@ -19,22 +19,47 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     public let speed: CLLocationSpeed
     public let speedAccuracy: CLLocationSpeedAccuracy
     public let timestamp: Date
+    /// The storey of a building.
+    ///
+    /// On this server: nil, but in a location that was archived with one; records keep none.
+    public let floor: CLFloor?
+    /// Whether software or an accessory made the location; nil where nobody said. Records keep none.
+    public let sourceInformation: CLLocationSourceInformation?
 
-    public init(
+    private init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, accuracies: (CLLocationAccuracy, CLLocationAccuracy),
+        course: (CLLocationDirection, CLLocationDirectionAccuracy), speed: (CLLocationSpeed, CLLocationSpeedAccuracy), timestamp: Date,
+        sourceInformation: CLLocationSourceInformation?
+    ) {
+        self.coordinate = coordinate
+        self.altitude = altitude
+        (horizontalAccuracy, verticalAccuracy) = accuracies
+        (self.course, courseAccuracy) = course
+        (self.speed, speedAccuracy) = speed
+        self.timestamp = timestamp
+        floor = nil
+        self.sourceInformation = sourceInformation
+        super.init()
+    }
+
+    public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
         verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, courseAccuracy: CLLocationDirectionAccuracy,
         speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy, timestamp: Date
     ) {
-        self.coordinate = coordinate
-        self.altitude = altitude
-        self.horizontalAccuracy = horizontalAccuracy
-        self.verticalAccuracy = verticalAccuracy
-        self.course = course
-        self.courseAccuracy = courseAccuracy
-        self.speed = speed
-        self.speedAccuracy = speedAccuracy
-        self.timestamp = timestamp
-        super.init()
+        self.init(
+            coordinate: coordinate, altitude: altitude, accuracies: (horizontalAccuracy, verticalAccuracy), course: (course, courseAccuracy),
+            speed: (speed, speedAccuracy), timestamp: timestamp, sourceInformation: nil)
+    }
+
+    public convenience init(
+        coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
+        verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, courseAccuracy: CLLocationDirectionAccuracy,
+        speed: CLLocationSpeed, speedAccuracy: CLLocationSpeedAccuracy, timestamp: Date, sourceInfo: CLLocationSourceInformation
+    ) {
+        self.init(
+            coordinate: coordinate, altitude: altitude, accuracies: (horizontalAccuracy, verticalAccuracy), course: (course, courseAccuracy),
+            speed: (speed, speedAccuracy), timestamp: timestamp, sourceInformation: sourceInfo)
     }
 
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
@@ -101,6 +126,16 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         "latitude", "longitude", "altitude", "horizontalAccuracy", "verticalAccuracy", "course", "courseAccuracy", "speed", "speedAccuracy",
     ]
     private static let timestampKey = "timestamp"
+    private static let floorKey = "floor"
+    private static let sourceKey = "sourceInformation"
+    /// In the order of `keys`.
+    private static let appleKeys = [
+        "CoordinateLatitude", "CoordinateLongitude", "Altitude", "HorizontalAccuracy", "VerticalAccuracy", "Course", "CourseAccuracy", "Speed",
+        "SpeedAccuracy",
+    ].map { "kCLLocationCodingKey\($0)" }
+    private static let appleTimestampKey = "kCLLocationCodingKeyTimestamp"
+    /// What `init(latitude:longitude:)` takes, in the order of `keys`.
+    private static let absent: [Double] = [0, 0, 0, 0, -1, -1, -1, -1, -1]
 
     /// In the order of `keys`.
     private var values: [Double] {
@@ -110,10 +145,14 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         ]
     }
 
-    /// nil when a value is missing.
+    /// nil when a value is missing. Reads archives of Apple's systems too, whose keys are not documented.
     public required init?(coder: NSCoder) {
-        guard Self.keys.allSatisfy(coder.containsValue(forKey:)), coder.containsValue(forKey: Self.timestampKey) else { return nil }
-        let values = Self.keys.map(coder.decodeDouble(forKey:))
+        let isAppleArchive = coder.containsValue(forKey: Self.appleKeys[0])
+        let keys = isAppleArchive ? Self.appleKeys : Self.keys
+        let timestampKey = isAppleArchive ? Self.appleTimestampKey : Self.timestampKey
+        guard keys.prefix(isAppleArchive ? 2 : keys.count).allSatisfy(coder.containsValue(forKey:)), coder.containsValue(forKey: timestampKey)
+        else { return nil }
+        let values = zip(keys, Self.absent).map { coder.containsValue(forKey: $0) ? coder.decodeDouble(forKey: $0) : $1 }
         coordinate = CLLocationCoordinate2D(latitude: values[0], longitude: values[1])
         altitude = values[2]
         horizontalAccuracy = values[3]
@@ -122,7 +161,14 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
         courseAccuracy = values[6]
         speed = values[7]
         speedAccuracy = values[8]
-        timestamp = Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Self.timestampKey))
+        timestamp = Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: timestampKey))
+        if let source = coder.containsValue(forKey: Self.sourceKey) ? coder.decodeInt64(forKey: Self.sourceKey) : nil {
+            sourceInformation = CLLocationSourceInformation(
+                softwareSimulationState: source & 1 != 0, andExternalAccessoryState: source & 2 != 0)
+        } else {
+            sourceInformation = nil
+        }
+        floor = coder.containsValue(forKey: Self.floorKey) ? CLFloor(level: Int(truncatingIfNeeded: coder.decodeInt64(forKey: Self.floorKey))) : nil
         super.init()
     }
 
@@ -131,5 +177,9 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
             coder.encode(value, forKey: key)
         }
         coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Self.timestampKey)
+        if let floor { coder.encode(Int64(floor.level), forKey: Self.floorKey) }
+        if let source = sourceInformation {
+            coder.encode(Int64((source.isSimulatedBySoftware ? 1 : 0) | (source.isProducedByAccessory ? 2 : 0)), forKey: Self.sourceKey)
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 @testable import CloudKit
@@ -66,5 +67,42 @@ import Testing
             setting.container.fetchUserRecordID { id, _ in continuation.resume(returning: id) }
         }
         #expect(id?.recordName == "_alice")
+    }
+
+    @Test func `the name of the user is asked for once, and again for another account`() async throws {
+        let setting = Setting(isKnown: false)
+        let saved = try await setting.database.save(CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a")))
+        #expect(saved.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+        #expect(saved.lastModifiedUserRecordID?.recordName == "__defaultOwner__")
+        _ = try await setting.container.publicCloudDatabase.record(for: saved.recordID)
+        #expect(await setting.cloud.paths == ["users/caller", "records/modify", "records/lookup"])
+        setting.container.line.knownUser.withLock { $0?.settings.accountToken = "another" }
+        _ = try await setting.database.record(for: saved.recordID)
+        #expect(await setting.cloud.paths.suffix(2) == ["users/caller", "records/lookup"])
+        let nobody = Setting(accountToken: nil)
+        _ = await thrown { try await nobody.container.publicCloudDatabase.record(for: saved.recordID) }
+        #expect(await nobody.cloud.paths == ["records/lookup"])
+    }
+
+    @Test func `where the name of the user cannot be had, nothing is sent`() async throws {
+        let setting = Setting(isKnown: false)
+        await setting.cloud.failNext(.notSent)
+        let error = await thrown { try await setting.database.save(CKRecord(recordType: "Note")) }
+        #expect(error?.code == .networkUnavailable)
+        #expect(await setting.cloud.paths == ["users/caller"])
+    }
+
+    @Test func `an archive keeps whose record it is, and a conflict shows it in the server's version`() async throws {
+        let setting = Setting()
+        let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
+        try await setting.database.save(record)
+        let data = try NSKeyedArchiver.archivedData(withRootObject: record, requiringSecureCoding: true)
+        let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        #expect(back.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+        record["a"] = 1
+        try await setting.database.save(record)
+        back["a"] = 2
+        let conflict = await thrown { try await setting.database.save(back) }
+        #expect(conflict?.serverRecord?.lastModifiedUserRecordID?.recordName == CKCurrentUserDefaultName)
     }
 }

@@ -22,7 +22,7 @@ import Testing
         let saved = try await setting.database.save(record)
         #expect(saved !== record)
         #expect(saved.recordChangeTag == "tag1")
-        #expect(saved.creatorUserRecordID?.recordName == "_alice")
+        #expect(saved.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
         #expect(saved.modificationDate == Date(timeIntervalSinceReferenceDate: 1001.125))
         #expect(saved.changedKeys().isEmpty)
         let fetched = try await setting.database.record(for: record.recordID)

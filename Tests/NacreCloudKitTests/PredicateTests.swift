@@ -88,17 +88,6 @@ import Testing
         #expect(NSPredicate(format: "a = 1") != NSPredicate(value: true))
     }
 
-    @Test("Applied to an object of the process, formats match nothing and keys find all equal, without a trap")
-    func localUse() {
-        let record = CKRecord(recordType: "Note")
-        record["a"] = 1
-        #expect(!NSPredicate(format: "a = 1").evaluate(with: record))
-        #expect(!NSCompoundPredicate(andPredicateWithSubpredicates: [NSPredicate(format: "a = 1")]).evaluate(with: record))
-        #expect(NSSortDescriptor(key: "a", ascending: true).compare(record, to: 5) == .orderedSame)
-        let near = CKLocationSortDescriptor(key: "a", relativeLocation: CLLocation(latitude: 0, longitude: 0))
-        #expect(near.compare("x", to: record) == .orderedSame)
-    }
-
     /// Reproduce with the seed that is printed.
     @Test("No format traps, and what can be read is read again from what it prints")
     func random() {

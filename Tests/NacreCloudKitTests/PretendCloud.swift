@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudWire
+import NacreLocks
 
 @testable import CloudKit
 
@@ -230,11 +231,15 @@ struct Setting {
     let container: CKContainer
     var database: CKDatabase { container.privateCloudDatabase }
 
-    init(accountToken: String? = "account") {
+    /// - Parameter isKnown: as after a first request: nobody has to ask who the user is.
+    init(accountToken: String? = "account", isKnown: Bool = true) {
         let server = CloudKitServer(
             url: URL(string: "http://cloud.test/api/") ?? URL(fileURLWithPath: "/"), apiToken: "app+token", accountToken: accountToken)
         container = CKContainer(
             line: ServerLine(identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, log: log.note))
+        if isKnown, let settings = try? container.line.settings() {
+            container.line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
+        }
     }
 
     /// Runs an operation on the private database and waits for its end.

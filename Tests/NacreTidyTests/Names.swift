@@ -6,7 +6,7 @@ enum Names {
     ]
 
     /// Apple's names, which we keep.
-    static let kept: Set = ["CoreLocation", "CoreLocationTests"]
+    static let kept: Set = ["CoreLocation", "CoreLocationTests", "CLLocationManager", "CLLocationManagerDelegate"]
 
     static func findings(_ file: SwiftText) -> [Finding] {
         let inPath = file.path.split(separator: "/").map { $0.hasSuffix(".swift") ? $0.dropLast(".swift".count) : $0 }

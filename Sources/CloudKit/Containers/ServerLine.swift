@@ -18,6 +18,13 @@ final class ServerLine: Sendable {
     let log: @Sendable (String) -> Void
     /// Runs operations that were added.
     let queue: OperationQueue
+    /// What the server answered last when it was asked who the app is.
+    let knownUser = Locked<KnownUser?>(nil)
+
+    struct KnownUser: Sendable {
+        var settings: ServerSettings
+        var recordName: String
+    }
 
     init(
         identifier: String?, source: Source, transport: any Transport = NetworkTransport.shared, timekeeper: Timekeeper = .system,

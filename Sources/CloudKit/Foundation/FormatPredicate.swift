@@ -14,10 +14,9 @@ final class FormatPredicate: NSPredicate {
 
     override func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// On this server: false; see `LocalUse`.
+    /// Of records, dictionaries and the values that records hold; what cannot be evaluated is false, with a line on standard error.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
-        LocalUse.isNotSupported()
-        return false
+        LocalUse.matches(bindings.map { tree.substituting($0.mapValues { PredicateOperand(argument: $0) }) } ?? tree, object)
     }
 
     override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.tree == tree }

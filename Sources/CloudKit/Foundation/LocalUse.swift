@@ -1,17 +1,57 @@
 import Foundation
+import NacreCloudWire
+import NacreLocks
 
-/// What formats and keys are not for: objects of this process. They ask servers; nothing here looks values up by their names.
+/// Predicates and sort descriptors, applied to objects of this process.
 enum LocalUse {
-    /// Says so on standard error, the first time: `evaluate(with:)` and `compare(_:to:)` have no other way, and a silent answer would mislead.
-    static func isNotSupported() {
-        _ = told
+    /// Different lines that are told before it is silent. Ours.
+    private static let maximumLines = 100
+
+    private static let told = Locked<Set<String>>([])
+
+    /// Says on standard error why the answer is false, or "equal": neither function can throw, and a silent answer would mislead. Each line once.
+    static func cannot(_ what: String, _ fault: PredicateFault) {
+        let line = "CloudKit: \(what): \(fault.text)\n"
+        let isNew = told.withLock { $0.count < maximumLines && $0.insert(line).inserted }
+        if isNew { FileHandle.standardError.write(Data(line.utf8)) }
     }
 
-    private static let told: Void = FileHandle.standardError.write(
-        Data(
-            """
-            CloudKit: a predicate from a format and a sort descriptor from a key are for queries. Applied to objects of this process the one \
-            matches nothing and the other finds all equal; use a closure there.
+    static func matches(_ tree: PredicateTree, _ object: Any?) -> Bool {
+        do throws(PredicateFault) {
+            return try PredicateEvaluation(object: object, now: .now).holds(tree)
+        } catch {
+            cannot("a predicate that cannot be evaluated here matches nothing", error)
+            return false
+        }
+    }
 
-            """.utf8))
+    /// By the values under a key, those without one first.
+    static func compare(_ left: Any, _ right: Any, by key: String?, isAscending: Bool) -> ComparisonResult {
+        do throws(PredicateFault) {
+            let values = (try value(key, in: left), try value(key, in: right))
+            let order: ComparisonResult
+            switch values {
+            case (.null, .null): order = .orderedSame
+            case (.null, _): order = .orderedAscending
+            case (_, .null): order = .orderedDescending
+            default:
+                guard let found = TextOptions().order(values.0, values.1) else {
+                    throw PredicateFault(problem: "These values have no order", part: key ?? "self")
+                }
+                order = found
+            }
+            return isAscending ? order : ComparisonResult(rawValue: -order.rawValue) ?? order
+        } catch {
+            cannot("a sort descriptor that cannot compare finds all equal", error)
+            return .orderedSame
+        }
+    }
+
+    static func value(_ key: String?, in object: Any) throws(PredicateFault) -> PredicateOperand {
+        try PredicateEvaluation(object: object, now: .now).value(key.map { .key($0) } ?? .itself)
+    }
+}
+
+extension Timestamp {
+    fileprivate static var now: Timestamp { Timestamp(secondsSince2001: Date().timeIntervalSinceReferenceDate) }
 }

@@ -11,7 +11,7 @@ extension __NSPredicateFormatting where Self == NSPredicate {
     /// A predicate from a format and the values of its placeholders: `NSPredicate(format: "title = %@ AND stars > %d", title, 3)`.
     ///
     /// Never traps. A format that cannot be read is kept with its fault, and a query with it fails with `CKError.invalidArguments`, which
-    /// names the part and its place. It is for queries alone: `evaluate(with:)` finds no match on this server.
+    /// names the part and its place. `evaluate(with:)` takes records, dictionaries and the values that records hold.
     public init(format predicateFormat: String, _ args: Any?...) {
         self = FormatPredicate(PredicateParser.tree(predicateFormat, args.map(PredicateOperand.init(argument:))))
     }

@@ -40,10 +40,9 @@ final class KeySortDescriptor: NSSortDescriptor {
 
     override var reversedSortDescriptor: Any { KeySortDescriptor(key: name, ascending: !ascending) }
 
-    /// On this server: all are equal; see `LocalUse`.
+    /// Records and dictionaries by what is under the key, and values themselves where it is nil; those without a value come first.
     override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
-        LocalUse.isNotSupported()
-        return .orderedSame
+        LocalUse.compare(object1, object2, by: name, isAscending: ascending)
     }
 
     override func isEqual(_ object: Any?) -> Bool {

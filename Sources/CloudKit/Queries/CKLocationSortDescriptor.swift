@@ -15,10 +15,12 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     open override func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// On this server: all are equal; see `LocalUse`.
+    /// Records and dictionaries by their distance; those without a location come last.
     open override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
-        LocalUse.isNotSupported()
-        return .orderedSame
+        let distances = [object1, object2].map { object in
+            ((try? KeyPathValue.of(name, in: object)) as? CLLocation)?.distance(from: relativeLocation) ?? .infinity
+        }
+        return distances[0] == distances[1] ? .orderedSame : distances[0] < distances[1] ? .orderedAscending : .orderedDescending
     }
 
     open override func isEqual(_ object: Any?) -> Bool {

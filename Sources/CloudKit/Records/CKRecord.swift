@@ -61,14 +61,14 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     /// Another one after each change on the server; nil before the first save.
     open var recordChangeTag: String? { snapshot.recordChangeTag }
-    /// nil before the first save.
+    /// The name of a user's record; `CKCurrentUserDefaultName` where it is the current user, as on Apple's platforms. nil before the first save.
     ///
-    /// On this server: always the user's record name, also for the current user; it equals `CKContainer.userRecordID()`.
-    open var creatorUserRecordID: CKRecord.ID? { snapshot.created.map { CKRecord.ID(recordName: $0.userRecordName) } }
+    /// It stays what it was when the record was fetched or saved, also in an archive. `CKContainer.userRecordID()` has the user's own name.
+    open var creatorUserRecordID: CKRecord.ID? { snapshot.created.flatMap(\.userID) }
     /// nil before the first save.
     open var creationDate: Date? { snapshot.created.map { Date(timeIntervalSinceReferenceDate: $0.timestamp.secondsSince2001) } }
-    /// nil before the first save.
-    open var lastModifiedUserRecordID: CKRecord.ID? { snapshot.modified.map { CKRecord.ID(recordName: $0.userRecordName) } }
+    /// As `creatorUserRecordID`, of the last save.
+    open var lastModifiedUserRecordID: CKRecord.ID? { snapshot.modified.flatMap(\.userID) }
     /// Strictly later after each save; nil before the first.
     open var modificationDate: Date? { snapshot.modified.map { Date(timeIntervalSinceReferenceDate: $0.timestamp.secondsSince2001) } }
 
@@ -133,7 +133,8 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     public static var supportsSecureCoding: Bool { true }
 
-    /// nil when the archive holds no record, or one of a later version of this framework.
+    /// nil when the archive holds no record, or one of a later version of this framework. Reads archives of Apple's systems too; see
+    /// `docs/decisions/archives-of-apple-are-read.md`.
     public required init?(coder: NSCoder) {
         guard let state = RecordState(coder: coder) else { return nil }
         self.state = Locked(state)
@@ -156,6 +157,11 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         return "<CKRecord: \(state.recordType); recordID=\(state.recordID), recordChangeTag=\(state.recordChangeTag ?? "nil"), "
             + "values={\(values.joined(separator: ", "))}>"
     }
+}
+
+extension Record.Stamp {
+    /// nil where an archive of Apple's systems does not say.
+    fileprivate var userID: CKRecord.ID? { userRecordName.isEmpty ? nil : CKRecord.ID(recordName: userRecordName) }
 }
 
 extension RecordState {

@@ -63,9 +63,14 @@ extension RecordState {
         coder.encode(NSData(data: data), forKey: ArchivedRecord.key)
     }
 
+    /// - Parameter coder: reads an archive of this framework, or one that was made on Apple's systems.
     init?(coder: NSCoder) {
         let key = ArchivedRecord.key
-        guard coder.containsValue(forKey: key), let data = coder.decodeObject(of: NSData.self, forKey: key),
+        guard coder.containsValue(forKey: key) else {
+            self.init(appleCoder: coder)
+            return
+        }
+        guard let data = coder.decodeObject(of: NSData.self, forKey: key),
             let archived = try? PropertyListDecoder().decode(ArchivedRecord.self, from: Data(referencing: data)),
             archived.version <= ArchivedRecord.currentVersion
         else { return nil }

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudWire
+import NacreLocks
 
 /// One operation's talk with a database on a server: messages go out, answers or a `CKError` come back.
 struct Conversation: Sendable {
@@ -10,15 +11,27 @@ struct Conversation: Sendable {
     // MARK: The endpoints
 
     func modify(_ request: RecordsModifyRequest) async throws(CKError) -> RecordsResponse {
-        try await ask("records/modify", request, .change)
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        var response: RecordsResponse = try await ask("records/modify", user.spellingOut(request), .change, since: start)
+        response.records = user.showing(response.records, askedAs: request.operations.map { (try? $0.get())?.change.recordName })
+        return response
     }
 
     func lookup(_ request: RecordsLookupRequest) async throws(CKError) -> RecordsResponse {
-        try await ask("records/lookup", request, .read)
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        var response: RecordsResponse = try await ask("records/lookup", user.spellingOut(request), .read, since: start)
+        response.records = user.showing(response.records, askedAs: request.records.map(\.recordName))
+        return response
     }
 
     func query(_ request: RecordsQueryRequest) async throws(CKError) -> RecordsQueryResponse {
-        try await ask("records/query", request, .read)
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        var response: RecordsQueryResponse = try await ask("records/query", user.spellingOut(request), .read, since: start)
+        response.records = response.records.map(user.showing)
+        return response
     }
 
     func listZones() async throws(CKError) -> ZonesResponse {
@@ -38,11 +51,31 @@ struct Conversation: Sendable {
     }
 
     func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ChangesZoneResponse {
-        try await ask("changes/zone", request, .read)
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        var response: ChangesZoneResponse = try await ask("changes/zone", request, .read, since: start)
+        response.zones = response.zones.map { result in
+            guard case .page(var page) = result else { return result }
+            page.records = user.showing(page.records)
+            return .page(page)
+        }
+        return response
     }
 
     func caller() async throws(CKError) -> UserIdentity {
-        try read(await send("users/caller", .get, [], .read))
+        let settings = try line.settings()
+        let identity: UserIdentity = try read(
+            await Conversation(line: line, scope: .public, patience: patience).send("users/caller", .get, [], .read))
+        line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: identity.userRecordName) }
+        return identity
+    }
+
+    /// Costs a request the first time, and again when the line goes to another server or with another account.
+    private func currentUser() async throws(CKError) -> CurrentUser {
+        let settings = try line.settings()
+        guard settings.accountToken != nil else { return CurrentUser(recordName: nil) }
+        if let known = line.knownUser.withLock({ $0 }), known.settings == settings { return CurrentUser(recordName: known.recordName) }
+        return CurrentUser(recordName: try await caller().userRecordName)
     }
 
     /// Throws what any request would fail with before it is sent: a setting that is missing, or no account.
@@ -57,12 +90,12 @@ struct Conversation: Sendable {
 
     /// Asks with our details, and a change under an operation ID, which its repetitions keep.
     private func ask<Answer: AnswerMessage>(
-        _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind
+        _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> Answer {
         var request = request
         request.extension.wantsDetails = true
         if kind == .change { request.extension.operationID = line.timekeeper.operationID() }
-        return try read(await send(path, .post, request.json(), kind))
+        return try read(await send(path, .post, request.json(), kind, since: start))
     }
 
     private func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {
@@ -74,13 +107,15 @@ struct Conversation: Sendable {
     }
 
     /// Sends the same bytes until there is an answer, or until `RetryState` gives up.
+    ///
+    /// - Parameter start: when its time began, where another request went before it.
     private func send(
-        _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind
+        _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
         let address = try line.address()
         var request = try address.request(method, path, body, scope)
         var retries = RetryState(kind: kind, patience: patience)
-        let start = line.timekeeper.now()
+        let start = start ?? line.timekeeper.now()
         while true {
             request.timeout = patience.requestTimeout
             request.totalTimeout = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), Self.shortestTimeout) }

@@ -204,7 +204,10 @@ struct AtlasDemo {
             // As it should be.
         }
         let read = try await c.publicCloudDatabase.record(for: record.recordID)
-        if let part = HeldRecord(saved).difference(from: HeldRecord(read)) { throw DemoFailure("the public record: A and C differ in \(part)") }
+        let adaID = try await a.container.userRecordID()
+        if let part = HeldRecord(saved, heldBy: adaID).difference(from: HeldRecord(read)) {
+            throw DemoFailure("the public record: A and C differ in \(part)")
+        }
         try timeline.say("C, signed out, was refused the private database (notAuthenticated) and read the public record")
     }
 }

@@ -13,7 +13,9 @@ extension AtlasDemo {
         let saved = try await a.container.publicCloudDatabase.save(own)
 
         let read = try await ben.publicCloudDatabase.record(for: adaID)
-        if let part = HeldRecord(saved).difference(from: HeldRecord(read)) { throw DemoFailure("Ada's user record: A and Ben differ in \(part)") }
+        if let part = HeldRecord(saved, heldBy: adaID).difference(from: HeldRecord(read)) {
+            throw DemoFailure("Ada's user record: A and Ben differ in \(part)")
+        }
         read["favorite"] = "Ben's"
         do {
             _ = try await ben.publicCloudDatabase.save(read)

@@ -10,12 +10,14 @@ struct HeldRecord: Equatable {
     let creator: String?
     let fields: [String: HeldValue]
 
-    init(_ record: CKRecord) {
+    /// - Parameter user: whose device holds it, where another user's is compared with it: each sees itself as the current user.
+    init(_ record: CKRecord, heldBy user: CKRecord.ID? = nil) {
         recordType = record.recordType
         changeTag = record.recordChangeTag
         created = record.creationDate
         modified = record.modificationDate
-        creator = record.creatorUserRecordID?.recordName
+        let name = record.creatorUserRecordID?.recordName
+        creator = name == CKCurrentUserDefaultName ? user?.recordName ?? name : name
         var fields: [String: HeldValue] = [:]
         for key in record.allKeys() { fields[key] = HeldValue(record[key]) }
         self.fields = fields

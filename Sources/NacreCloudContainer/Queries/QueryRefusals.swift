@@ -9,9 +9,10 @@ extension ServerError {
             remedy: "Save a record of the type first, or deploy the schema to this environment.")
     }
 
-    static func typeNotIndexable(_ type: String) -> ServerError {
+    static func typeNotIndexable(_ type: String, in container: String) -> ServerError {
         refusal(
-            "Type is not marked indexable: \(type)", "recordType", "Give a field of the type an index: nacre schema index \(type) FIELD --queryable.")
+            "Type is not marked indexable: \(type)", "recordType",
+            "Give a field of the type an index: nacre schema index --container \(container) \(type) ___recordID --queryable")
     }
 
     static let cannotQuerySystemTypes = refusal(
@@ -21,15 +22,21 @@ extension ServerError {
         refusal("Unknown field '\(name)'", name, "Fields are case-sensitive; one exists once a record was saved with it, or the schema was deployed.")
     }
 
-    /// - Parameter option: queryable, sortable or searchable.
-    static func fieldNotMarked(_ option: String, _ name: String) -> ServerError {
-        refusal("Field '\(name)' is not marked \(option)", name, "Give the field the index: nacre schema index TYPE FIELD --\(option).")
+    /// - Parameter option: queryable, sortable or searchable. The command names it beside those that the field has, which it would take away.
+    static func fieldNotMarked(_ option: String, _ field: QueryShape.Field, of type: String, in container: String) -> ServerError {
+        let has = [
+            ("queryable", field.definition.isQueryable), ("sortable", field.definition.isSortable), ("searchable", field.definition.isSearchable),
+        ]
+        let flags = has.filter { $0.1 || $0.0 == option }.map { " --\($0.0)" }.joined()
+        return refusal(
+            "Field '\(field.shownName)' is not marked \(option)", field.shownName,
+            "Give the field the index: nacre schema index --container \(container) \(type) \(field.name)\(flags)")
     }
 
-    static func nothingSearchable(_ type: String) -> ServerError {
+    static func nothingSearchable(_ type: String, in container: String) -> ServerError {
         refusal(
             "No field of type '\(type)' is marked searchable", "recordType",
-            "Give a text field the index: nacre schema index TYPE FIELD --searchable.")
+            "Give a text field the index: nacre schema index --container \(container) \(type) FIELD --searchable")
     }
 
     static func wrongFilter(_ field: QueryShape.Field, _ comparator: QueryComparator) -> ServerError {

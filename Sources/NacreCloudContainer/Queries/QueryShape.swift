@@ -29,14 +29,15 @@ struct QueryShape {
         }
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
-        guard type.fields.values.contains(where: { $0.values != nil || $0.tokens != nil }) else { throw .typeNotIndexable(type.name) }
+        guard type.fields.values.contains(where: { $0.values != nil || $0.tokens != nil }) else { throw .typeNotIndexable(type.name, in: container) }
         self.type = type
-        if query.filters.isEmpty, type.fields[SystemField.recordName.rawValue]?.isQueryable != true {
-            throw .fieldNotMarked("queryable", SystemField.recordName.errorName)
+        if query.filters.isEmpty {
+            let names = try field(SystemField.recordName.rawValue)
+            guard names.definition.isQueryable else { throw .fieldNotMarked("queryable", names, of: type.name, in: container) }
         }
         for filter in query.filters { filters.append(try checked(filter, of: container, by: caller)) }
         for sort in query.sorts {
-            let term = try term(for: sort)
+            let term = try term(for: sort, in: container)
             if !terms.contains(where: { $0.field == term.field && $0.from == term.from }) { terms.append(term) }
         }
     }
@@ -57,7 +58,7 @@ struct QueryShape {
         guard let name = filter.fieldName else { throw .missing("fieldName") }
         let field = try field(name)
         if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
-        guard field.definition.isQueryable else { throw .fieldNotMarked("queryable", field.shownName) }
+        guard field.definition.isQueryable else { throw .fieldNotMarked("queryable", field, of: type.name, in: container) }
         guard filter.comparator.takes(field.definition.type) else { throw .wrongFilter(field, filter.comparator) }
         var checked = filter
         checked.value = try value(filter.value, for: filter.comparator, of: field, by: caller)
@@ -93,12 +94,12 @@ struct QueryShape {
         if let name = filter.fieldName {
             let field = try field(name)
             if field.definition.isEncrypted { throw .wrongFilter(field, filter.comparator) }
-            guard field.definition.isSearchable else { throw .fieldNotMarked("searchable", field.shownName) }
+            guard field.definition.isSearchable else { throw .fieldNotMarked("searchable", field, of: type.name, in: container) }
             fields = [field]
         } else {
             let searchable = type.fields.filter { $0.value.isSearchable }.sorted { $0.key < $1.key }
             fields = searchable.map { Field(name: $0.key, definition: $0.value, shownName: $0.key) }
-            if fields.isEmpty { throw .nothingSearchable(type.name) }
+            if fields.isEmpty { throw .nothingSearchable(type.name, in: container) }
         }
         guard case .string = filter.value else { throw .wrongFilterValue(fields[0], filter.value) }
         if Set(SearchWords.of(filter.value)).count > Limits.valuesPerFilter { throw .tooManyFilterValues(in: container) }
@@ -107,10 +108,10 @@ struct QueryShape {
 
     // MARK: Sorts
 
-    private func term(for sort: QuerySort) throws(ServerError) -> SortTerm {
+    private func term(for sort: QuerySort, in container: String) throws(ServerError) -> SortTerm {
         let field = try field(sort.fieldName)
         guard let index = field.definition.values, field.definition.isSortable, !field.definition.isEncrypted, !field.definition.type.isList
-        else { throw .fieldNotMarked("sortable", field.shownName) }
+        else { throw .fieldNotMarked("sortable", field, of: type.name, in: container) }
         guard (field.definition.type == .location) == (sort.relativeLocation != nil) else {
             throw .badValue(
                 "relativeLocation", "Field '\(field.shownName)' has a value type of \(field.definition.shape.name)",

@@ -205,6 +205,8 @@ struct QueryTests {
             }
             let all = try await refusal(NSPredicate(value: true))
             #expect(all.code == .invalidArguments && all.localizedDescription == "Field 'recordName' is not marked queryable")
+            let remedy = all.userInfo["CKErrorRemedy"] as? String
+            #expect(remedy?.contains("nacre schema index --container iCloud.") == true && remedy?.hasSuffix(" City ___recordID --queryable") == true)
             let unknown = try await refusal(NSPredicate(format: "height = 1"))
             #expect(unknown.code == .invalidArguments && unknown.localizedDescription == "Unknown field 'height'")
             let typed = try await refusal(NSPredicate(format: "name = 5"))
@@ -222,7 +224,7 @@ struct QueryTests {
 
     @Test func `system fields are queried and sorted once they are indexed`() async throws {
         try await Self.withCities { a, b, cloud in
-            for field in ["recordName", "createdTimestamp"] { try await index(field, cloud) }
+            for field in ["recordName", "createdTimestamp", "createdUserRecordName"] { try await index(field, cloud) }
             let first = try await a.database.record(for: Device.recordID("bonn"))
             let all = NSPredicate(value: true)
             #expect(try await Self.found(all, b) == "A Be Bo C D")
@@ -231,6 +233,13 @@ struct QueryTests {
             let created = try #require(first.creationDate)
             #expect(try await Self.found(NSPredicate(format: "creationDate = %@ AND name = 'Bonn'", created), b) == "Bo")
             #expect(try await Self.found(NSPredicate(format: "creationDate > %@", created.addingTimeInterval(3600)), b) == "")
+            // Either name is the user.
+            for id in [CKRecord.ID(recordName: CKCurrentUserDefaultName), try await b.container.userRecordID()] {
+                #expect(try await Self.found(NSPredicate(format: "creatorUserRecordID = %@", id), b) == "A Be Bo C D")
+                let reference = CKRecord.Reference(recordID: id, action: .none)
+                #expect(try await Self.found(NSPredicate(format: "creatorUserRecordID = %@", reference), b) == "A Be Bo C D")
+            }
+            #expect(try await Self.found(NSPredicate(format: "creatorUserRecordID = %@", CKRecord.ID(recordName: "_x")), b) == "")
         }
     }
 

@@ -43,6 +43,41 @@ struct UserRecordTests {
         }
     }
 
+    @Test func `one's own records name the current user, everybody else's name their users`() async throws {
+        try await Device.pair { a, b, cloud in
+            try await cloud.addUser(Self.bob)
+            let bob = try await Device(of: Self.bob, cloud)
+            let me = CKRecord.ID(recordName: CKCurrentUserDefaultName)
+            let userID = try await a.container.userRecordID()
+            let (mine, his) = (a.container.publicCloudDatabase, bob.container.publicCloudDatabase)
+            let post = CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: "post"))
+            let saved = try await mine.save(post)
+            #expect(saved.creatorUserRecordID == me && saved.lastModifiedUserRecordID == me && post.creatorUserRecordID == me)
+            #expect(try await b.container.publicCloudDatabase.record(for: post.recordID).creatorUserRecordID == me)
+            let seen = try await his.record(for: post.recordID)
+            #expect(seen.creatorUserRecordID == userID && seen.lastModifiedUserRecordID == userID)
+            try await his.save(CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: "other")))
+            let nobody = try Device(cloud, token: nil)
+            #expect(try await nobody.container.publicCloudDatabase.record(for: post.recordID).creatorUserRecordID == userID)
+
+            // Either name is the user, in fetches, references and predicates.
+            let own = try await mine.record(for: me)
+            #expect(own.recordID == me && own.recordType == CKRecord.SystemType.userRecord)
+            own["motto"] = "Analyse"
+            #expect(try await mine.save(own)["motto"] as? String == "Analyse")
+            post["author"] = CKRecord.Reference(recordID: try #require(post.creatorUserRecordID), action: .none)
+            post["readers"] = [CKRecord.Reference(recordID: me, action: .none)]
+            try await mine.save(post)
+            let reference = CKRecord.Reference(recordID: userID, action: .none)
+            #expect(post["author"] as? CKRecord.Reference == reference && post["readers"] as? [CKRecord.Reference] == [reference])
+            let byAuthor = CKQuery(recordType: "Post", predicate: NSPredicate(format: "author == %@", me))
+            #expect(try await mine.records(matching: byAuthor).matchResults.count == 1)
+            // The feed names the current user too.
+            try await a.database.save(Device.note("n", "x"))
+            #expect(try await b.changes().records[Device.recordID("n")]?.creatorUserRecordID == me)
+        }
+    }
+
     @Test func `user records are not made, deleted or queried`() async throws {
         try await Device.pair { a, _, _ in
             let userID = try await a.container.userRecordID()
@@ -105,7 +140,7 @@ struct UserRecordTests {
             #expect(again["count"] as? Int == 1 && again.creationDate == saved.creationDate)
             let kept = try await b.database.record(for: fan.recordID)
             #expect((kept["of"] as? CKRecord.Reference)?.recordID == userID && kept.parent?.recordID == userID)
-            #expect(kept.creatorUserRecordID == userID)
+            #expect(kept.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
         }
     }
 }

@@ -1,0 +1,111 @@
+import CNacreStart
+import CoreLocation
+import Foundation
+import NacreCloudWire
+
+// Archives that were made on Apple's systems. Their keys are not documented; `docs/decisions/archives-of-apple-are-read.md` says where they come from.
+
+@_cdecl("nacre_name_archived_classes")
+func nameArchivedClasses() {
+    let classes: KeyValuePairs<String, AnyClass> = [
+        "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self, "CKReference": CKReference.self,
+        "CLLocation": CLLocation.self, "CKRecordValueStore": AppleValueStore.self, "CKAsset": AppleUnreadable.self,
+        "CKEncryptedData": AppleUnreadable.self,
+    ]
+    for (name, `class`): (String, AnyClass) in classes { NSKeyedUnarchiver.setClass(`class`, forClassName: name) }
+}
+
+extension RecordState {
+    private enum AppleKey {
+        static let recordType = "RecordType"
+        static let recordID = "RecordID"
+        static let changeTag = "ETag"
+        static let created = "RecordCtime"
+        static let modified = "RecordMtime"
+        static let creator = "CreatorUserRecordID"
+        static let modifier = "LastModifiedUserRecordID"
+        static let device = "ModifiedByDevice"
+        static let parent = "ParentReference"
+        static let share = "ShareReference"
+        static let values = "ValueStore"
+    }
+
+    /// nil when the archive is none that Apple's `CKRecord` made.
+    init?(appleCoder coder: NSCoder) {
+        guard let recordType = coder.strings(forKeys: AppleKey.recordType)?[0],
+            let recordID = coder.object(of: CKRecordID.self, forKey: AppleKey.recordID)
+        else { return nil }
+        self.init(recordType: recordType, recordID: recordID)
+        recordChangeTag = coder.strings(forKeys: AppleKey.changeTag)?[0]
+        created = Self.stamp(coder, AppleKey.created, AppleKey.creator, device: nil)
+        modified = Self.stamp(coder, AppleKey.modified, AppleKey.modifier, device: coder.strings(forKeys: AppleKey.device)?[0])
+        share = coder.object(of: CKReference.self, forKey: AppleKey.share)?.wire(from: recordID.zoneID)
+        parent = coder.object(of: CKReference.self, forKey: AppleKey.parent)?.wire(from: recordID.zoneID)
+        fetchedParent = parent
+        guard let store = coder.object(of: AppleValueStore.self, forKey: AppleKey.values) else { return }
+        for (key, value) in store.originals { set(value, forKey: key) }
+        fetchedFields = fields
+        fields = RecordFields()
+        changed = []
+        for (key, value) in store.values { set(value, forKey: key) }
+        changed = store.changedKeys.filter { fields[$0] != nil || fetchedFields[$0] != nil }
+        for field in fields.entries where !changed.contains(field.name) { fetchedFields[field.name] = field.value }
+    }
+
+    private static func stamp(_ coder: NSCoder, _ dateKey: String, _ userKey: String, device: String?) -> Record.Stamp? {
+        coder.object(of: NSDate.self, forKey: dateKey).map { date in
+            Record.Stamp(
+                timestamp: Timestamp(secondsSince2001: date.timeIntervalSinceReferenceDate),
+                userRecordName: coder.object(of: CKRecordID.self, forKey: userKey)?.recordName ?? "", deviceID: device)
+        }
+    }
+}
+
+/// The fields of a record in an archive of Apple's.
+private final class AppleValueStore: NSObject, NSSecureCoding {
+    static let supportsSecureCoding = true
+
+    let values: [String: any __CKRecordObjCValue]
+    /// Of the changed keys: what they had.
+    let originals: [String: any __CKRecordObjCValue]
+    let changedKeys: Set<String>
+
+    required init?(coder: NSCoder) {
+        values = Self.dictionary(coder, "Values")
+        originals = Self.dictionary(coder, "OriginalValues")
+        let keys =
+            coder.containsValue(forKey: "ChangedKeys")
+            ? coder.decodeObject(of: [NSSet.self, NSArray.self, NSString.self], forKey: "ChangedKeys") : nil
+        changedKeys = Set(((keys as? NSSet)?.allObjects ?? keys as? [Any] ?? []).compactMap { $0 as? String })
+        super.init()
+    }
+
+    /// Only read, never written.
+    func encode(with coder: NSCoder) {}
+
+    /// An asset or an encrypted value is left out: this version has none.
+    private static func dictionary(_ coder: NSCoder, _ key: String) -> [String: any __CKRecordObjCValue] {
+        guard coder.containsValue(forKey: key) else { return [:] }
+        let classes: [AnyClass] = [
+            NSDictionary.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, CLLocation.self, CKReference.self,
+            CKRecordID.self, CKRecordZoneID.self, AppleUnreadable.self,
+        ]
+        let found = coder.decodeObject(of: classes, forKey: key) as? [String: Any] ?? [:]
+        return found.compactMapValues { value in
+            (value as? any __CKRecordObjCValue) ?? (value as? [Any]).map { NSArray(array: $0) }
+        }
+    }
+}
+
+/// Stands for a value of a class that this version has not.
+private final class AppleUnreadable: NSObject, NSSecureCoding {
+    static let supportsSecureCoding = true
+    required init?(coder: NSCoder) { super.init() }
+    func encode(with coder: NSCoder) {}
+}
+
+extension NSCoder {
+    fileprivate func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
+        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+    }
+}

@@ -1,0 +1,109 @@
+import NacreCloudWire
+
+/// Who the app is to the server. Pure.
+///
+/// The server knows users by the names of their user records. An app sees itself as `CKCurrentUserDefaultName` wherever the server names
+/// it as the one who made or changed a record, and may use that name for its own user record; see
+/// `docs/decisions/ones-own-records-name-the-current-user.md`.
+struct CurrentUser: Sendable {
+    /// nil: there is no account.
+    let recordName: String?
+
+    private static let alias = CKCurrentUserDefaultName
+
+    // MARK: What goes out
+
+    func spellingOut(_ request: RecordsModifyRequest) -> RecordsModifyRequest {
+        guard recordName != nil else { return request }
+        var request = request
+        for index in request.operations.indices {
+            guard case .success(var operation) = request.operations[index] else { continue }
+            operation.change.recordName = operation.change.recordName.map { spellingOut($0, in: request.zoneID) }
+            for field in operation.change.set.entries where mayName(field.value) {
+                operation.change.set[field.name] = spellingOut(field.value) { [zone = request.zoneID] in ($0 ?? zone).isDefault }
+            }
+            if case .set(let parent) = operation.change.parent, (parent.zoneID ?? request.zoneID).isDefault {
+                operation.change.parent = .set(spellingOut(parent))
+            }
+            request.operations[index] = .success(operation)
+        }
+        return request
+    }
+
+    func spellingOut(_ request: RecordsLookupRequest) -> RecordsLookupRequest {
+        var request = request
+        for index in request.records.indices {
+            request.records[index].recordName = spellingOut(request.records[index].recordName, in: request.zoneID)
+        }
+        return request
+    }
+
+    /// CloudKit: in predicates only the record ID of a reference is compared, so its zone does not count.
+    func spellingOut(_ request: RecordsQueryRequest) -> RecordsQueryRequest {
+        guard recordName != nil else { return request }
+        var request = request
+        for index in request.query.filters.indices where mayName(request.query.filters[index].value) {
+            request.query.filters[index].value = spellingOut(request.query.filters[index].value) { _ in true }
+        }
+        return request
+    }
+
+    private func mayName(_ value: FieldValue) -> Bool {
+        switch value {
+        case .reference(let reference): reference.recordName == Self.alias
+        case .referenceList(let list): list.contains { $0.recordName == Self.alias }
+        default: false
+        }
+    }
+
+    private func spellingOut(_ value: FieldValue, where isMeant: (ZoneID?) -> Bool) -> FieldValue {
+        switch value {
+        case .reference(let reference) where isMeant(reference.zoneID): .reference(spellingOut(reference))
+        case .referenceList(let list): .referenceList(list.map { isMeant($0.zoneID) ? spellingOut($0) : $0 })
+        default: value
+        }
+    }
+
+    private func spellingOut(_ reference: Reference) -> Reference {
+        var reference = reference
+        if reference.recordName == Self.alias, let recordName { reference.recordName = recordName }
+        return reference
+    }
+
+    /// User records are in default zones; elsewhere the name is one as any other.
+    private func spellingOut(_ name: String, in zone: ZoneID) -> String {
+        name == Self.alias && zone.isDefault ? recordName ?? name : name
+    }
+
+    // MARK: What comes back
+
+    /// - Parameter names: what the app called the records, in the order of the results.
+    func showing(_ results: [RecordResult], askedAs names: [String?]) -> [RecordResult] {
+        guard recordName != nil, results.count == names.count else { return showing(results) }
+        return zip(showing(results), names).map { result, name in
+            guard case .record(var record) = result, name == Self.alias, record.recordName == recordName else { return result }
+            record.recordName = Self.alias
+            return .record(record)
+        }
+    }
+
+    func showing(_ results: [RecordResult]) -> [RecordResult] {
+        guard recordName != nil else { return results }
+        return results.map { result in
+            switch result {
+            case .record(let record): return .record(showing(record))
+            case .failure(let name, var error):
+                error.serverRecord = error.serverRecord.map { Box(showing($0.value)) }
+                return .failure(recordName: name, error)
+            case .deleted: return result
+            }
+        }
+    }
+
+    func showing(_ record: Record) -> Record {
+        var record = record
+        if record.created.userRecordName == recordName { record.created.userRecordName = Self.alias }
+        if record.modified.userRecordName == recordName { record.modified.userRecordName = Self.alias }
+        return record
+    }
+}

@@ -1,0 +1,177 @@
+import CoreLocation
+import Foundation
+import NacreCloudWire
+import Testing
+
+@testable import CloudKit
+
+/// An archive as Apple's NSKeyedArchiver lays it out, object by object.
+private struct ArchiveMaker {
+    private var objects: [Any] = ["$null"]
+    private var classes: [String: Int] = [:]
+
+    private static func place(_ index: Int) -> [String: Int] { ["CF$UID": index] }
+
+    /// A string, number or data, which stands for itself.
+    mutating func plain(_ value: Any) -> [String: Int] {
+        objects.append(value)
+        return Self.place(objects.count - 1)
+    }
+
+    mutating func object(_ name: String, _ members: [String: Any]) -> [String: Int] {
+        if classes[name] == nil {
+            objects.append(["$classname": name, "$classes": [name, "NSObject"]])
+            classes[name] = objects.count - 1
+        }
+        return plain(members.merging(["$class": Self.place(classes[name] ?? 0)]) { first, _ in first })
+    }
+
+    mutating func date(_ seconds: Double) -> [String: Int] { object("NSDate", ["NS.time": seconds]) }
+
+    mutating func dictionary(_ values: [(String, [String: Int])]) -> [String: Int] {
+        let keys = values.map { plain($0.0) }
+        return object("NSMutableDictionary", ["NS.keys": keys, "NS.objects": values.map(\.1)])
+    }
+
+    func data(top: [String: Any]) throws -> Data {
+        try PropertyListSerialization.data(
+            fromPropertyList: ["$version": 100_000, "$archiver": "NSKeyedArchiver", "$top": top, "$objects": objects], format: .xml, options: 0)
+    }
+
+    mutating func recordID(_ name: String, zone: String) -> [String: Int] {
+        let zone = object("CKRecordZoneID", ["ZoneName": plain(zone), "ownerName": plain("__defaultOwner__"), "databaseScopeKey": 2])
+        return object("CKRecordID", ["RecordName": plain(name), "ZoneID": zone])
+    }
+
+    mutating func systemFields() -> [String: Any] {
+        [
+            "RecordType": plain("Note"), "RecordID": recordID("r", zone: "Notes"), "ETag": plain("l76z3p93"), "RecordCtime": date(100),
+            "RecordMtime": date(200), "CreatorUserRecordID": recordID("__defaultOwner__", zone: "_defaultZone"),
+            "LastModifiedUserRecordID": recordID("_bob", zone: "_defaultZone"), "ModifiedByDevice": plain("Phone"), "KnownToServer": true,
+            "ParentReference": object("CKReference", ["RecordID": recordID("p", zone: "Notes"), "ReferenceAction": 0]),
+        ]
+    }
+
+    mutating func values() -> [String: Int] {
+        let place = object(
+            "CLLocation",
+            [
+                "kCLLocationCodingKeyCoordinateLatitude": 48.5, "kCLLocationCodingKeyCoordinateLongitude": 9.25,
+                "kCLLocationCodingKeyTimestamp": 300.5, "kCLLocationCodingKeyAltitude": 12.0,
+            ])
+        let book = object("CKReference", ["RecordID": recordID("b", zone: "Notes"), "ReferenceAction": 1])
+        let tags = object("NSArray", ["NS.objects": [plain("red"), plain("green")]])
+        let values = dictionary([
+            ("title", plain("Ulm")), ("stars", plain(3)), ("weight", plain(2.5)), ("day", date(7)), ("bytes", plain(Data([1, 2]))),
+            ("place", place), ("book", book), ("tags", tags), ("photo", object("CKAsset", ["FileURL": plain("x")])),
+        ])
+        let originals = dictionary([("stars", plain(2))])
+        let changed = object("NSMutableSet", ["NS.objects": [plain("stars")]])
+        return object("CKRecordValueStore", ["Values": values, "OriginalValues": originals, "ChangedKeys": changed])
+    }
+}
+
+/// Archives that Apple's frameworks made, as far as is known of them, and archives of earlier versions of this one.
+@Suite struct AppleArchiveTests {
+    private func check(_ record: CKRecord) {
+        #expect(record.recordType == "Note" && record.recordChangeTag == "l76z3p93")
+        #expect(record.recordID == CKRecord.ID(recordName: "r", zoneID: CKRecordZone.ID(zoneName: "Notes")))
+        #expect(
+            record.creationDate == Date(timeIntervalSinceReferenceDate: 100) && record.modificationDate == Date(timeIntervalSinceReferenceDate: 200))
+        #expect(record.creatorUserRecordID?.recordName == CKCurrentUserDefaultName && record.lastModifiedUserRecordID?.recordName == "_bob")
+        #expect(record.parent?.recordID.recordName == "p" && record.parent?.recordID.zoneID == record.recordID.zoneID)
+    }
+
+    @Test func `system fields are read, and the record can be filled and saved`() throws {
+        var maker = ArchiveMaker()
+        let fields = maker.systemFields()
+        let data = try maker.data(top: fields)
+        let coder = try NSKeyedUnarchiver(forReadingFrom: data)
+        coder.requiresSecureCoding = true
+        let record = try #require(CKRecord(coder: coder))
+        check(record)
+        #expect(record.allKeys().isEmpty && record.changedKeys().isEmpty)
+        record["title"] = "new"
+        let change = record.snapshot.change(policy: .ifServerRecordUnchanged)
+        #expect(change.recordChangeTag == "l76z3p93" && change.set["title"] == .string("new") && change.parent == .keep)
+    }
+
+    @Test func `a whole record is read with its values and changes`() throws {
+        var maker = ArchiveMaker()
+        let root = maker.object("CKRecord", maker.systemFields().merging(["ValueStore": maker.values()]) { first, _ in first })
+        let data = try maker.data(top: ["root": root])
+        let record = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: data))
+        check(record)
+        #expect(record["title"] as? String == "Ulm" && record["stars"] as? Int == 3 && record["weight"] as? Double == 2.5)
+        #expect(record["day"] as? Date == Date(timeIntervalSinceReferenceDate: 7) && record["bytes"] as? Data == Data([1, 2]))
+        #expect(record["tags"] as? [String] == ["red", "green"])
+        let book = record["book"] as? CKRecord.Reference
+        #expect(book?.recordID.recordName == "b" && book?.action == .deleteSelf)
+        let place = try #require(record["place"] as? CLLocation)
+        #expect(place.coordinate.latitude == 48.5 && place.coordinate.longitude == 9.25 && place.altitude == 12 && place.verticalAccuracy == -1)
+        #expect(place.timestamp == Date(timeIntervalSinceReferenceDate: 300.5))
+        #expect(record["photo"] == nil && record.changedKeys() == ["stars"])
+        #expect(record.snapshot.fetchedFields["stars"] == .int64(2) && record.snapshot.fetchedFields["title"] == .string("Ulm"))
+        #expect(record.snapshot.faults.isEmpty)
+    }
+
+    @Test(arguments: ["RecordType", "RecordID"])
+    func `an archive without a type or a name holds no record`(key: String) throws {
+        var maker = ArchiveMaker()
+        var fields = maker.systemFields()
+        fields[key] = nil
+        #expect(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: maker.data(top: fields))) == nil)
+        let least = ["RecordType": maker.plain("Note"), "RecordID": maker.recordID("r", zone: "Notes")]
+        let few = try maker.data(top: least)
+        let record = try #require(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: few)))
+        #expect(record.recordChangeTag == nil && record.creatorUserRecordID == nil && record.creationDate == nil && record.parent == nil)
+    }
+
+    @Test func `archives of version 1 are read`() throws {
+        let url = try #require(Bundle.module.url(forResource: "Fixtures/archives-1", withExtension: "plist"))
+        let data = try Data(contentsOf: url)
+        let classes: [AnyClass] = [
+            NSDictionary.self, NSString.self, CKRecord.self, CKQuery.self, CKServerChangeToken.self, CKRecordZone.self, CKRecord.Reference.self,
+            CLLocation.self,
+        ]
+        let all = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClasses: classes, from: data) as? [String: Any])
+        let record = try #require(all["record"] as? CKRecord)
+        let expected = Self.record().snapshot
+        let found = record.snapshot
+        #expect(found.fields == expected.fields && found.fetchedFields == expected.fetchedFields && found.changed == expected.changed)
+        #expect(found.recordID == expected.recordID && found.recordType == "Note" && found.recordChangeTag == "t1")
+        #expect(found.created == expected.created && found.modified == expected.modified && found.parent == expected.parent)
+        let query = try #require(all["query"] as? CKQuery)
+        #expect(query.description == Self.query().description)
+        #expect(all["token"] as? CKServerChangeToken == CKServerChangeToken(wire: "abc/+="))
+        #expect((all["zone"] as? CKRecordZone)?.capabilities == [.atomic, .fetchChanges])
+        #expect(all["reference"] as? CKRecord.Reference == CKRecord.Reference(recordID: record.recordID, action: .deleteSelf))
+        #expect((all["place"] as? CLLocation)?.coordinate.latitude == 48.5)
+    }
+
+    /// What `Fixtures/archives-1.plist` was made of. A version that writes another form gets a fixture of its own; this one stays.
+    static func record() -> CKRecord {
+        var wire = RecordChangeTests.fetched(["a": .int64(1), "gone": .double(0.1)])
+        wire.parent = Reference(recordName: "p", action: .none)
+        let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: "_owner")
+        let record = CKRecord(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zoneID))
+        record["gone"] = nil
+        record["string"] = "ü"
+        record["big"] = Int64.max
+        record["date"] = Date(timeIntervalSinceReferenceDate: 1234.5)
+        record["data"] = Data([0, 255])
+        record["place"] = CLLocation(
+            coordinate: CLLocationCoordinate2D(latitude: 1, longitude: 2), altitude: 3, horizontalAccuracy: 4, verticalAccuracy: 5,
+            timestamp: Date(timeIntervalSinceReferenceDate: 6))
+        record["link"] = CKRecord.Reference(recordID: CKRecord.ID(recordName: "x", zoneID: zoneID), action: .none)
+        record["strings"] = ["a", ""]
+        record["none"] = [String]()
+        return record
+    }
+
+    static func query() -> CKQuery {
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a = %@ AND b IN {1, 2}", "x"))
+        query.sortDescriptors = [NSSortDescriptor(key: "a", ascending: false)]
+        return query
+    }
+}
