@@ -90,6 +90,8 @@ struct IndexWalk: Sendable {
     /// Does one chunk of records.
     /// - Returns: where the next step begins, and whether there is none; nil when the schema has changed and the walk must be made anew.
     func step(from build: IndexBuild, _ transaction: any WriteTransaction) throws -> Ending<(IndexBuild, Bool)?> {
+        // That it is current may be older news; what keeps an index whole is the number in the zone's row.
+        guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
         var next = build
         var plan = WritePlan()
         if let database = build.database, let zone = build.zone {
