@@ -36,9 +36,13 @@ import Testing
     private let ann: TestCloudUser
 
     init() {
+        self.init(nil)
+    }
+
+    private init(_ fault: SideBySideStore.PlantedFault?) {
         let between = Between()
         self.between = between
-        test = TestCloud(SideBySideStore(beforeCommit: { await between.happen() }))
+        test = TestCloud(SideBySideStore(fault: fault, beforeCommit: { await between.happen() }))
         ann = test.user("_ann")
     }
 
@@ -162,14 +166,37 @@ import Testing
         #expect(first[0].record?.recordChangeTag != again[0].record?.recordChangeTag)
     }
 
-    @Test func `of two who make one container one hears that it is new`() async throws {
+    /// What each of two who make one container hears; the second began first.
+    private func newContainer() async throws -> [Bool] {
         let cloud = ann.cloud
+        _ = try await cloud.createContainer("iCloud.com.example.old")
         let isNew = Locked<[Bool]>([])
         between.next {
             let made = try await cloud.createContainer("iCloud.com.example.new").isNew
             isNew.withLock { $0.append(made) }
         }
         let made = try await cloud.createContainer("iCloud.com.example.new").isNew
-        #expect(isNew.withLock { $0 } == [true] && !made)
+        return isNew.withLock { $0 } + [made]
+    }
+
+    @Test func `of two who make one container one hears that it is new`() async throws {
+        #expect(try await newContainer() == [true, false])
+    }
+
+    // MARK: Planted faults
+
+    @Test func `where locks keep nobody out, both hear that it is new`() async throws {
+        #expect(try await SideBySideTests(.noLocks).newContainer() == [true, true])
+    }
+
+    @Test func `where zones do not learn which indexes they have, the late save is missing from the index`() async throws {
+        let faulty = SideBySideTests(.noIndexNumbers)
+        try await faulty.prepare("Z")
+        faulty.between.next {
+            try await faulty.index("n")
+            try await faulty.test.runAllTasks()
+        }
+        try await faulty.ann.modify([.create("late", ["n": .int64(1)])], zone: "Z")
+        #expect(try await faulty.test.check().contains { $0.record == "late" })
     }
 }

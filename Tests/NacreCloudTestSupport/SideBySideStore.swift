@@ -15,12 +15,23 @@ package final class SideBySideStore: Store {
     private let random: Locked<TestCloudRandom>
     /// One write or read of so many fails, with some `StoreError`; nil: none does.
     private let failsOneOf: UInt64?
+    private let fault: PlantedFault?
     private let beforeCommit: @Sendable () async -> Void
+
+    /// What the engine does not give although it is promised, or what its user forgets to write: to see that the tests find it.
+    package enum PlantedFault: Sendable {
+        /// Locks keep nobody out.
+        case noLocks
+        /// Zones never learn which indexes they have.
+        case noIndexNumbers
+    }
 
     /// - Parameter beforeCommit: awaited between a body and its commit.
     package init(
-        _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, failsOneOf: UInt64? = nil, beforeCommit: @escaping @Sendable () async -> Void = {}
+        _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, failsOneOf: UInt64? = nil, fault: PlantedFault? = nil,
+        beforeCommit: @escaping @Sendable () async -> Void = {}
     ) {
+        self.fault = fault
         self.base = base
         self.failsOneOf = failsOneOf
         self.beforeCommit = beforeCommit
@@ -41,7 +52,7 @@ package final class SideBySideStore: Store {
         var mine = began
         var runsTwice = oneOf(Self.twiceOneOf)
         while true {
-            let attempt = try Attempt(body, mine: mine, others: began)
+            let attempt = try Attempt(body, mine: mine, others: began, fault)
             if runsTwice, case .success = attempt.result {
                 runsTwice = false
                 continue
@@ -102,10 +113,11 @@ private struct Attempt<Value: Sendable>: Sendable {
     let deeds: [SideBySideTransaction.Deed]
     let locks: Set<RowLock>
 
-    init(_ body: (any WriteTransaction) throws -> Ending<Value>, mine: MemoryCopy, others: MemoryCopy) throws {
+    init(_ body: (any WriteTransaction) throws -> Ending<Value>, mine: MemoryCopy, others: MemoryCopy, _ fault: SideBySideStore.PlantedFault?) throws
+    {
         (result, deeds, locks) = try mine.attempt { mine in
             try others.attempt { others in
-                let transaction = SideBySideTransaction(mine, others: others)
+                let transaction = SideBySideTransaction(mine, others: others, fault)
                 let result = Result { try body(transaction) }
                 return (result, transaction.deeds, transaction.locks)
             }
@@ -125,7 +137,10 @@ private final class SideBySideTransaction: WriteTransaction {
     private(set) var deeds: [Deed] = []
     private(set) var locks: Set<RowLock> = []
 
-    init(_ mine: any WriteTransaction, others: any ReadTransaction) {
+    private let fault: SideBySideStore.PlantedFault?
+
+    init(_ mine: any WriteTransaction, others: any ReadTransaction, _ fault: SideBySideStore.PlantedFault?) {
+        self.fault = fault
         self.mine = mine
         self.others = others
     }
@@ -227,6 +242,14 @@ private final class SideBySideTransaction: WriteTransaction {
     private func took(
         _ found: Advance, in database: DatabaseID, _ keys: [EntryKey], _ again: @escaping @Sendable (any WriteTransaction) throws -> Advance
     ) throws -> Advance {
+        if fault == .noLocks {
+            deeds.append { newest in
+                _ = try again(newest)
+                return true
+            }
+            locked = locked ?? database
+            return found
+        }
         if let zone = found.zone {
             locks.insert(.zone(zone.address))
         } else if found.database != nil {
@@ -245,10 +268,14 @@ private final class SideBySideTransaction: WriteTransaction {
     }
 
     func apply(_ plan: WritePlan) throws {
+        var plan = plan
+        if fault == .noIndexNumbers {
+            for place in plan.zoneChanges.indices { plan.zoneChanges[place].indexesBelow = 0 }
+        }
         let missing = try plan.databases.map(\.id).filter { try mine.databases([$0]).isEmpty }
         let free = try plan.zones.filter { try mine.zones(in: $0.address.database, named: [$0.name]).isEmpty }
         try mine.apply(plan)
-        deeds.append { newest in
+        deeds.append { [plan] newest in
             guard try newest.databases(missing).isEmpty else { return false }
             for zone in free where try !newest.zones(in: zone.address.database, named: [zone.name]).isEmpty { return false }
             try newest.apply(plan)

@@ -184,6 +184,16 @@ struct HistoryMaker {
         if chance(1, of: 8) {
             plan.zones = (0..<number(1...2)).map { _ in zoneRow(in: database) }
         }
+        if chance(1, of: 8) {
+            plan.zoneChanges = [
+                ZoneChange(
+                    zone, state: chance(1, of: 8) ? .deleted : nil, clientChangeToken: chance(1, of: 2) ? bytes() : nil,
+                    forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)))
+            ]
+        }
+        if chance(1, of: 8) {
+            plan.databaseChanges = [DatabaseChange(database, lastSeq: Int64(number(0...99)), forgottenSeq: Int64(number(0...9)))]
+        }
         if chance(1, of: 40) { plan.zonesForgotten = [zone] }
         if chance(3, of: 4) {
             seq += 1
@@ -220,7 +230,7 @@ struct HistoryMaker {
             state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, run: Int64(number(1...3)),
             lastSeq: Int64(number(0...99)),
             feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil,
-            forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))))
+            forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)))
     }
 
     private mutating func put(_ name: String, in zone: ZoneAddress) -> RecordPut {
