@@ -56,7 +56,8 @@ enum QueryTarget {
         var query = request.query
         query.recordType = "T"
         guard let checked = try? CheckedQuery(query, in: schema, of: container, by: caller) else { return }
-        for driver in checked.drivers where checked.tests[driver.filter].passes(record.value(of:)) {
+        var tested = TestedRecord(record.value(of:))
+        for driver in checked.drivers where (try? checked.tests[driver.filter].passes(&tested)) == true {
             promise("a record that passes a filter stands where the filter looks", driver.spans.contains { span in rows.contains(where: span.holds) })
         }
     }
