@@ -1,8 +1,8 @@
 import Foundation
-import NacreCloudContainer
 import NacreCrypto
 import Testing
 
+@testable import NacreCloudContainer
 @testable import NacreCloudServer
 
 @Suite struct TokenSealerTests {
@@ -97,6 +97,17 @@ import Testing
         // Its fixed parts take 60 bytes at most; a page that ends in the middle of a commit names a record.
         let bytes = [UInt8](repeating: 9, count: 60) + Array(name.utf8)
         #expect(sealer.open(try sealer.seal(bytes, for: .change), for: .change) == bytes)
+    }
+
+    @Test func `the longest marker of a query opens`() throws {
+        let sealer = try TokenSealer(keys: [("1", old)])
+        let position = QueryPosition(
+            keys: Array(repeating: [UInt8](repeating: 255, count: Limits.indexKeyBytes + 1), count: Limits.sortsPerQuery),
+            spot: .record(name: String(repeating: "😀", count: Limits.nameCharacters), zone: .min))
+        let place = ChangeNumber(run: .max, seq: .max)
+        let cursor = QueryCursor(digest: .max, order: .asked, position: position, seen: QueryCursor.Seen(zone: place, database: place))
+        let text = try sealer.seal(cursor.bytes)
+        #expect(sealer.open(text) == cursor.bytes)
     }
 
     @Test func `keys of a wrong length, and none at all, are refused`() {

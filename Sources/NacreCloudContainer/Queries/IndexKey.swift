@@ -49,9 +49,9 @@ enum IndexKey {
         }
     }
 
-    /// A word, or any text: its UTF-8, cut where the index ends.
+    /// A word, or any text: its UTF-8, cut where the index ends. One that ends just there has its key in common with all that go on.
     static func text(_ bytes: some Collection<UInt8>) -> Bound {
-        let isExact = bytes.count <= Limits.indexKeyBytes
+        let isExact = bytes.count < Limits.indexKeyBytes
         var key: [UInt8] = []
         key.reserveCapacity(1 + min(bytes.count, Limits.indexKeyBytes))
         key.append(value)

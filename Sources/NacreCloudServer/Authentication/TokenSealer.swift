@@ -13,8 +13,9 @@ struct TokenSealer: TokenSealing {
         case account
     }
 
-    /// Longer texts are no tokens of ours, and are not even decoded. A change token has names of 255 characters at most in it.
-    private static let textBytesMax = 1024
+    /// Longer texts are no tokens of ours, and are not even decoded. The longest one is a query's marker: a key for each of its sorts, a record's name
+    /// of 255 characters, which may be 1,020 bytes, and some numbers; as base64 it is a third longer.
+    private static let textBytesMax = (Limits.sortsPerQuery * (Limits.indexKeyBytes + 16) + 2048) * 4 / 3
 
     private let keys: [[UInt8]: SealingKey]
     private let current: (id: [UInt8], key: SealingKey)
