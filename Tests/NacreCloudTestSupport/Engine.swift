@@ -8,6 +8,9 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     /// Gives no more than `Store` promises.
     case sideBySide
 
+    /// Writes run one after the other, whatever they lock: their bodies' last runs are the order of their commits.
+    package var hasOneWriter: Bool { self != .sideBySide }
+
     package var description: String { rawValue }
 
     /// A new, empty store of this engine, with a folder of its own that goes when the store does.
