@@ -7,7 +7,9 @@ package struct KnownSchema: Hashable, Sendable {
     let database: DatabaseID
 
     /// Where its version stands: what a transaction asks for.
-    var versionKey: EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
+    var versionKey: EntryKey { Self.versionKey(in: database) }
+
+    static func versionKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
 
     /// What saves records of a zone must know all its indexes: one that it does not know would lack the record for ever. The zone says so in its own
     /// row, which is locked; the version beside it may be older than the walk that has passed here.
@@ -38,7 +40,7 @@ extension Cloud {
         of container: String, _ environment: DatabaseKey.Environment,
         _ body: @escaping @Sendable (Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
-        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        let database = try await schemaDatabase(of: container, environment)
         let known = schemas[database]
         let (schema, value) = try await stored {
             try await self.store.read { transaction -> (Schema, Value) in
@@ -90,19 +92,24 @@ extension Cloud {
         return value
     }
 
+    /// The database of the registry that holds a schema.
+    private func schemaDatabase(of container: String, _ environment: DatabaseKey.Environment) async throws -> DatabaseID {
+        try await databaseID(RegistryPart.schema(container: container, environment).key)
+    }
+
     /// Where a schema's version stands.
     func schemaVersionKey(of container: String, _ environment: DatabaseKey.Environment) async throws -> EntryKey {
-        EntryKey(try await databaseID(RegistryPart.schema(container: container, environment).key), .schemaVersion, SchemaVersionEntry.key)
+        KnownSchema.versionKey(in: try await schemaDatabase(of: container, environment))
     }
 
     private func knownSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
-        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        let database = try await schemaDatabase(of: container, environment)
         if let schema = schemas[database] { return KnownSchema(schema: schema, database: database) }
         return try await readSchema(of: container, environment)
     }
 
     private func readSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
-        let database = try await databaseID(RegistryPart.schema(container: container, environment).key)
+        let database = try await schemaDatabase(of: container, environment)
         return KnownSchema(schema: try await read(of: container, environment) { schema, _ in schema }, database: database)
     }
 }

@@ -59,32 +59,26 @@ extension Schema {
 
     /// Those indexes have all their rows from now on.
     mutating func finishBuilding(_ indexes: Set<IndexID>) {
-        for (type, definition) in types {
-            for (name, field) in definition.fields {
-                var field = field
-                if let values = field.values, indexes.contains(values.index) { field.values?.finish() }
-                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.finish() }
-                types[type]?.fields[name] = field
-            }
+        change(indexes) { index in
+            index.state = .usable
+            index.isBuilt = true
         }
     }
 
     /// Those indexes that are there get their rows once more.
     mutating func rebuild(_ indexes: Set<IndexID>) {
+        change(indexes) { $0.state = .building }
+    }
+
+    private mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {
-                var field = field
-                if let values = field.values, indexes.contains(values.index) { field.values?.state = .building }
-                if let tokens = field.tokens, indexes.contains(tokens.index) { field.tokens?.state = .building }
-                types[type]?.fields[name] = field
+                for kind in [\FieldDefinition.values, \.tokens] {
+                    guard var index = field[keyPath: kind], indexes.contains(index.index) else { continue }
+                    change(&index)
+                    types[type]?.fields[name]?[keyPath: kind] = index
+                }
             }
         }
-    }
-}
-
-extension IndexDefinition {
-    fileprivate mutating func finish() {
-        state = .usable
-        isBuilt = true
     }
 }

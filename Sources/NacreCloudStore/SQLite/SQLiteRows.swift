@@ -141,8 +141,9 @@ extension Connection {
         }
     }
 
-    func zone(in database: DatabaseID, named name: String) throws -> ZoneRow? {
-        try use(.zoneByName) { statement in
+    /// Those that live.
+    func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
+        try each(of: names, .zoneByName) { statement, name in
             statement.bind(database.rawValue)
             statement.bind(name)
             return try statement.step() ? statement.zone(in: database, named: name) : nil

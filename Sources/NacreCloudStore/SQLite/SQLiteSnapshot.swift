@@ -72,13 +72,7 @@ class SQLiteSnapshot: ReadTransaction {
     }
 
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {
-        try ask { connection in
-            try connection.each(of: names, .zoneByName) { statement, name in
-                statement.bind(database.rawValue)
-                statement.bind(name)
-                return try statement.step() ? statement.zone(in: database, named: name) : nil
-            }
-        }
+        try ask { try $0.zones(in: database, named: names) }
     }
 
     func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow] {

@@ -15,7 +15,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     /// The writer is one: it holds every lock.
     func lock(zoneNamed name: String?, in database: DatabaseID, operation id: String?, entries: [EntryKey]) throws -> Advance {
         try ask { connection in
-            try begin(try name.flatMap { try connection.zone(in: database, named: $0) }, in: database, operation: id, entries, connection)
+            try begin(try name.flatMap { try connection.zones(in: database, named: [$0]).first }, in: database, operation: id, entries, connection)
         }
     }
 
