@@ -101,8 +101,8 @@ import Testing
         let statistics = store.store.statistics
         #expect(statistics[.readsEnded] == 1)
         let bound = LogBound(pages: 400)
-        // Each tells where its page of the log's index is, and a group of one has a dozen pages.
-        #expect(longest <= Int(bound.hardPages + 2 * bound.step), "\(longest) pages")
+        // The reader's thread may be kept from ending by a busy machine: each try that waits for it in vain costs a step. Unbounded there are 2,420.
+        #expect(longest <= Int(bound.hardPages + 8 * bound.step), "\(longest) pages")
         #expect(disk.sleptMicroseconds <= statistics[.forcedCheckpoints] * 1000 * Int(SQLiteLimits.checkpointPatienceMilliseconds))
         // Another read goes on as ever.
         #expect(try await store.names(limit: 100).count == 61)
