@@ -16,8 +16,6 @@ struct QueryPage: Sendable {
 
     /// Rows that each of many zones may look at, so that each of them gets on. On this server.
     private static let rowsPerZone = 16
-    /// Beyond all that the rows of a page can cost.
-    private static let workOfSeveralKeys = 1 << 50
 
     init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
@@ -29,8 +27,7 @@ struct QueryPage: Sendable {
         if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
         let mayReorder = cursor == nil && query.terms.isEmpty
         let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
-        // By several keys a walk is a walk within walks, and one that is cut by bytes can end where it began: rows and the deadline bound it.
-        let workShare = (order.terms.count > 1 ? Self.workOfSeveralKeys : work) / max(zones.count, 1)
+        let workShare = work / max(zones.count, 1)
         var answers = try Self.answers(
             query, in: order, of: zones, after: cursor?.position, limit: limit, rows: share, work: workShare, mayReorder, reader, &steps)
         if answers == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {

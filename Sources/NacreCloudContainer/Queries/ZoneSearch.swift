@@ -53,7 +53,6 @@ struct ZoneSearch {
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
         if let answer = try collect(among: &probes, upTo: rows) { return answer }
-        reader.allow(work: work)
         if mayReorder, drivers.contains(where: { $0.ownTerm != nil }) { return nil }
         return isWalkable ? try walkAll(nil) : try collectWhole()
     }
@@ -103,11 +102,17 @@ struct ZoneSearch {
     private static let firstStride = 64
 
     private mutating func walkAll(_ points: QueryDriver?) throws -> Answer {
-        reader.allow(rows)
+        allowAnew()
         let before = reader.rowsRead
         let answer = try walk(0, [], after: after, wanted: wanted, divides: true, points)
         steps.append("walk \(described(points)), \(reader.rowsRead - before) rows")
         return answer
+    }
+
+    /// Allows one more way as many rows and bytes as every way has.
+    private func allowAnew() {
+        reader.allow(rows)
+        reader.allow(work: work)
     }
 
     /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
@@ -164,7 +169,7 @@ struct ZoneSearch {
 
     /// For a zone that is small enough to do without the index that is being built.
     private mutating func collectWhole() throws -> Answer {
-        reader.allow(rows)
+        allowAnew()
         var all = NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
         var best = BestHits(wanted + 1, in: order, reader)
         while true {
@@ -261,7 +266,8 @@ struct ZoneSearch {
 
     /// The records of one key by the order's next terms.
     private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int) throws -> Answer {
-        reader.allow(rows)
+        // The walk around this one has used up its own: with nothing left this one would go on by a single row a page.
+        allowAnew()
         let inside = start.flatMap { $0.keys.count > prefix.count && $0.keys.starts(with: prefix) ? $0 : nil }
         var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true)
         if answer.end == nil { answer = Answer(hits: answer.hits, end: QueryPosition(keys: prefix, spot: .behind), isCut: true) }
