@@ -59,11 +59,9 @@ class ObservedReads: ReadTransaction {
         return try reads.records(in: zone, named: names, bytesMax: bytesMax)
     }
 
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) throws -> [FeedEntry] {
+    func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         try before(.feed)
-        return try reads.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+        return try reads.feed(scans, bytesMax: bytesMax)
     }
 
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
@@ -81,9 +79,9 @@ class ObservedReads: ReadTransaction {
         return try reads.dependents(in: zone, of: names, outside: others, limit: limit)
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
+    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
         try before(.search)
-        return try reads.search(scan)
+        return try reads.search(scans, bytesMax: bytesMax)
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {

@@ -181,10 +181,9 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(zone.database).records(in: zone, named: names, bytesMax: bytesMax)
     }
 
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) throws -> [FeedEntry] {
-        try side(zone.database).feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+    func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
+        guard let first = scans.first else { return [] }
+        return try side(first.zone.database).feed(scans, bytesMax: bytesMax)
     }
 
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
@@ -199,8 +198,9 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(zone.database).dependents(in: zone, of: names, outside: others, limit: limit)
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
-        try side(scan.zone.database).search(scan)
+    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
+        guard let first = scans.first else { return [] }
+        return try side(first.zone.database).search(scans, bytesMax: bytesMax)
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {

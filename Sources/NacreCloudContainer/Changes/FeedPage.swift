@@ -17,29 +17,23 @@ struct FeedPage: Sendable {
         self.token = moreComing ? token : .caughtUp(with: zone, view: token.view)
     }
 
-    /// Of the records' bodies.
-    var bytes: Int { records.reduce(0) { $0 + $1.row.body.count } }
-
-    /// - Parameter keepsCommitsWhole: the rest of the last commit comes along, beyond the limit, as far as it may.
-    init(
-        after token: ChangeToken.OfZone, of zone: ZoneRow, limit: Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
-    ) throws {
-        start = token
-        self.token = .caughtUp(with: zone, view: token.view)
-        clientChangeToken = zone.clientChangeToken
-        var reading = FeedReading(token: token, transaction: transaction)
-        let stop = try reading.read(through: nil, upTo: limit)
-        if stop != .end, let last = reading.last {
+    /// - Parameters:
+    ///   - read: of its feed behind the token.
+    ///   - rest: of the last commit, behind `read`; nil: nobody looked.
+    fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedPortion, rest: FeedRest) {
+        self.init(unreadAfter: token, of: zone)
+        records = (read.entries + rest.entries).map { StoredRecord($0.record, in: zone.address) }
+        if read.isWhole {
+            moreComing = false
+            self.token = .caughtUp(with: zone, view: token.view)
+        } else if let last = read.entries.last {
             let number = last.feed.place.number
-            let most = reading.entries.count + (keepsCommitsWhole ? Limits.changesPerUnsplitCommit - 1 : 0)
-            let rest = stop == .count ? try reading.read(through: number, upTo: most) : stop
-            isMidCommit = try rest != .end && reading.hasMore(through: number)
-            let end = reading.last ?? last
+            isMidCommit = rest.goesOn
+            let end = rest.entries.last ?? last
+            moreComing = isMidCommit || number < zone.number
             let position = FeedPosition(number, name: isMidCommit ? end.record.name : nil)
-            moreComing = isMidCommit || position.number < zone.number
-            if moreComing { self.token = token.moved(to: position, in: zone) }
+            self.token = moreComing ? token.moved(to: position, in: zone) : .caughtUp(with: zone, view: token.view)
         }
-        records = reading.entries.map { StoredRecord($0.record, in: zone.address) }
     }
 
     /// The page as it is answered.
@@ -66,58 +60,77 @@ struct FeedPage: Sendable {
     }
 }
 
-/// Reads a feed in portions, so that no more of large records is in memory than a page takes.
-private struct FeedReading {
-    enum Stop {
-        /// There is no more.
-        case end
-        /// There are as many as were asked for, and maybe more.
-        case count
-        /// `Limits.pageBytes` are full, and there may be more.
-        case bytes
+/// Of the commit that a page ends in, what is behind its limit.
+private struct FeedRest {
+    var entries: [FeedEntry] = []
+    /// The commit is longer than what was read of it.
+    var goesOn = false
+}
+
+/// Where a page of a zone's feed begins.
+struct AskedFeed: Sendable {
+    var token: ChangeToken.OfZone
+    var zone: ZoneRow
+    var limit: Int
+
+    fileprivate func scan(after position: FeedPosition, through last: ChangeNumber? = nil, limit: Int) -> FeedScan {
+        FeedScan(of: token.zone, view: token.view, after: position, through: last, baseline: token.baseline, limit: limit)
     }
+}
 
-    let token: ChangeToken.OfZone
-    let transaction: any ReadTransaction
-    private(set) var entries: [FeedEntry] = []
-    private var bytes = 0
-
-    init(token: ChangeToken.OfZone, transaction: any ReadTransaction) {
-        self.token = token
-        self.transaction = transaction
-    }
-
-    var last: FeedEntry? { entries.last }
-
-    /// Records of a first portion, before anything is known of their size. On this server.
-    private static let firstPortion = 25
-
-    /// Reads on until there are `count` entries.
-    /// - Parameter last: the change number beyond which nothing is read.
-    mutating func read(through last: ChangeNumber?, upTo count: Int) throws -> Stop {
-        while entries.count < count {
-            if bytes >= Limits.pageBytes { return .bytes }
-            let mean = entries.isEmpty ? Limits.pageBytes / Self.firstPortion : max(1, bytes / entries.count)
-            let portion = min(count - entries.count, max(1, (Limits.pageBytes - bytes) / mean))
-            let found = try next(portion, through: last)
-            for entry in found {
-                // A page that is not empty ends before the record that it has no room for.
-                if bytes > 0, bytes + entry.record.body.count > Limits.pageBytes { return .bytes }
-                entries.append(entry)
-                bytes += entry.record.body.count
-            }
-            if found.count < portion { return .end }
+extension FeedPage {
+    /// A page of each of these feeds of one database: three questions at most, and bodies of `Limits.pageBytes` in all, or one record. Once that is full,
+    /// the pages of the other zones are empty, and say that there is more.
+    ///
+    /// - Parameter keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
+    static func read(_ asked: [AskedFeed], keepsCommitsWhole: Bool, _ transaction: any ReadTransaction) throws -> [FeedPage] {
+        var room = Limits.pageBytes
+        let read = try transaction.portions(of: asked.map { $0.scan(after: $0.token.position, limit: $0.limit) }, in: &room)
+        var rests = asked.map { _ in FeedRest() }
+        // Who ends in a commit that may go on, and where.
+        var open = asked.indices.compactMap { place in
+            read[place].isWhole ? nil : read[place].entries.last.map { (place: place, last: FeedPosition(of: $0)) }
         }
-        return .count
+        if keepsCommitsWhole, room > 0 {
+            let cut = open.filter { read[$0.place].entries.count == asked[$0.place].limit }
+            let found = try transaction.portions(
+                of: cut.map { asked[$0.place].scan(after: $0.last, through: $0.last.number, limit: Limits.changesPerUnsplitCommit - 1) }, in: &room)
+            for (cut, portion) in zip(cut, found) { rests[cut.place].entries = portion.entries }
+            let whole = Set(zip(cut, found).filter { $1.isWhole }.map(\.0.place))
+            open = open.filter { !whole.contains($0.place) }.map {
+                (place: $0.place, last: rests[$0.place].entries.last.map(FeedPosition.init(of:)) ?? $0.last)
+            }
+        }
+        let behind =
+            open.isEmpty
+            ? []
+            : try transaction.feed(open.map { asked[$0.place].scan(after: $0.last, through: $0.last.number, limit: 1) }, bytesMax: Limits.pageBytes)
+        for (open, portion) in zip(open, behind) { rests[open.place].goesOn = !portion.isWhole }
+        return asked.indices.map { FeedPage(after: asked[$0].token, of: asked[$0].zone, read[$0], rest: rests[$0]) }
     }
+}
 
-    func hasMore(through last: ChangeNumber) throws -> Bool {
-        try !next(1, through: last).isEmpty
+extension ReadTransaction {
+    /// - Parameter room: for bodies; what they take is taken off. Only the first record of all may need more than there is.
+    fileprivate func portions(of scans: [FeedScan], in room: inout Int) throws -> [FeedPortion] {
+        guard !scans.isEmpty else { return [] }
+        var portions = try feed(scans, bytesMax: max(room, 1))
+        let bytes = portions.reduce(0) { $0 + $1.bytes }
+        room -= bytes
+        let isAlone = room + bytes == Limits.pageBytes && portions.reduce(0) { $0 + $1.entries.count } == 1
+        if room < 0, !isAlone, let last = portions.lastIndex(where: { !$0.entries.isEmpty }) {
+            room += portions[last].entries.removeLast().record.body.count
+        }
+        return portions
     }
+}
 
-    private func next(_ limit: Int, through last: ChangeNumber?) throws -> [FeedEntry] {
-        let position = entries.last.map { FeedPosition($0.feed.place.number, name: $0.record.name) } ?? token.position
-        return try transaction.feed(
-            of: token.zone, view: token.view, after: position, through: last, baseline: token.baseline, limit: limit)
+extension FeedPortion {
+    fileprivate var bytes: Int { entries.reduce(0) { $0 + $1.record.body.count } }
+}
+
+extension FeedPosition {
+    fileprivate init(of entry: FeedEntry) {
+        self.init(entry.feed.place.number, name: entry.record.name)
     }
 }

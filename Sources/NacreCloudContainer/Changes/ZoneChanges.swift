@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `changes/zone`: a page of what changed in each zone since its token. Each zone is one snapshot and costs a few calls of the store.
+    /// `changes/zone`: a page of what changed in each zone since its token. All zones are one snapshot, which costs a few calls of the store.
     ///
     /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split between pages, unless it is
     /// larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`; web clients are never given more than they asked for.
@@ -16,42 +16,74 @@ extension Cloud {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }
         if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: database.key, by: caller) { throw fault }
+        let items = request.zones.map { item in Result { () throws(ServerError) in try asked(item, in: database) } }
+        var pages = try await pages(of: items.compactMap { try? $0.get() }, in: database)[...]
         var results: [ChangesZoneResponse.Result] = []
-        var room = Limits.pageBytes
-        for item in request.zones {
+        for (zone, item) in zip(request.zones, items) {
             do {
-                results.append(.page(try await page(of: item, in: database, room: &room)))
+                let asked = try item.get()
+                guard let page = pages.popFirst() else { throw ServerError.internalError }
+                results.append(.page(try shown(try page.get(), of: asked, in: database)))
             } catch let error as ServerError {
-                results.append(.failure(database.key.shown(item.zoneID), error))
+                results.append(.failure(database.key.shown(zone.zoneID), error))
             }
         }
         return ChangesZoneResponse(zones: results)
     }
 
-    private func page(
-        of item: ChangesZoneRequest.Item, in database: CallerDatabase, room: inout Int
-    ) async throws -> ChangesZoneResponse.Page {
-        let requested = try database.zone(item.zoneID)
-        if item.zoneID.isDefault { throw ServerError.noFeedInDefaultZone }
-        if item.reverse { throw ServerError.notSupported("reverse", "reading changes in reverse") }
-        let token = try zoneToken(item.syncToken)
-        let limit = try Self.pageLimit(item.resultsLimit)
-        let isFull = room <= 0
-        let feed = try await stored(of: database.key, zone: item.zoneID) {
-            try await self.store.read { transaction in
-                guard let zone = try requested.find(transaction) else { throw ServerError.zoneNotFound(item.zoneID) }
-                let from = token ?? .start(of: zone.row, view: zone.view)
-                guard from.view == zone.view, try from.isValid(for: zone.row, transaction) else { throw ServerError.tokenExpired }
-                if isFull { return FeedPage(unreadAfter: from, of: zone.row) }
-                return try FeedPage(
-                    after: from, of: zone.row, limit: limit, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
+    /// A zone of the request, as far as it can be judged without the store.
+    private struct AskedZone: Sendable {
+        var zone: RequestedZone
+        var item: ChangesZoneRequest.Item
+        var token: ChangeToken.OfZone?
+        var limit: Int
+    }
+
+    private func asked(_ item: ChangesZoneRequest.Item, in database: CallerDatabase) throws(ServerError) -> AskedZone {
+        let zone = try database.zone(item.zoneID)
+        if item.zoneID.isDefault { throw .noFeedInDefaultZone }
+        if item.reverse { throw .notSupported("reverse", "reading changes in reverse") }
+        return AskedZone(zone: zone, item: item, token: try zoneToken(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
+    }
+
+    /// - Returns: one for each zone, in their order.
+    private func pages(of asked: [AskedZone], in database: CallerDatabase) async throws -> [Result<FeedPage, ServerError>] {
+        guard !asked.isEmpty else { return [] }
+        do {
+            return try await store.read { try Self.pages(of: asked, in: database, $0) }
+        } catch let error as StoreError {
+            // Damage in one zone is no reason to keep the others from their clients.
+            guard error.code == .corrupt, asked.count > 1 else {
+                failed(error.met(in: database.key, asked.count == 1 ? asked.first?.zone.name : nil))
+                return asked.map { _ in .failure(ServerError(error)) }
             }
+            var pages: [Result<FeedPage, ServerError>] = []
+            for zone in asked { pages += try await self.pages(of: [zone], in: database) }
+            return pages
         }
-        room -= feed.bytes
-        tell(feed.records.filter(\.isDamaged), of: database.key, item.zoneID)
-        let showing = requested.showing
+    }
+
+    private static func pages(
+        of asked: [AskedZone], in database: CallerDatabase, _ transaction: any ReadTransaction
+    ) throws -> [Result<FeedPage, ServerError>] {
+        let rows = try transaction.zones(in: database.id, named: asked.map(\.zone.name))
+        let named = Dictionary(rows.map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { first, _ in first })
+        let feeds = try asked.map { asked -> Result<AskedFeed, ServerError> in
+            guard let zone = named[Array(asked.zone.name.utf8)].map(database.resolve) else { return .failure(.zoneNotFound(asked.item.zoneID)) }
+            let token = asked.token ?? .start(of: zone.row, view: zone.view)
+            guard token.view == zone.view, try token.isValid(for: zone.row, transaction) else { return .failure(.tokenExpired) }
+            return .success(AskedFeed(token: token, zone: zone.row, limit: asked.limit))
+        }
+        var pages = try FeedPage.read(
+            feeds.compactMap { try? $0.get() }, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)[...]
+        return feeds.map { feed in feed.flatMap { _ in pages.popFirst().map(Result.success) ?? .failure(.internalError) } }
+    }
+
+    private func shown(_ feed: FeedPage, of asked: AskedZone, in database: CallerDatabase) throws -> ChangesZoneResponse.Page {
+        tell(feed.records.filter(\.isDamaged), of: database.key, asked.item.zoneID)
+        let showing = asked.zone.showing
         return ChangesZoneResponse.Page(
-            zoneID: showing.zoneID, records: feed.results(by: showing, types: item.desiredRecordTypes, keys: item.desiredKeys),
+            zoneID: showing.zoneID, records: feed.results(by: showing, types: asked.item.desiredRecordTypes, keys: asked.item.desiredKeys),
             syncToken: try tokens.seal(ChangeToken.zone(feed.token).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
             clientChangeToken: feed.clientChangeToken)
     }

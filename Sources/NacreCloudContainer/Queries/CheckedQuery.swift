@@ -40,8 +40,8 @@ struct CheckedQuery: Sendable {
     }
 
     /// The part of a term's index in which the records stand that its own filters let through.
-    func span(of term: SortTerm) -> QueryDriver.Span {
-        var span = QueryDriver.Span(index: term.index.index, lower: IndexKey.none, upper: nil)
+    func span(of term: SortTerm) -> IndexSpan {
+        var span = IndexSpan(index: term.index.index, lower: IndexKey.none, upper: nil)
         for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == span.index {
             span.lower = ZoneSearch.later(span.lower, driver.spans[0].lower)
             span.upper = ZoneSearch.earlier(span.upper, driver.spans[0].upper)

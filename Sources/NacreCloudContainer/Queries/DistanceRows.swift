@@ -7,8 +7,8 @@ struct DistanceRows: OrderedRows {
     private struct Waiting {
         enum What {
             case cell(GeoCell)
-            /// Records at one key; those after the first are behind it in the index when `goesOn`.
-            case place(IndexPlace, goesOn: Bool)
+            /// A record, and those behind it at the same key.
+            case place(IndexPlace, more: Records?)
             /// Records without a place.
             case nowhere
         }
@@ -26,6 +26,13 @@ struct DistanceRows: OrderedRows {
             distance = key
             self.name = name
         }
+    }
+
+    /// Records at one key, read a few at a time.
+    private struct Records {
+        var scan: IndexScan
+        var places: ArraySlice<IndexPlace> = []
+        var isWhole = false
     }
 
     /// A distance, and where in it.
@@ -53,6 +60,14 @@ struct DistanceRows: OrderedRows {
     private var waiting: Heap<Waiting>
     private var buffer: ArraySlice<(key: [UInt8], row: RecordRow)> = []
     private var nowhere: KeyRows?
+    /// What was read of cells that were not opened yet.
+    private var read: [GeoCell: [IndexPlace]] = [:]
+    /// Records that were read and whose turn it is not yet, by the bytes of their names; nil: the record is gone. Two portions at most.
+    private var bodies: [[UInt8]: RecordRow?] = [:]
+
+    /// Cells and records that are read with one question. On this server.
+    private static let cellsAtOnce = 24
+    private static let bodiesAtOnce = 200
     /// The distance of the last record given.
     private var given: [UInt8]?
 
@@ -108,11 +123,9 @@ struct DistanceRows: OrderedRows {
 
     /// Its records, when they are few; else its quarters.
     private mutating func open(_ cell: GeoCell) throws {
-        let scan = IndexScan(
-            zone: zone, index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey, limit: leafRows + 1)
-        let hits = try reader.search(scan)
-        if hits.count <= leafRows {
-            for hit in hits { try add(hit.place, goesOn: false) }
+        let places = try places(in: cell)
+        if places.count <= leafRows {
+            for place in places { try add(place) }
         } else if cell.depth < GeoCell.deepest {
             for quarter in cell.quarters { add(quarter) }
         } else {
@@ -120,63 +133,128 @@ struct DistanceRows: OrderedRows {
         }
     }
 
+    /// No more than one beyond what a leaf has. Cells that are likely to be opened next are read with the same question.
+    private mutating func places(in cell: GeoCell) throws -> [IndexPlace] {
+        if let places = read.removeValue(forKey: cell) { return places }
+        var cells = [cell]
+        if reader.left > Self.cellsAtOnce * leafRows {
+            cells += path(below: cell)
+            cells += waiting.first(Self.cellsAtOnce - cells.count) { if case .cell(let cell) = $0.what, read[cell] == nil { cell } else { nil } }
+        }
+        for (cell, portion) in zip(cells, try reader.search(cells.map { scan(of: $0, limit: leafRows + 1) })) {
+            read[cell] = portion.hits.map(\.place)
+        }
+        return read.removeValue(forKey: cell) ?? []
+    }
+
+    /// Its best quarter, the best quarter of that, and so on: where records are dense, one after the other is opened.
+    private func path(below cell: GeoCell) -> [GeoCell] {
+        var path: [GeoCell] = []
+        var last = cell
+        while last.depth < GeoCell.deepest, path.count < Self.cellsAtOnce / 2 {
+            let quarters = last.quarters.compactMap { cell in distance(of: cell).map { (cell: cell, distance: $0) } }
+            guard let best = quarters.min(by: { isAscending ? $0.distance < $1.distance : $0.distance > $1.distance }) else { break }
+            path.append(best.cell)
+            last = best.cell
+        }
+        return path
+    }
+
+    private func scan(of cell: GeoCell, limit: Int) -> IndexScan {
+        IndexScan(zone: zone, index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey, limit: limit)
+    }
+
     private mutating func add(_ cell: GeoCell) {
+        if let distance = distance(of: cell) { waiting.push(Waiting(.cell(cell), at: distance)) }
+    }
+
+    /// The best distance that a cell can hold; nil: it holds nothing that is asked for.
+    private func distance(of cell: GeoCell) -> Double? {
         let distances = from.distances(to: cell)
-        if let radius, distances.lowerBound > radius { return }
+        if let radius, distances.lowerBound > radius { return nil }
         if let start {
             let best = IndexKey.number(isAscending ? distances.upperBound : distances.lowerBound)
-            if best != start.distance, best.lexicographicallyPrecedes(start.distance) == isAscending { return }
+            if best != start.distance, best.lexicographicallyPrecedes(start.distance) == isAscending { return nil }
         }
-        waiting.push(Waiting(.cell(cell), at: isAscending ? distances.lowerBound : distances.upperBound))
+        return isAscending ? distances.lowerBound : distances.upperBound
     }
 
     /// More records than a leaf holds in a cell that cannot be divided: each of its places for itself.
     private mutating func openPlaces(of cell: GeoCell) throws {
-        var scan = IndexScan(zone: zone, index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey, limit: 1)
-        while let hit = try reader.search(scan).first {
-            try add(hit.place, goesOn: true)
-            scan.lower = IndexKey.successor(hit.place.key)
+        var scan = scan(of: cell, limit: leafRows + 1)
+        while true {
+            let portion = try reader.search(scan)
+            var keys: [[UInt8]] = []
+            for hit in portion.hits where hit.place.key != keys.last { keys.append(hit.place.key) }
+            for key in keys { try openPlace(at: key) }
+            guard !portion.isWhole, let last = keys.last else { return }
+            scan.spans[0].lower = IndexKey.successor(last)
         }
     }
 
     // MARK: Places
 
-    /// - Parameter goesOn: the place's first record stands for all records at it.
-    private mutating func add(_ place: IndexPlace, goesOn: Bool) throws {
-        guard let point = GeoKey.point(of: place.key) else { return }
-        let distance = point.distance(to: from)
-        if let radius, distance > radius { return }
-        let key = IndexKey.number(distance)
-        if !goesOn {
-            if isBehindStart(key, name: place.name) { waiting.push(Waiting(.place(place, goesOn: false), at: key, name: place.name)) }
-        } else if start?.distance != key {
-            if isBehindStart(key) { try goOn(at: place.key, after: nil, distance: key) }
-        } else if start?.spot != .behind {
-            try goOn(at: place.key, after: start?.name, distance: key)
-        }
+    private mutating func add(_ place: IndexPlace) throws {
+        guard let (distance, key) = distance(at: place.key), radius.map({ distance <= $0 }) ?? true else { return }
+        if isBehindStart(key, name: place.name) { waiting.push(Waiting(.place(place, more: nil), at: key, name: place.name)) }
     }
 
-    /// Queues the next record at a place.
-    private mutating func goOn(at key: [UInt8], after name: String?, distance: [UInt8]) throws {
+    /// Queues the first of all records at one place.
+    private mutating func openPlace(at key: [UInt8]) throws {
+        guard let (distance, bytes) = distance(at: key), radius.map({ distance <= $0 }) ?? true else { return }
+        var after: String?
+        if start?.distance == bytes {
+            if start?.spot == .behind { return }
+            after = start?.name
+        } else if !isBehindStart(bytes) {
+            return
+        }
         let scan = IndexScan(
-            zone: zone, index: term.index.index, lower: key, upper: IndexKey.successor(key), after: name.map { IndexPlace(key: key, name: $0) },
-            isDescending: !namesAscend, limit: 1)
-        guard let hit = try reader.search(scan).first else { return }
-        waiting.push(Waiting(.place(hit.place, goesOn: true), at: distance, name: hit.place.name))
+            zone: zone, index: term.index.index, lower: key, upper: IndexKey.successor(key), after: after.map { IndexPlace(key: key, name: $0) },
+            isDescending: !namesAscend, limit: leafRows)
+        try goOn(in: Records(scan: scan), at: bytes)
     }
 
-    /// Reads the records that are first, up to the next cell.
-    private mutating func fetch() throws {
-        var places: [(distance: [UInt8], name: String)] = []
-        let most = reader.portion(atMost: leafRows)
-        while places.count < most, let best = waiting.first, case .place(let place, let goesOn) = best.what {
-            _ = waiting.pop()
-            places.append((best.distance, place.name))
-            if goesOn { try goOn(at: place.key, after: place.name, distance: best.distance) }
+    private func distance(at key: [UInt8]) -> (distance: Double, key: [UInt8])? {
+        guard let point = GeoKey.point(of: key) else { return nil }
+        let distance = point.distance(to: from)
+        return (distance, IndexKey.number(distance))
+    }
+
+    /// Queues the next record of a place.
+    private mutating func goOn(in records: Records, at distance: [UInt8]) throws {
+        var records = records
+        if records.places.isEmpty, !records.isWhole {
+            let portion = try reader.search(records.scan)
+            records.places = portion.hits.map(\.place)[...]
+            records.isWhole = portion.isWhole
+            if let last = portion.hits.last { records.scan.goOn(behind: last) }
         }
-        let rows = try reader.records(in: zone, named: places.map(\.name))
-        let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        buffer = places.compactMap { place in found[place.name].map { (place.distance, $0) } }[...]
+        guard let place = records.places.popFirst() else { return }
+        waiting.push(Waiting(.place(place, more: records), at: distance, name: place.name))
+    }
+
+    /// Gives the records that are first, up to the next cell.
+    private mutating func fetch() throws {
+        if case .place(let place, _) = waiting.first?.what, bodies[Array(place.name.utf8)] == nil { try readBodies() }
+        while let best = waiting.first, case .place(let place, let more) = best.what, let row = bodies.removeValue(forKey: Array(place.name.utf8)) {
+            _ = waiting.pop()
+            if let row { buffer.append((best.distance, row)) }
+            if let more { try goOn(in: more, at: best.distance) }
+        }
+    }
+
+    /// Also of places behind the next cell: mostly it has no nearer ones.
+    private mutating func readBodies() throws {
+        if bodies.values.reduce(0, { $0 + ($1?.body.count ?? 0) }) >= QueryReader.portionBytes { bodies = [:] }
+        let asked = waiting.first(Self.bodiesAtOnce) { waiting -> String? in
+            guard case .place(let place, _) = waiting.what, bodies[Array(place.name.utf8)] == nil else { return nil }
+            return place.name
+        }
+        var left = asked[...]
+        for row in try reader.records(in: zone, next: &left) { bodies[Array(row.name.utf8)] = .some(row) }
+        // Where a name was read and no record came, there is none any more.
+        for name in asked.dropLast(left.count) where bodies[Array(name.utf8)] == nil { bodies[Array(name.utf8)] = .some(nil) }
     }
 
     // MARK: Nowhere
@@ -229,6 +307,12 @@ struct Heap<Element> {
     }
 
     var first: Element? { elements.first }
+
+    /// The first few that pass, in order.
+    func first<Part>(_ count: Int, _ part: (Element) -> Part?) -> [Part] {
+        let parts = elements.compactMap { element in part(element).map { (element: element, part: $0) } }
+        return parts.sorted { precedes($0.element, $1.element) }.prefix(count).map(\.part)
+    }
 
     mutating func push(_ element: Element) {
         elements.append(element)

@@ -16,18 +16,19 @@ enum OrderedStep {
 /// How many rows are read at once: as many as a page takes, and more and more where it takes many to find them.
 struct ReadAhead {
     private var next: Int
-    /// Records may be large: no more than these are held at once.
-    static let most = 200
+    /// Bodies that come along are bounded in bytes, rows by this.
+    static let most = 4_096
+    private static let growth = 4
 
     init(_ first: Int) { next = min(max(first, 2), Self.most) }
 
     mutating func rows(_ reader: QueryReader) -> Int {
-        defer { next = min(next * 2, Self.most) }
+        defer { next = min(next * Self.growth, Self.most) }
         return max(1, min(next, reader.left))
     }
 }
 
-/// A piece of an index in its own order.
+/// Pieces of indexes, each in its own order.
 struct KeyRows: OrderedRows {
     private let reader: QueryReader
     private var scan: IndexScan
@@ -55,9 +56,9 @@ struct KeyRows: OrderedRows {
             if isLast { return .end }
             if hasGiven, reader.left == 0 { return .pause(before: nil) }
             scan.limit = ahead.rows(reader)
-            let read = try reader.next(of: scan)
-            isLast = read.isLast
-            scan.after = read.hits.last?.place ?? scan.after
+            let read = try reader.search(scan)
+            isLast = read.isWhole
+            if let last = read.hits.last { scan.goOn(behind: last) }
             buffer = read.hits[...]
         }
     }
@@ -117,20 +118,27 @@ struct PointRows: OrderedRows {
     private var hasGiven = false
     /// In order; of those whose records do not come along.
     private var buffer: ArraySlice<RecordRow> = []
+    /// Those behind the buffer, whose records are to be read.
+    private var names: ArraySlice<String> = []
+    private let namesAtOnce: Int
+    /// On this server.
+    private static let mostNames = 200
 
     /// Of more points each would hold large records until its turn: then only those are read whose turn it is. On this server.
     private static let pointsWithRecords = 4
 
-    init(at spans: [QueryDriver.Span], of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
+    init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
         self.reader = reader
         self.zone = zone
         points = spans.map { span in
             Point(
                 scan: IndexScan(
-                    zone: zone, index: span.index, lower: span.lower, upper: span.upper,
-                    after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0, includesRecords: spans.count <= Self.pointsWithRecords))
+                    zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0,
+                    includesRecords: spans.count <= Self.pointsWithRecords))
         }
-        self.ahead = ReadAhead(spans.count > 1 ? ahead / spans.count + 1 : ahead)
+        namesAtOnce = min(max(ahead, 2), Self.mostNames)
+        // Of many points each is asked for a few rows.
+        self.ahead = ReadAhead(max(ahead, spans.count * 2))
     }
 
     mutating func next() throws -> OrderedStep {
@@ -140,9 +148,7 @@ struct PointRows: OrderedRows {
                 hasGiven = true
                 return .row(key: [], row)
             }
-            var names: [String] = []
-            let most = reader.portion(atMost: ReadAhead.most)
-            gathering: while names.count < most {
+            gathering: while names.count < namesAtOnce {
                 switch try nextHit(mayPause: hasGiven || !names.isEmpty) {
                 case .hit(let hit):
                     if points[0].scan.includesRecords {
@@ -159,23 +165,30 @@ struct PointRows: OrderedRows {
                     break gathering
                 }
             }
-            let rows = try reader.records(in: zone, named: names)
-            buffer = rows.sorted { ByteOrder.compare($0.name, $1.name) < 0 }[...]
+            buffer = try reader.records(in: zone, next: &names)[...]
         }
     }
 
     private mutating func nextHit(mayPause: Bool) throws -> Step {
-        for place in points.indices where points[place].buffer.isEmpty && !points[place].isLast {
+        while points.contains(where: { $0.buffer.isEmpty && !$0.isLast }) {
             if mayPause, reader.left == 0 { return .pause }
-            points[place].scan.limit = ahead.rows(reader)
-            let read = try reader.next(of: points[place].scan)
-            points[place].isLast = read.isLast
-            points[place].scan.after = read.hits.last?.place ?? points[place].scan.after
-            points[place].buffer = read.hits[...]
+            try readOn()
         }
         let heads = points.compactMap(\.buffer.first)
         guard let first = heads.min(by: { ByteOrder.compare($0.place.name, $1.place.name) < 0 }) else { return .end }
         for place in points.indices where points[place].buffer.first?.place.name == first.place.name { points[place].buffer.removeFirst() }
         return .hit(first)
+    }
+
+    /// Reads on at every point of which nothing is known, with one question.
+    private mutating func readOn() throws {
+        let dry = points.indices.filter { points[$0].buffer.isEmpty && !points[$0].isLast }
+        let rows = max(1, ahead.rows(reader) / dry.count)
+        for place in dry { points[place].scan.limit = rows }
+        for (place, portion) in zip(dry, try reader.search(dry.map { points[$0].scan })) {
+            points[place].isLast = portion.isWhole
+            if let last = portion.hits.last { points[place].scan.goOn(behind: last) }
+            points[place].buffer = portion.hits[...]
+        }
     }
 }

@@ -2,17 +2,9 @@ import NacreCloudWire
 
 /// Where in the indexes the records stand that may pass a filter: all that pass, and perhaps some more.
 struct QueryDriver: Hashable, Sendable {
-    /// A piece of an index.
-    struct Span: Hashable, Sendable {
-        var index: IndexID
-        var lower: [UInt8]
-        /// The first key beyond; nil: to the end.
-        var upper: [UInt8]?
-    }
-
     /// The filter's place in the query.
     var filter: Int
-    var spans: [Span]
+    var spans: [IndexSpan]
     /// Each span is one key, in which records stand in the order of their names.
     var isPoints: Bool
     /// No record stands in the spans twice.
@@ -29,12 +21,12 @@ struct QueryDriver: Hashable, Sendable {
             let bounds = Set(values.compactMap { IndexKey.bound(of: $0, as: field.type.element) })
             // A number between two that the field could hold equals none of them.
             let keys = bounds.filter { $0.isExact || field.type.element == .string || field.type.element == .bytes }.map(\.key)
-            let spans = keys.sorted { $0.lexicographicallyPrecedes($1) }.map { Span(index: index, lower: $0, upper: IndexKey.successor($0)) }
+            let spans = keys.sorted { $0.lexicographicallyPrecedes($1) }.map { IndexSpan(index: index, lower: $0, upper: IndexKey.successor($0)) }
             return QueryDriver(filter: filter, spans: spans, isPoints: true, isOneRowEach: !field.type.isList || spans.count == 1)
         }
         func range(_ lower: [UInt8], _ upper: [UInt8]?) -> QueryDriver {
             let term = field.type.isList || field.type == .location ? nil : SortTerm(field: name, type: field.type, index: values, isAscending: true)
-            let span = Span(index: index, lower: lower, upper: upper)
+            let span = IndexSpan(index: index, lower: lower, upper: upper)
             return QueryDriver(filter: filter, spans: [span], isPoints: false, isOneRowEach: !field.type.isList, ownTerm: term)
         }
         switch test.comparator {
@@ -71,7 +63,7 @@ struct QueryDriver: Hashable, Sendable {
         guard tokens.allSatisfy({ $0.state == .usable }) else { return [] }
         let spans = test.words.map { word in
             let key = IndexKey.text(word.utf8).key
-            return tokens.map { Span(index: $0.index, lower: key, upper: IndexKey.successor(key)) }
+            return tokens.map { IndexSpan(index: $0.index, lower: key, upper: IndexKey.successor(key)) }
         }
         if test.comparator == .containsAllTokens, !spans.isEmpty {
             return spans.map { QueryDriver(filter: filter, spans: $0, isPoints: true, isOneRowEach: $0.count == 1) }
@@ -101,13 +93,13 @@ enum GeoCover {
     }
 
     /// The cells as spans of an index, neighbours in one.
-    static func spans(of cells: [GeoCell], in index: IndexID) -> [QueryDriver.Span] {
-        var spans: [QueryDriver.Span] = []
+    static func spans(of cells: [GeoCell], in index: IndexID) -> [IndexSpan] {
+        var spans: [IndexSpan] = []
         for cell in cells {
             if let last = spans.last, last.upper == cell.lowerKey {
                 spans[spans.count - 1].upper = cell.upperKey
             } else {
-                spans.append(QueryDriver.Span(index: index, lower: cell.lowerKey, upper: cell.upperKey))
+                spans.append(IndexSpan(index: index, lower: cell.lowerKey, upper: cell.upperKey))
             }
         }
         return spans

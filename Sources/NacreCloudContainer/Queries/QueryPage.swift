@@ -19,7 +19,7 @@ struct QueryPage: Sendable {
 
     init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
-        keys: [String]?, rows: Int, work: Int, _ reader: QueryReader
+        keys: [String]?, rows: Int, work: Int, _ transaction: any ReadTransaction
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
@@ -28,22 +28,18 @@ struct QueryPage: Sendable {
         let mayReorder = cursor == nil && query.terms.isEmpty
         let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
         let workShare = work / max(zones.count, 1)
-        var answers = try Self.answers(
-            query, in: order, of: zones, after: cursor?.position, limit: limit, rows: share, work: workShare, mayReorder, reader, &steps)
-        if answers == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {
+        let search = { (page: inout QueryPage, order: QueryOrder, after: QueryPosition?, mayReorder: Bool) in
+            try page.search(zones, in: order, after: after, limit: limit, rows: share, work: workShare, mayReorder, transaction)
+        }
+        var found = try search(&self, order, cursor?.position, mayReorder)
+        if found == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {
             chosen = .ofFilter(filter)
             order = try Self.order(chosen, of: query)
-            answers = try Self.answers(query, in: order, of: zones, after: nil, limit: limit, rows: share, work: workShare, false, reader, &steps)
+            found = try search(&self, order, nil, false)
         }
-        let found = answers ?? []
-        if query.waitsForIndex, found.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(found, of: zones, limit: limit, keys: keys, reader)
-        damaged = zones.flatMap { zone in
-            let met = (reader.damaged[zone.address] ?? [:]).values
-            return met.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }.map { (record: $0, zoneID: zone.showing.zoneID) }
-        }
-        rowsRead = reader.rowsRead
-        recordsRead = reader.recordsRead
+        let answers = found ?? []
+        if query.waitsForIndex, answers.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
+        let end = try take(answers, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction)))
         self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0, seen: seen) }
     }
 
@@ -54,23 +50,32 @@ struct QueryPage: Sendable {
         return QueryOrder(terms: [term])
     }
 
-    /// - Returns: nil when the records are too many for this order, and another one may be taken.
-    private static func answers(
-        _ query: CheckedQuery, in order: QueryOrder, of zones: [ResolvedZone], after: QueryPosition?, limit: Int, rows: Int, work: Int,
-        _ mayReorder: Bool,
-        _ reader: QueryReader, _ steps: inout [String]
+    /// - Returns: nil when the records of a zone are too many for this order, and another one may be taken.
+    private mutating func search(
+        _ zones: [ResolvedZone], in order: QueryOrder, after: QueryPosition?, limit: Int, rows: Int, work: Int, _ mayReorder: Bool,
+        _ transaction: any ReadTransaction
     ) throws -> [ZoneSearch.Answer]? {
-        var answers: [ZoneSearch.Answer] = []
-        for zone in zones {
-            var search = ZoneSearch(query, in: order, of: zone.address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
-            guard let answer = try search.run(mayReorder: mayReorder) else {
-                steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names")
-                return nil
-            }
-            steps += search.steps.map { "\(zone.row.name): \($0)" }
-            answers.append(answer)
+        var keptBytes = 0
+        let query = query
+        let found = try ZoneRounds(transaction) { place, reads in
+            let reader = QueryReader(reads, keptBytes: keptBytes)
+            var search = ZoneSearch(
+                query, in: order, of: zones[place].address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
+            let answer = try search.run(mayReorder: mayReorder)
+            keptBytes = reader.keptBytes
+            return (answer: answer, reader: reader, steps: search.steps)
+        }.run(zones.count)
+        damaged = []
+        for (zone, found) in zip(zones, found) {
+            rowsRead += found.reader.rowsRead
+            recordsRead += found.reader.recordsRead
+            steps += found.steps.map { "\(zone.row.name): \($0)" }
+            if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
+            let met = found.reader.damaged.values.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
+            damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
-        return answers
+        let answers = found.compactMap(\.answer)
+        return answers.count == zones.count ? answers : nil
     }
 
     /// Takes the first of what was found, and reads them as they are to be answered.

@@ -1,14 +1,14 @@
 import NacreCloudWire
 
-/// Reads for one page of a query, and counts what it reads.
+/// Reads in one zone for one page of a query, and counts what it reads.
 ///
-/// A class, because one count is shared by everybody who reads for the page; it never leaves the transaction's thread.
+/// A class, because one count is shared by everybody who reads for the zone; it never leaves the transaction's thread.
 final class QueryReader {
-    let transaction: any ReadTransaction
+    private let reads: IndexReads
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
-    /// Records that were met and are not what was written, by zone and name.
-    private(set) var damaged: [ZoneAddress: [String: StoredRecord]] = [:]
+    /// Records of the zone that were met and are not what was written, by name.
+    private(set) var damaged: [String: StoredRecord] = [:]
     /// `rowsRead` may not pass it; whoever has read nothing yet may all the same.
     private var limit = 0
     /// Bytes looked at: of rows and bodies that were read, and what filters cost.
@@ -16,10 +16,12 @@ final class QueryReader {
     private var workLimit = 0
     private var bodyBytes = 0
     /// Of bodies that are kept until the page is made.
-    private var keptBytes = 0
+    private(set) var keptBytes: Int
 
-    init(_ transaction: any ReadTransaction) {
-        self.transaction = transaction
+    /// - Parameter keptBytes: of bodies that others keep for the page.
+    init(_ reads: IndexReads, keptBytes: Int = 0) {
+        self.reads = reads
+        self.keptBytes = keptBytes
     }
 
     /// Rows that may still be read.
@@ -28,8 +30,8 @@ final class QueryReader {
     /// Bytes that may still be looked at.
     var workLeft: Int { max(0, workLimit - work) }
 
-    func met(_ record: StoredRecord, in zone: ZoneAddress) {
-        damaged[zone, default: [:]][record.row.name] = record
+    func met(_ record: StoredRecord) {
+        damaged[record.row.name] = record
     }
 
     /// Allows so many rows from now on.
@@ -46,22 +48,19 @@ final class QueryReader {
         work += bytes
     }
 
-    /// Reads no more bodies at once than a portion has.
-    /// - Returns: also whether the scan has come to its end.
-    func next(of scan: IndexScan) throws -> (hits: [IndexHit], isLast: Bool) {
-        var scan = scan
-        scan.bytesMax = max(1, min(Self.portionBytes, workLeft))
-        let before = bodyBytes
-        let hits = try search(scan)
-        return (hits, hits.count < scan.limit && bodyBytes - before < scan.bytesMax)
+    /// Reads a portion of each scan, and no more bodies in all than a portion has.
+    func search(_ scans: [IndexScan]) throws -> [IndexPortion] {
+        let portions = try reads.search(scans, bytesMax: max(1, min(Self.portionBytes, workLeft)))
+        for (scan, portion) in zip(scans, portions) {
+            rowsRead += portion.hits.count
+            work += portion.hits.count * Self.workOfRow
+            if scan.includesRecords { count(portion.hits.lazy.compactMap(\.record)) }
+        }
+        return portions
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
-        let hits = try transaction.search(scan)
-        rowsRead += hits.count
-        work += hits.count * Self.workOfRow
-        if scan.includesRecords { count(hits.lazy.compactMap(\.record)) }
-        return hits
+    func search(_ scan: IndexScan) throws -> IndexPortion {
+        try search([scan]).first ?? IndexPortion(hits: [], isWhole: true)
     }
 
     /// Rows to read at once where their bodies cannot be bounded: as large as those before, they take a portion.
@@ -71,7 +70,7 @@ final class QueryReader {
     }
 
     /// Bytes of bodies that are read at once. On this server.
-    private static let portionBytes = 4_000_000
+    static let portionBytes = 4_000_000
     /// Records of a first portion, before anything is known of their size; and the most of a later one, because the next may be larger.
     private static let firstPortion = 25
     private static let mostUnbounded = 50
@@ -79,12 +78,23 @@ final class QueryReader {
     private static let workOfRow = 64
 
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
-        try counted(transaction.records(in: zone, after: name, limit: limit))
+        try counted(reads.transaction.records(in: zone, after: name, limit: limit))
     }
 
-    /// In no order; those that are there.
-    func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
-        try counted(transaction.records(in: zone, named: names))
+    /// Reads the records of the first of these names, as many as a portion has, and takes their names off.
+    /// - Returns: those that are there, in the names' order.
+    func records(in zone: ZoneAddress, next names: inout ArraySlice<String>) throws -> [RecordRow] {
+        let rows = try counted(reads.transaction.records(in: zone, named: Array(names), bytesMax: Self.portionBytes))
+        guard rows.reduce(0, { $0 + $1.body.count }) >= Self.portionBytes, let last = rows.last?.name else {
+            names = []
+            return rows
+        }
+        names = names.drop { $0 != last }.dropFirst()
+        return rows
+    }
+
+    func record(in zone: ZoneAddress, named name: String) throws -> RecordRow? {
+        try counted(reads.transaction.records(in: zone, named: [name])).first
     }
 
     private func counted(_ rows: [RecordRow]) -> [RecordRow] {
@@ -119,7 +129,7 @@ final class QueryReader {
     /// The row of a hit, which is read again where it was not kept.
     func row(of hit: QueryHit, in zone: ZoneAddress) throws -> RecordRow {
         if let row = hit.row { return row }
-        guard let row = try records(in: zone, named: [hit.name]).first else { throw ServerError.internalError }
+        guard let row = try record(in: zone, named: hit.name) else { throw ServerError.internalError }
         return row
     }
 }

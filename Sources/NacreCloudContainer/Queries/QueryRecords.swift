@@ -43,7 +43,7 @@ extension Cloud {
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
             return try QueryPage(
                 query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys, rows: rows,
-                work: bytes, QueryReader(transaction))
+                work: bytes, transaction)
         }
         for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
         return page

@@ -135,30 +135,27 @@ struct ZoneSearch {
     private func collect(_ driver: QueryDriver, count: Int) throws -> Answer? {
         var best = BestHits(wanted + 1, in: order, reader)
         var seen: Set<String> = []
-        reader.allow(count + driver.spans.count)
+        reader.allow(count + 1)
         let start = (rows: reader.rowsRead, work: reader.work)
         let most = reader.workLeft
-        for span in driver.spans {
-            let scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, limit: 0)
-            var rows = KeyRows(scan, reader, ahead: Self.firstCollected)
-            var known = -1
-            collecting: while true {
-                switch try rows.next() {
-                case .row(_, let row):
-                    // Even where a record has one row: one that is damaged may have left another.
-                    if seen.insert(row.name).inserted, let hit = try hit(row) { best.add(hit) }
-                case .pause:
-                    best.drop()
-                    return nil
-                case .end: break collecting
-                }
-                guard known != reader.rowsRead else { continue }
-                known = reader.rowsRead
-                let read = known - start.rows
-                if (reader.work - start.work) / max(read, 1) > most / max(count, 1) {
-                    best.drop()
-                    return nil
-                }
+        var rows = KeyRows(IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: Self.firstCollected)
+        var known = -1
+        collecting: while true {
+            switch try rows.next() {
+            case .row(_, let row):
+                // Even where a record has one row: one that is damaged may have left another.
+                if seen.insert(row.name).inserted, let hit = try hit(row) { best.add(hit) }
+            case .pause:
+                best.drop()
+                return nil
+            case .end: break collecting
+            }
+            guard known != reader.rowsRead else { continue }
+            known = reader.rowsRead
+            let read = known - start.rows
+            if (reader.work - start.work) / max(read, 1) > most / max(count, 1) {
+                best.drop()
+                return nil
             }
         }
         return trimmed(best.take())
@@ -188,7 +185,7 @@ struct ZoneSearch {
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
         guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
-            reader.met(StoredRecord(row, in: zone), in: zone)
+            reader.met(StoredRecord(row, in: zone))
             return nil
         }
         func value(of name: String) throws -> FieldValue? {
@@ -254,8 +251,8 @@ struct ZoneSearch {
     /// The record at the very place where the page before ended in another zone: it is behind that one, and an index cannot begin at it.
     private func twin(at start: QueryPosition?, keys prefix: [[UInt8]]) throws -> [QueryHit] {
         guard let start, case .record(let name, let other) = start.spot, other < zone.zone else { return [] }
-        let hits = try reader.records(in: zone, named: [name]).compactMap { try hit($0, keys: prefix) }
-        return hits.filter { $0.position.keys == start.keys }
+        guard let row = try reader.record(in: zone, named: name), let hit = try hit(row, keys: prefix) else { return [] }
+        return hit.position.keys == start.keys ? [hit] : []
     }
 
     /// - Parameter hits: all that there are, or more than are wanted.
@@ -291,17 +288,18 @@ struct ZoneSearch {
     }
 
     private func scan(_ term: SortTerm, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
-        let span = query.span(of: term)
-        var scan = IndexScan(zone: zone, index: span.index, lower: span.lower, upper: span.upper, isDescending: !term.isAscending, limit: 0)
-        guard let key else { return scan }
-        switch spot {
-        case .record(let name, _): scan.after = IndexPlace(key: key, name: name)
-        case .before where term.isAscending: scan.lower = Self.later(scan.lower, key)
-        case .behind where term.isAscending: scan.lower = Self.later(scan.lower, IndexKey.successor(key))
-        case .before: scan.upper = Self.earlier(scan.upper, IndexKey.successor(key))
-        case .behind: scan.upper = Self.earlier(scan.upper, key)
+        var span = query.span(of: term)
+        var after: IndexPlace?
+        if let key {
+            switch spot {
+            case .record(let name, _): after = IndexPlace(key: key, name: name)
+            case .before where term.isAscending: span.lower = Self.later(span.lower, key)
+            case .behind where term.isAscending: span.lower = Self.later(span.lower, IndexKey.successor(key))
+            case .before: span.upper = Self.earlier(span.upper, IndexKey.successor(key))
+            case .behind: span.upper = Self.earlier(span.upper, key)
+            }
         }
-        return scan
+        return IndexScan(zone: zone, spans: [span], after: after, isDescending: !term.isAscending, limit: 0)
     }
 
     static func later(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
@@ -332,34 +330,27 @@ struct ZoneSearch {
 /// How many rows a driver has, counted only as far as it matters.
 private struct DriverProbe {
     let driver: QueryDriver
-    private let zone: ZoneAddress
     private(set) var count = 0
     /// Its records were found to be too large to be collected.
     var isTooMuch = false
-    private var span = 0
-    private var last: IndexPlace?
+    /// What was not counted yet.
+    private var scan: IndexScan
+    private var isWhole = false
 
     init(_ driver: QueryDriver, of zone: ZoneAddress) {
         self.driver = driver
-        self.zone = zone
+        scan = IndexScan(zone: zone, spans: driver.spans, limit: 0)
     }
 
     /// Whether it has no more than so many.
     mutating func reaches(end reach: Int, _ reader: QueryReader) throws -> Bool {
-        while span < driver.spans.count {
-            guard count <= reach else { return false }
-            let here = driver.spans[span]
-            let limit = reach - count + 1
-            let hits = try reader.search(
-                IndexScan(zone: zone, index: here.index, lower: here.lower, upper: here.upper, after: last, limit: limit))
-            count += hits.count
-            if hits.count < limit {
-                span += 1
-                last = nil
-            } else {
-                last = hits.last?.place
-            }
+        if !isWhole, count <= reach {
+            scan.limit = reach - count + 1
+            let portion = try reader.search(scan)
+            count += portion.hits.count
+            isWhole = portion.isWhole
+            if let last = portion.hits.last { scan.goOn(behind: last) }
         }
-        return count <= reach
+        return isWhole && count <= reach
     }
 }

@@ -28,48 +28,85 @@ package struct IndexPlace: Hashable, Sendable {
     }
 }
 
-/// A walk over the rows of one index of one zone.
-package struct IndexScan: Hashable, Sendable {
-    package var zone: ZoneAddress
+/// A piece of an index.
+package struct IndexSpan: Hashable, Sendable {
     package var index: IndexID
     /// The first key, included.
     package var lower: [UInt8]
     /// The first key beyond; nil: to the end of the index.
     package var upper: [UInt8]?
-    /// Only rows beyond this one in the direction of the walk.
-    package var after: IndexPlace?
-    /// By (key, name), both falling.
-    package var isDescending: Bool
-    package var limit: Int
-    /// The records come along.
-    package var includesRecords: Bool
-    /// With records: the answer ends behind the one with which their bodies take as many bytes. So one that is shorter than `limit` is the last
-    /// only where its bodies take fewer.
-    package var bytesMax = Int.max
 
-    package init(
-        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false,
-        limit: Int, includesRecords: Bool = false
-    ) {
-        self.zone = zone
+    package init(index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil) {
         self.index = index
         self.lower = lower
         self.upper = upper
+    }
+}
+
+/// A walk over pieces of a zone's indexes, one piece after the other.
+package struct IndexScan: Hashable, Sendable {
+    package var zone: ZoneAddress
+    package var spans: [IndexSpan]
+    /// Of the first span only the rows beyond this one, in the direction of the walk.
+    package var after: IndexPlace?
+    /// Each span by (key, name), both falling. The spans stay in their order.
+    package var isDescending: Bool
+    /// Rows of all spans.
+    package var limit: Int
+    /// The records come along.
+    package var includesRecords: Bool
+
+    package init(
+        zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, isDescending: Bool = false, limit: Int, includesRecords: Bool = false
+    ) {
+        self.zone = zone
+        self.spans = spans
         self.after = after
         self.isDescending = isDescending
         self.limit = limit
         self.includesRecords = includesRecords
     }
+
+    /// Of one span.
+    package init(
+        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false,
+        limit: Int, includesRecords: Bool = false
+    ) {
+        self.init(
+            zone: zone, spans: [IndexSpan(index: index, lower: lower, upper: upper)], after: after, isDescending: isDescending, limit: limit,
+            includesRecords: includesRecords)
+    }
+
+    /// Goes on behind a row that it gave: the spans before that row's are done.
+    package mutating func goOn(behind last: IndexHit) {
+        spans.removeFirst(last.span)
+        after = last.place
+    }
 }
 
 package struct IndexHit: Hashable, Sendable {
     package var place: IndexPlace
+    /// Which of the scan's spans it stands in.
+    package var span: Int
     /// Where the scan asked for it.
     package var record: RecordRow?
 
-    package init(place: IndexPlace, record: RecordRow?) {
+    package init(place: IndexPlace, span: Int = 0, record: RecordRow?) {
         self.place = place
+        self.span = span
         self.record = record
+    }
+}
+
+/// What was read of a scan.
+package struct IndexPortion: Hashable, Sendable {
+    package var hits: [IndexHit]
+    /// The scan's last row is among them: neither its limit nor the bytes of the question ended it.
+    package var isWhole: Bool
+
+    package init(hits: [IndexHit], isWhole: Bool) {
+        self.hits = hits
+        self.isWhole = isWhole
     }
 }
 

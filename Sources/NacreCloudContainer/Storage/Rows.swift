@@ -258,6 +258,42 @@ package struct FeedRow: Hashable, Sendable {
     }
 }
 
+/// The next rows of a view of a zone's feed.
+package struct FeedScan: Hashable, Sendable {
+    package var zone: ZoneAddress
+    package var view: FeedView
+    package var after: FeedPosition
+    /// The last change number that is read; nil: all.
+    package var through: ChangeNumber?
+    /// Rows of departures and tombstones at or before it are left out.
+    package var baseline: ChangeNumber
+    package var limit: Int
+
+    package init(
+        of zone: ZoneAddress, view: FeedView, after: FeedPosition, through: ChangeNumber? = nil, baseline: ChangeNumber, limit: Int
+    ) {
+        self.zone = zone
+        self.view = view
+        self.after = after
+        self.through = through
+        self.baseline = baseline
+        self.limit = limit
+    }
+}
+
+/// What was read of a feed.
+package struct FeedPortion: Hashable, Sendable {
+    /// In order, each with its record.
+    package var entries: [FeedEntry]
+    /// The last row asked for is among them: neither the limit nor the bytes of the question ended it.
+    package var isWhole: Bool
+
+    package init(entries: [FeedEntry], isWhole: Bool) {
+        self.entries = entries
+        self.isWhole = isWhole
+    }
+}
+
 package struct FeedEntry: Hashable, Sendable {
     package var feed: FeedRow
     package var record: RecordRow

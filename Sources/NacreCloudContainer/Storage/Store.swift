@@ -60,15 +60,13 @@ package protocol ReadTransaction {
     /// Of each zone and database the newest `Run.endsKept` are kept.
     func ends(of runs: [Int64], in place: NumberedPlace) throws -> [ChangeNumber]
 
-    /// Records of these names, live ones and tombstones, in no order. Reading ends behind the one with which their bodies take `bytesMax`: where they
-    /// take less, none is missing.
+    /// Records of these names, live ones and tombstones, in the names' order, each once. Reading ends behind the one with which their bodies take
+    /// `bytesMax`: where they take less, none is missing.
     func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow]
 
-    /// The next `limit` rows of a view of a zone's feed after `position`, and not after change number `last`, in order, each with its record.
-    /// Rows of departures and tombstones at or before `baseline` are left out.
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) throws -> [FeedEntry]
+    /// A portion of each of these feeds, in their order; all are of one database. Reading ends behind the row with which the records' bodies take
+    /// `bytesMax`: that portion is not whole then, and the later ones are empty and not whole.
+    func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion]
 
     /// Live records in the order of their names' bytes, after `name`.
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow]
@@ -80,8 +78,10 @@ package protocol ReadTransaction {
     /// - Parameter limit: how many names of owned records each answer holds at most.
     func dependents(in zone: ZoneAddress, of names: [String], outside others: [String], limit: Int) throws -> [Dependents]
 
-    /// Rows of an index, in the direction and up to the limit of the scan.
-    func search(_ scan: IndexScan) throws -> [IndexHit]
+    /// A portion of each of these scans, in their order, each in the direction and up to the limit of its scan; all are of one database. Reading ends
+    /// behind the row with which the bodies of records that come along take `bytesMax`: that portion is not whole then, and the later ones are empty
+    /// and not whole.
+    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion]
 
     /// Entries of these keys, in no order. Expired ones may still be there: the caller looks.
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow]
@@ -105,9 +105,22 @@ package protocol ReadTransaction {
 }
 
 extension ReadTransaction {
-    /// All records of these names, live ones and tombstones, in no order.
+    /// All records of these names, live ones and tombstones, in the names' order.
     package func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
         try records(in: zone, named: names, bytesMax: .max)
+    }
+
+    /// Rows of one feed.
+    package func feed(
+        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
+    ) throws -> [FeedEntry] {
+        let scan = FeedScan(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit)
+        return try feed([scan], bytesMax: .max).flatMap(\.entries)
+    }
+
+    /// Rows of one scan.
+    package func search(_ scan: IndexScan) throws -> [IndexHit] {
+        try search([scan], bytesMax: .max).flatMap(\.hits)
     }
 }
 

@@ -87,10 +87,10 @@ extension MemoryState {
         return found
     }
 
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) -> [FeedEntry] {
+    /// - Parameter bytes: of the bodies that were read so far.
+    func feed(_ scan: FeedScan, _ bytes: inout Int, _ bytesMax: Int) -> FeedPortion {
         var found: [FeedEntry] = []
+        let (zone, view, position) = (scan.zone, scan.view, scan.after)
         let name = position.name.map(NameBytes.init)
         let start = FeedKey(zone: zone, view: view, number: position.number, name: name ?? NameBytes(""))
         feed.scan(
@@ -99,14 +99,15 @@ extension MemoryState {
                 return isAtNumber ? name.map { key.name > $0 } ?? false : key > start
             },
             { key, row in
-                guard key.zone == zone, key.view == view, found.count < limit else { return .stop }
-                if let last, key.number > last { return .stop }
+                guard key.zone == zone, key.view == view, found.count < scan.limit, bytes < bytesMax else { return .stop }
+                if let last = scan.through, key.number > last { return .stop }
                 guard let record = records[RecordKey(zone: zone, name: key.name)] else { return .goOn }
-                if (row.isDeparture || record.isTombstone) && key.number <= baseline { return .goOn }
+                if (row.isDeparture || record.isTombstone) && key.number <= scan.baseline { return .goOn }
                 found.append(FeedEntry(feed: row, record: record))
+                bytes += record.body.count
                 return .goOn
             })
-        return found
+        return FeedPortion(entries: found, isWhole: found.count < scan.limit && bytes < bytesMax)
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) -> [EntryRow] {

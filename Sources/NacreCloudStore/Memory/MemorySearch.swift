@@ -44,39 +44,36 @@ extension MemoryState {
         return found
     }
 
-    /// Looks at every row of the index and keeps those that the scan asks for: slow, and plainly right.
-    func search(_ scan: IndexScan) -> [IndexHit] {
+    /// Looks at every row of the spans and keeps those that the scan asks for: slow, and plainly right.
+    /// - Parameter bytes: of the bodies that were read so far.
+    func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) -> IndexPortion {
+        var hits: [IndexHit] = []
+        for (place, span) in scan.spans.enumerated() {
+            let rows = rows(of: span, in: scan.zone, after: place == 0 ? scan.after : nil, isDescending: scan.isDescending)
+            for row in rows where hits.count < scan.limit && bytes < bytesMax {
+                // A row whose record is gone leads nowhere.
+                let record = scan.includesRecords ? records[RecordKey(zone: scan.zone, name: row.name)] : nil
+                if scan.includesRecords, record == nil { continue }
+                hits.append(IndexHit(place: IndexPlace(key: row.key.bytes, name: row.name.string), span: place, record: record))
+                bytes += record?.body.count ?? 0
+            }
+        }
+        return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
+    }
+
+    private func rows(of span: IndexSpan, in zone: ZoneAddress, after: IndexPlace?, isDescending: Bool) -> [IndexKey] {
         var rows: [IndexKey] = []
-        let first = IndexKey(zone: scan.zone, index: scan.index.rawValue, key: KeyBytes([]), name: NameBytes(""))
+        let first = IndexKey(zone: zone, index: span.index.rawValue, key: KeyBytes(span.lower), name: NameBytes(""))
+        let upper = span.upper.map { KeyBytes($0) }
+        let last = after.map { (KeyBytes($0.key), NameBytes($0.name)) }
         index.scan(
             from: { $0 >= first },
-            { key, _ in
-                guard key.zone == scan.zone, key.index == scan.index.rawValue else { return .stop }
-                if scan.asksFor(key) { rows.append(key) }
+            { row, _ in
+                guard row.zone == zone, row.index == span.index.rawValue, upper.map({ row.key < $0 }) ?? true else { return .stop }
+                let isAsked = last.map { isDescending ? (row.key, row.name) < $0 : (row.key, row.name) > $0 } ?? true
+                if isAsked { rows.append(row) }
                 return .goOn
             })
-        var hits: [IndexHit] = []
-        var bytes = 0
-        for row in scan.isDescending ? rows.reversed() : rows where hits.count < scan.limit && bytes < scan.bytesMax {
-            let place = IndexPlace(key: row.key.bytes, name: row.name.string)
-            guard scan.includesRecords else {
-                hits.append(IndexHit(place: place, record: nil))
-                continue
-            }
-            // A row whose record is gone leads nowhere.
-            guard let record = records[RecordKey(zone: scan.zone, name: row.name)] else { continue }
-            hits.append(IndexHit(place: place, record: record))
-            bytes += record.body.count
-        }
-        return hits
-    }
-}
-
-extension IndexScan {
-    fileprivate func asksFor(_ row: IndexKey) -> Bool {
-        guard row.key >= KeyBytes(lower), upper.map({ row.key < KeyBytes($0) }) ?? true else { return false }
-        guard let after else { return true }
-        let (place, last) = ((row.key, row.name), (KeyBytes(after.key), NameBytes(after.name)))
-        return isDescending ? place < last : place > last
+        return isDescending ? rows.reversed() : rows
     }
 }

@@ -66,10 +66,11 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) throws -> [FeedEntry] {
-        try ask { $0.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit) }
+    func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
+        try ask { state in
+            var bytes = 0
+            return scans.map { state.feed($0, &bytes, bytesMax) }
+        }
     }
 
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
@@ -84,8 +85,11 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.dependents(in: zone, of: names, outside: others, limit: limit) }
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
-        try ask { $0.search(scan) }
+    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
+        try ask { state in
+            var bytes = 0
+            return scans.map { state.search($0, &bytes, bytesMax) }
+        }
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {

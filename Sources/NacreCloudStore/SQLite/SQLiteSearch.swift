@@ -28,8 +28,19 @@ extension Connection {
         }
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
-        let range = try scan.range
+    /// - Parameter bytes: of the bodies that were read so far.
+    func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) throws -> IndexPortion {
+        var hits: [IndexHit] = []
+        // Room for a page; a great limit is not believed.
+        hits.reserveCapacity(min(max(scan.limit, 0), scan.spans.count > 1 ? 16 : 256))
+        for place in scan.spans.indices where hits.count < scan.limit && bytes < bytesMax {
+            try search(scan, place, &hits, &bytes, bytesMax)
+        }
+        return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
+    }
+
+    private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
+        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isDescending: scan.isDescending)
         let statement: Statement =
             switch (scan.isDescending, scan.includesRecords) {
             case (false, false): .indexRising
@@ -37,34 +48,49 @@ extension Connection {
             case (false, true): .indexRisingWithRecords
             case (true, true): .indexFallingWithRecords
             }
-        return try use(statement) { statement in
+        try use(statement) { statement in
             statement.bind(scan.zone)
-            return try range.lower.bound(to: statement) {
+            try range.lower.bound(to: statement) {
                 try range.upper.bound(to: statement) {
-                    var hits: [IndexHit] = []
-                    // Room for a page; a great limit is not believed.
-                    hits.reserveCapacity(min(max(scan.limit, 0), 256))
-                    var bytes = 0
-                    while try hits.count < scan.limit && bytes < scan.bytesMax && statement.step() {
-                        guard let hit = try hit(in: statement, of: scan) else { continue }
+                    while try hits.count < scan.limit && bytes < bytesMax && statement.step() {
+                        guard let hit = try hit(in: statement, of: scan, place) else { continue }
                         hits.append(hit)
                         bytes += hit.record?.body.count ?? 0
                     }
-                    return hits
                 }
             }
         }
     }
 
+    /// - Parameter bytes: of the bodies that were read so far.
+    func feed(_ scan: FeedScan, _ bytes: inout Int, _ bytesMax: Int) throws -> FeedPortion {
+        var entries: [FeedEntry] = []
+        guard bytes < bytesMax else { return FeedPortion(entries: entries, isWhole: false) }
+        try use(scan.after.name == nil ? .feedAfterNumber : .feedAfterName) { statement in
+            statement.bind(scan.zone)
+            statement.bind(scan.view.rawValue)
+            statement.bind(scan.after.number)
+            statement.bind(scan.through ?? ChangeNumber(run: .max, seq: .max))
+            statement.bind(scan.baseline)
+            statement.bind(max(scan.limit, 0))
+            if let name = scan.after.name { statement.bind(name) }
+            while try bytes < bytesMax && statement.step() {
+                entries.append(statement.feedEntry(in: scan.view))
+                bytes += entries.last?.record.body.count ?? 0
+            }
+        }
+        return FeedPortion(entries: entries, isWhole: entries.count < scan.limit && bytes < bytesMax)
+    }
+
     /// nil if the row's record is gone.
-    private func hit(in row: PreparedStatement, of scan: IndexScan) throws -> IndexHit? {
+    private func hit(in row: PreparedStatement, of scan: IndexScan, _ span: Int) throws -> IndexHit? {
         let key = row.bytes()
         let name = row.string()
         let place = IndexPlace(key: key, name: name)
-        guard scan.includesRecords else { return IndexHit(place: place, record: nil) }
+        guard scan.includesRecords else { return IndexHit(place: place, span: span, record: nil) }
         // A number is a short way and no more: where it does not lead to the record, its name does.
         let record = try row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
-        return record.map { IndexHit(place: place, record: $0) }
+        return record.map { IndexHit(place: place, span: span, record: $0) }
     }
 }
 
@@ -84,28 +110,26 @@ private struct RowPlace {
     }
 }
 
-extension IndexScan {
+extension IndexSpan {
     /// The rows asked for, whatever the direction: from the first of these places to before the second. So each direction is one text.
-    fileprivate var range: (lower: RowPlace, upper: RowPlace) {
-        get throws {
-            // The end of an index is the beginning of the next one.
-            guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
-            var first = RowPlace(index: index.rawValue, key: lower, name: "")
-            var end = RowPlace(index: index.rawValue + (upper == nil ? 1 : 0), key: upper ?? [], name: "")
-            switch after {
-            case .some(let after) where isDescending:
-                if upper.map({ KeyBytes(after.key) < KeyBytes($0) }) ?? true {
-                    end = RowPlace(index: index.rawValue, key: after.key, name: after.name)
-                }
-            case .some(let after):
-                // Between a name and the same with a zero there is none.
-                if KeyBytes(after.key) >= KeyBytes(lower) {
-                    first = RowPlace(index: index.rawValue, key: after.key, name: after.name + "\0")
-                }
-            case nil: break
+    fileprivate func range(after: IndexPlace?, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
+        // The end of an index is the beginning of the next one.
+        guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
+        var first = RowPlace(index: index.rawValue, key: lower, name: "")
+        var end = RowPlace(index: index.rawValue + (upper == nil ? 1 : 0), key: upper ?? [], name: "")
+        switch after {
+        case .some(let after) where isDescending:
+            if upper.map({ KeyBytes(after.key) < KeyBytes($0) }) ?? true {
+                end = RowPlace(index: index.rawValue, key: after.key, name: after.name)
             }
-            return (first, end)
+        case .some(let after):
+            // Between a name and the same with a zero there is none.
+            if KeyBytes(after.key) >= KeyBytes(lower) {
+                first = RowPlace(index: index.rawValue, key: after.key, name: after.name + "\0")
+            }
+        case nil: break
         }
+        return (first, end)
     }
 }
 

@@ -108,20 +108,10 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { try $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
-    func feed(
-        of zone: ZoneAddress, view: FeedView, after position: FeedPosition, through last: ChangeNumber?, baseline: ChangeNumber, limit: Int
-    ) throws -> [FeedEntry] {
+    func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         try ask { connection in
-            try connection.use(position.name == nil ? .feedAfterNumber : .feedAfterName) { statement in
-                statement.bind(zone)
-                statement.bind(view.rawValue)
-                statement.bind(position.number)
-                statement.bind(last ?? ChangeNumber(run: .max, seq: .max))
-                statement.bind(baseline)
-                statement.bind(max(limit, 0))
-                if let name = position.name { statement.bind(name) }
-                return try statement.rows { $0.feedEntry(in: view) }
-            }
+            var bytes = 0
+            return try scans.map { try connection.feed($0, &bytes, bytesMax) }
         }
     }
 
@@ -153,8 +143,11 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
-    func search(_ scan: IndexScan) throws -> [IndexHit] {
-        try ask { try $0.search(scan) }
+    func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
+        try ask { connection in
+            var bytes = 0
+            return try scans.map { try connection.search($0, &bytes, bytesMax) }
+        }
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {

@@ -75,7 +75,7 @@ struct QueryWorkTests {
             return QueryHit(keys: [], row: RecordRow(name: name, type: "T", number: .zero, isTombstone: false, parent: nil, body: body), zone: 1)
         }
         try await Engine.memory.makeStore().read { transaction in
-            let reader = QueryReader(transaction)
+            let reader = QueryReader(IndexReads(transaction))
             let kept = ["a", "b", "c"].map { reader.keeping(hit($0)) }
             #expect(kept.map { $0.row != nil } == [true, true, false])
             #expect(kept.allSatisfy { $0.size == 3_000_000 })

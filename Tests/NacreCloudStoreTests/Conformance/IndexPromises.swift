@@ -134,12 +134,14 @@ import Testing
         let size = puts[0].row.body.count
         for (bytesMax, count) in [(1, 1), (size, 1), (size + 1, 2), (3 * size, 3), (.max, 5)] {
             var scan = Self.scan()
-            scan.bytesMax = bytesMax
             let plain = scan
-            #expect(try await store.read { try $0.search(plain) }.count == 5, "rows alone have no bodies")
+            let rows = try await store.read { try $0.search([plain], bytesMax: bytesMax) }
+            #expect(rows.map(\.hits.count) == [5] && rows.map(\.isWhole) == [true], "rows alone have no bodies")
             scan.includesRecords = true
             let whole = scan
-            #expect(try await store.read { try $0.search(whole) }.map(\.place.name) == (0..<count).map { "r\($0)" })
+            let found = try await store.read { try $0.search([whole], bytesMax: bytesMax) }
+            #expect(found.map { $0.hits.map(\.place.name) } == [(0..<count).map { "r\($0)" }])
+            #expect(found.map(\.isWhole) == [bytesMax == .max])
         }
     }
 

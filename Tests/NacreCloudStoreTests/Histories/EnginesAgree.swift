@@ -111,6 +111,7 @@ struct Question: Sendable, CustomStringConvertible {
     private let limit: Int
     private let container: String
     private let scans: [IndexScan]
+    private let bytesMax: Int
 
     init(_ maker: inout HistoryMaker, in database: DatabaseID) {
         func names(_ maker: inout HistoryMaker) -> [String] {
@@ -133,12 +134,17 @@ struct Question: Sendable, CustomStringConvertible {
         limit = maker.number(0...9)
         container = maker.pick(HistoryMaker.containers) ?? ""
         scans = (0..<4).map { _ in Self.scan(&maker, of: ZoneAddress(database: database, zone: Int64(maker.number(1...2)))) }
+        bytesMax = maker.chance(1, of: 2) ? .max : maker.number(0...400)
     }
 
     private static func scan(_ maker: inout HistoryMaker, of zone: ZoneAddress) -> IndexScan {
-        IndexScan(
-            zone: zone, index: maker.pick(HistoryMaker.indexes) ?? HistoryMaker.indexes[0], lower: maker.chance(1, of: 2) ? [] : maker.key(),
-            upper: maker.chance(1, of: 2) ? nil : maker.key(),
+        let spans = (0..<maker.number(1...3)).map { _ in
+            IndexSpan(
+                index: maker.pick(HistoryMaker.indexes) ?? HistoryMaker.indexes[0], lower: maker.chance(1, of: 2) ? [] : maker.key(),
+                upper: maker.chance(1, of: 2) ? nil : maker.key())
+        }
+        return IndexScan(
+            zone: zone, spans: spans,
             after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
             isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20), includesRecords: maker.chance(1, of: 2))
     }
@@ -167,13 +173,14 @@ struct Question: Sendable, CustomStringConvertible {
         self.view = view
         self.kind = kind
         limit = 1000
+        bytesMax = .max
         container = HistoryMaker.containers[0]
         let address = self.zone
         scans = HistoryMaker.indexes.map { IndexScan(zone: address, index: $0, limit: 10_000, includesRecords: $0 == HistoryMaker.indexes[0]) }
     }
 
     var description: String {
-        "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit), \(scans)"
+        "asked \(zone) \(names) outside \(others) after \(after ?? "nil") \(seq) \(position) through \(last as Any) from \(baseline) \(view) \(kind) \(limit), \(bytesMax) bytes, \(scans)"
     }
 
     /// Sets where the order is the engine's to choose. Names that only look alike are told apart by the random bytes beside them.
@@ -182,14 +189,17 @@ struct Question: Sendable, CustomStringConvertible {
         var zonesNamed: Set<ZoneRow>
         var zones: [ZoneRow]
         var zoneFeed: [ZoneRow]
-        var records: Set<RecordRow>
-        var feed: [FeedEntry]
+        var records: [RecordRow]
+        var feeds: [FeedPortion]
         var dependents: Set<[[UInt8]]>
         var live: [RecordRow]
         var tombstones: [RecordRow]
         var ofContainer: [DatabaseRow]
         /// The keys and names of each scan, as bytes.
         var places: [[[UInt8]]]
+        /// The span of each, and whether the scan is at its end.
+        var spans: [[Int]]
+        var areWhole: [Bool]
         var found: [RecordRow?]
         var entriesByKey: Set<EntryRow>
         var entries: [EntryRow]
@@ -197,19 +207,25 @@ struct Question: Sendable, CustomStringConvertible {
 
     func ask(_ store: some Store) async throws -> Answer {
         try await store.read { transaction in
-            let hits = try scans.map { try transaction.search($0) }
+            let found = try transaction.search(scans, bytesMax: bytesMax)
+            let feeds = try transaction.feed(
+                [zone, ZoneAddress(database: database, zone: 1), zone].map {
+                    FeedScan(of: $0, view: view, after: position, through: last, baseline: baseline, limit: limit)
+                }, bytesMax: bytesMax)
+            let hits = found.map(\.hits)
             return Answer(
                 databases: Set(try transaction.databases([database])),
                 zonesNamed: Set(try transaction.zones(in: database, named: HistoryMaker.zoneNames + names)),
                 zones: try transaction.zones(in: database, after: after, limit: limit),
                 zoneFeed: try transaction.zoneFeed(in: database, after: ZoneFeedPosition(seq, name: after), limit: limit),
-                records: Set(try transaction.records(in: zone, named: names)),
-                feed: try transaction.feed(of: zone, view: view, after: position, through: last, baseline: baseline, limit: limit),
+                records: try transaction.records(in: zone, named: names, bytesMax: bytesMax),
+                feeds: feeds,
                 dependents: Set(try transaction.dependents(in: zone, of: names, outside: others, limit: limit).map(\.asBytes)),
                 live: try transaction.records(in: zone, after: after, limit: limit),
                 tombstones: try transaction.tombstones(in: zone, limit: limit),
                 ofContainer: try transaction.databases(of: container, .production, after: seq % 2 == 0 ? nil : database, limit: limit),
-                places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } }, found: hits.flatMap { $0.map(\.record) },
+                places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } },
+                spans: hits.map { $0.map(\.span) }, areWhole: found.map(\.isWhole), found: hits.flatMap { $0.map(\.record) },
                 entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
                 entries: try transaction.entries(in: database, kind, after: after, limit: limit))
         }

@@ -1,0 +1,131 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What a page of a query or a feed costs in calls of the store. See `StoreCallTests`.
+@Suite struct QueryCallTests {
+    /// Whatever the values, the words, the map cells and the zones.
+    static let mostCallsOfPage = 6
+
+    static let records = 1200
+
+    private static func query(_ filters: [QueryFilter] = [], _ sorts: [QuerySort] = []) -> Query {
+        Query(recordType: "Note", filters: filters, sorts: sorts)
+    }
+
+    private static func numbers(_ values: Range<Int>) -> FieldValue { .int64List(values.map { Int64($0) }) }
+    private static let place = FieldValue.location(Location(latitude: 48, longitude: 2))
+    private static let queries: [(String, Query)] = [
+        ("all", query()),
+        ("in 250 values", query([QueryFilter(.in, fieldName: "n", value: numbers(0..<250))])),
+        ("in 250 values, one of which has all", query([QueryFilter(.in, fieldName: "few", value: numbers(0..<250))])),
+        ("any of 250 elements", query([QueryFilter(.listContainsAny, fieldName: "tags", value: .stringList((0..<250).map { "tag\($0)" }))])),
+        (
+            "any of 20 words",
+            query([QueryFilter(.containsAnyTokens, fieldName: nil, value: .string((0..<20).map { "word\($0)" }.joined(separator: " ")))])
+        ),
+        ("all of 3 words", query([QueryFilter(.containsAllTokens, fieldName: nil, value: .string("word1 every all"))])),
+        ("a circle", query([QueryFilter(.near, fieldName: "at", value: place, distance: 2_000_000)])),
+        ("nearest first", query([], [QuerySort("at", relativeLocation: Location(latitude: 48, longitude: 2))])),
+        ("farthest first", query([], [QuerySort("at", isAscending: false, relativeLocation: Location(latitude: 48, longitude: 2))])),
+        ("by a number", query([], [QuerySort("n", isAscending: false)])),
+        ("few of many, by a number", query([QueryFilter(.lessThan, fieldName: "n", value: .int64(40))], [QuerySort("few")])),
+        (
+            "two filters, by a date",
+            query(
+                [QueryFilter(.greaterThan, fieldName: "n", value: .int64(100)), QueryFilter(.equals, fieldName: "few", value: .int64(3))],
+                [QuerySort("at", relativeLocation: Location(latitude: 48, longitude: 2))])
+        ),
+    ]
+
+    private func fields(_ place: Int) -> RecordFields {
+        RecordFields([
+            .init("n", .int64(Int64(place))), .init("few", .int64(Int64(place % 5))),
+            .init("tags", .stringList(["tag\(place % 250)", "tag\(place % 7)"])), .init("text", .string("every all word\(place % 40)")),
+            .init("at", .location(Location(latitude: Double(place % 170) - 85, longitude: Double(place * 7 % 360) - 180))),
+        ])
+    }
+
+    private func user(_ store: CountingStore) async throws -> TestCloudUser {
+        let ann = TestCloud(store).user("_ann")
+        try await ann.define(["n": .int64, "few": .int64, "tags": .stringList, "text": .string, "at": .location])
+        _ = try await ann.cloud.changeSchema(of: TestCloud.container, .development) {
+            try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
+        }
+        _ = try await ann.cloud.runDueTasks()
+        return ann
+    }
+
+    private func calls(_ store: CountingStore, _ body: () async throws -> Void) async throws -> Int {
+        store.reset()
+        try await body()
+        #expect(store.transactions.count == 1)
+        return store.transactions.reduce(0) { $0 + $1.verbs.count }
+    }
+
+    @Test func `a page of a query asks the store six times at most, whatever it asks for`() async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let ann = try await user(store)
+        try await ann.makeZone("Z")
+        for start in stride(from: 0, to: Self.records, by: 400) {
+            try await ann.modify((start..<start + 400).map { .make(.create, "r\($0)", fields($0)) }, zone: "Z")
+        }
+        for (name, query) in Self.queries {
+            var marker: String?
+            var found = 0
+            var page = 0
+            repeat {
+                page += 1
+                let request = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "Z"), continuationMarker: marker)
+                let calls = try await calls(store) {
+                    let answer = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+                    marker = answer.continuationMarker
+                    found += answer.records.count
+                }
+                print("\(name), page \(page): \(calls) calls, \(found) records")
+                #expect(calls <= Self.mostCallsOfPage, "\(name), page \(page): \(store.transactions.flatMap(\.verbs))")
+            } while marker != nil
+            #expect(found > 0, "\(name)")
+        }
+    }
+
+    @Test func `a page over many zones asks the store as often as one over one zone`() async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let ann = try await user(store)
+        let zones = (0..<60).map { "Z\($0)" }
+        for (number, zone) in zones.enumerated() {
+            try await ann.makeZone(zone)
+            try await ann.modify((0..<5).map { .make(.create, "r\($0)", fields(number * 5 + $0)) }, zone: zone)
+        }
+        for (name, query) in Self.queries {
+            let request = RecordsQueryRequest(query: query, zoneWide: true)
+            var found = 0
+            let calls = try await calls(store) {
+                found = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller).records.count
+            }
+            print("\(name), 60 zones: \(calls) calls, \(found) records")
+            #expect(found > 0 && calls <= Self.mostCallsOfPage, "\(name): \(store.transactions.flatMap(\.verbs))")
+        }
+    }
+
+    @Test func `a page of the changes of many zones asks the store three times`() async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let ann = try await user(store)
+        let zones = (0..<60).map { "Z\($0)" }
+        for zone in zones {
+            try await ann.makeZone(zone)
+            try await ann.modify((0..<5).map { .create("r\($0)") }, zone: zone)
+        }
+        for limit in [1, 3, 200] {
+            let items = zones.map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: $0), resultsLimit: limit) }
+            var pages: [ChangesZoneResponse.Result] = []
+            let calls = try await calls(store) {
+                pages = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: items), in: ann.target, by: ann.caller).zones
+            }
+            #expect(calls <= 4 && pages.count == 60, "limit \(limit): \(store.transactions.flatMap(\.verbs))")
+            for case .page(let page) in pages { #expect(page.records.count == 5 && !page.moreComing) }
+        }
+    }
+}
