@@ -57,24 +57,26 @@ struct DistanceRows: OrderedRows {
     /// Where it begins; what is not behind it is left out.
     private let start: Start?
     private let leafRows: Int
-    private var waiting: Heap<Waiting>
+    private var cells: Heap<Waiting>
+    private var places: Heap<Waiting>
+    private let precedes: (Waiting, Waiting) -> Bool
     private var buffer: ArraySlice<(key: [UInt8], row: RecordRow)> = []
     private var nowhere: KeyRows?
-    /// What was read of cells that were not opened yet.
-    private var read: [GeoCell: [IndexPlace]] = [:]
-    /// Records that were read and whose turn it is not yet, by the bytes of their names; nil: the record is gone. Two portions at most.
-    private var bodies: [[UInt8]: RecordRow?] = [:]
+    /// Records that are read with one question, where there are as many.
+    private let bodiesAtOnce: Int
 
     /// Cells and records that are read with one question. On this server.
-    private static let cellsAtOnce = 24
-    private static let bodiesAtOnce = 200
+    private static let cellsAtOnce = 48
+    private static let mostOfPath = 12
+    private static let mostBodies = 200
     /// The distance of the last record given.
     private var given: [UInt8]?
 
     init(
         by term: SortTerm, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
-        namesAscend: Bool, _ reader: QueryReader, leafRows: Int
+        namesAscend: Bool, _ reader: QueryReader, leafRows: Int, ahead: Int
     ) {
+        bodiesAtOnce = min(max(ahead, 2), Self.mostBodies)
         self.reader = reader
         self.zone = zone
         self.term = term
@@ -85,14 +87,16 @@ struct DistanceRows: OrderedRows {
         self.namesAscend = namesAscend
         let isAscending = term.isAscending
         self.isAscending = isAscending
-        waiting = Heap { left, right in
+        precedes = { left, right in
             if left.distance != right.distance { return left.distance.lexicographicallyPrecedes(right.distance) == isAscending }
             // A cell may hold names before those that are known at its distance.
             if left.name.isEmpty != right.name.isEmpty { return left.name.isEmpty }
             return left.name.utf8.lexicographicallyPrecedes(right.name.utf8) == namesAscend
         }
-        waiting.push(Waiting(.cell(.world), at: isAscending ? 0 : .greatestFiniteMagnitude))
-        if radius == nil { waiting.push(Waiting(.nowhere, at: SortTerm.farthest)) }
+        cells = Heap(precedes)
+        places = Heap(precedes)
+        cells.push(Waiting(.cell(.world), at: isAscending ? 0 : .greatestFiniteMagnitude))
+        if radius == nil { cells.push(Waiting(.nowhere, at: SortTerm.farthest)) }
     }
 
     mutating func next() throws -> OrderedStep {
@@ -103,19 +107,33 @@ struct DistanceRows: OrderedRows {
                 return .row(key: key, row)
             }
             if let step = try nextNowhere() { return step }
-            guard let best = waiting.first else { return .end }
+            guard let best = first else { return .end }
             if reader.left == 0, given != nil || isBehindStart(best.distance) {
                 return .pause(before: best.distance == given ? nil : best.distance)
             }
-            switch best.what {
-            case .cell(let cell):
-                _ = waiting.pop()
-                try open(cell)
-            case .place: try fetch()
-            case .nowhere:
-                _ = waiting.pop()
-                openNowhere()
-            }
+            if case .place = best.what, !wantsCell { try fetch() } else { try openNext() }
+        }
+    }
+
+    /// What comes first of all that waits.
+    private var first: Waiting? {
+        guard let cell = cells.first, let place = places.first else { return cells.first ?? places.first }
+        return precedes(cell, place) ? cell : place
+    }
+
+    /// Whether the next cell is to be opened though a place comes before it: so that many records are read with one question.
+    private var wantsCell: Bool {
+        guard let cell = cells.first, case .cell = cell.what, reader.left > 0, let place = places.first, case .place(let first, _) = place.what,
+            !reader.hasBody(of: first.name)
+        else { return false }
+        return places.count { precedes($0, cell) } < bodiesAtOnce
+    }
+
+    private mutating func openNext() throws {
+        switch cells.pop()?.what {
+        case .cell(let cell): try open(cell)
+        case .nowhere: openNowhere()
+        case .place, nil: break
         }
     }
 
@@ -134,24 +152,22 @@ struct DistanceRows: OrderedRows {
     }
 
     /// No more than one beyond what a leaf has. Cells that are likely to be opened next are read with the same question.
-    private mutating func places(in cell: GeoCell) throws -> [IndexPlace] {
-        if let places = read.removeValue(forKey: cell) { return places }
-        var cells = [cell]
-        if reader.left > Self.cellsAtOnce * leafRows {
-            cells += path(below: cell)
-            cells += waiting.first(Self.cellsAtOnce - cells.count) { if case .cell(let cell) = $0.what, read[cell] == nil { cell } else { nil } }
+    private func places(in cell: GeoCell) throws -> [IndexPlace] {
+        try reader.places(of: scan(of: cell, limit: leafRows + 1)) {
+            guard reader.left > Self.cellsAtOnce * leafRows else { return [] }
+            // Its quarters, and the cells whose turn comes next with theirs: where records are dense these are opened too.
+            let next = cells.first(Self.cellsAtOnce / 5) { if case .cell(let cell) = $0.what { cell } else { nil } }
+            let likely = (path(below: cell) + ([cell] + next).flatMap { [$0] + $0.quarters }).filter { $0 != cell && distance(of: $0) != nil }
+            var asked: Set<GeoCell> = []
+            return likely.filter { asked.insert($0).inserted }.map { scan(of: $0, limit: leafRows + 1) }.filter { !reader.knows($0) }
         }
-        for (cell, portion) in zip(cells, try reader.search(cells.map { scan(of: $0, limit: leafRows + 1) })) {
-            read[cell] = portion.hits.map(\.place)
-        }
-        return read.removeValue(forKey: cell) ?? []
     }
 
     /// Its best quarter, the best quarter of that, and so on: where records are dense, one after the other is opened.
     private func path(below cell: GeoCell) -> [GeoCell] {
         var path: [GeoCell] = []
         var last = cell
-        while last.depth < GeoCell.deepest, path.count < Self.cellsAtOnce / 2 {
+        while last.depth < GeoCell.deepest, path.count < Self.mostOfPath {
             let quarters = last.quarters.compactMap { cell in distance(of: cell).map { (cell: cell, distance: $0) } }
             guard let best = quarters.min(by: { isAscending ? $0.distance < $1.distance : $0.distance > $1.distance }) else { break }
             path.append(best.cell)
@@ -165,7 +181,7 @@ struct DistanceRows: OrderedRows {
     }
 
     private mutating func add(_ cell: GeoCell) {
-        if let distance = distance(of: cell) { waiting.push(Waiting(.cell(cell), at: distance)) }
+        if let distance = distance(of: cell) { cells.push(Waiting(.cell(cell), at: distance)) }
     }
 
     /// The best distance that a cell can hold; nil: it holds nothing that is asked for.
@@ -196,7 +212,7 @@ struct DistanceRows: OrderedRows {
 
     private mutating func add(_ place: IndexPlace) throws {
         guard let (distance, key) = distance(at: place.key), radius.map({ distance <= $0 }) ?? true else { return }
-        if isBehindStart(key, name: place.name) { waiting.push(Waiting(.place(place, more: nil), at: key, name: place.name)) }
+        if isBehindStart(key, name: place.name) { places.push(Waiting(.place(place, more: nil), at: key, name: place.name)) }
     }
 
     /// Queues the first of all records at one place.
@@ -231,30 +247,24 @@ struct DistanceRows: OrderedRows {
             if let last = portion.hits.last { records.scan.goOn(behind: last) }
         }
         guard let place = records.places.popFirst() else { return }
-        waiting.push(Waiting(.place(place, more: records), at: distance, name: place.name))
+        places.push(Waiting(.place(place, more: records), at: distance, name: place.name))
     }
 
     /// Gives the records that are first, up to the next cell.
     private mutating func fetch() throws {
-        if case .place(let place, _) = waiting.first?.what, bodies[Array(place.name.utf8)] == nil { try readBodies() }
-        while let best = waiting.first, case .place(let place, let more) = best.what, let row = bodies.removeValue(forKey: Array(place.name.utf8)) {
-            _ = waiting.pop()
-            if let row { buffer.append((best.distance, row)) }
+        if case .place(let place, _) = places.first?.what, !reader.hasBody(of: place.name) {
+            // Also of places behind the next cell: mostly it has no nearer ones.
+            let names = places.first(bodiesAtOnce) { waiting -> String? in
+                guard case .place(let place, _) = waiting.what, !reader.hasBody(of: place.name) else { return nil }
+                return place.name
+            }
+            try reader.readAhead(names, in: zone)
+        }
+        while let best = first, case .place(let place, let more) = best.what, reader.hasBody(of: place.name) {
+            _ = places.pop()
+            if let row = reader.takeBody(of: place.name) { buffer.append((best.distance, row)) }
             if let more { try goOn(in: more, at: best.distance) }
         }
-    }
-
-    /// Also of places behind the next cell: mostly it has no nearer ones.
-    private mutating func readBodies() throws {
-        if bodies.values.reduce(0, { $0 + ($1?.body.count ?? 0) }) >= QueryReader.portionBytes { bodies = [:] }
-        let asked = waiting.first(Self.bodiesAtOnce) { waiting -> String? in
-            guard case .place(let place, _) = waiting.what, bodies[Array(place.name.utf8)] == nil else { return nil }
-            return place.name
-        }
-        var left = asked[...]
-        for row in try reader.records(in: zone, next: &left) { bodies[Array(row.name.utf8)] = .some(row) }
-        // Where a name was read and no record came, there is none any more.
-        for name in asked.dropLast(left.count) where bodies[Array(name.utf8)] == nil { bodies[Array(name.utf8)] = .some(nil) }
     }
 
     // MARK: Nowhere
@@ -312,6 +322,10 @@ struct Heap<Element> {
     func first<Part>(_ count: Int, _ part: (Element) -> Part?) -> [Part] {
         let parts = elements.compactMap { element in part(element).map { (element: element, part: $0) } }
         return parts.sorted { precedes($0.element, $1.element) }.prefix(count).map(\.part)
+    }
+
+    func count(_ isCounted: (Element) -> Bool) -> Int {
+        elements.count(where: isCounted)
     }
 
     mutating func push(_ element: Element) {

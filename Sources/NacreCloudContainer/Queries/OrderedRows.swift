@@ -105,18 +105,14 @@ struct PointRows: OrderedRows {
         var isLast = false
     }
 
-    private enum Step {
-        case hit(IndexHit)
-        case pause
-        case end
-    }
-
     private let reader: QueryReader
     private let zone: ZoneAddress
     private var points: [Point]
     private var ahead: ReadAhead
     private var hasGiven = false
-    /// In order; of those whose records do not come along.
+    /// Bodies that wait in the points' buffers for their turn.
+    private var waitingBytes = 0
+    /// In order; of those that came without their records.
     private var buffer: ArraySlice<RecordRow> = []
     /// Those behind the buffer, whose records are to be read.
     private var names: ArraySlice<String> = []
@@ -124,17 +120,11 @@ struct PointRows: OrderedRows {
     /// On this server.
     private static let mostNames = 200
 
-    /// Of more points each would hold large records until its turn: then only those are read whose turn it is. On this server.
-    private static let pointsWithRecords = 4
-
     init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
         self.reader = reader
         self.zone = zone
         points = spans.map { span in
-            Point(
-                scan: IndexScan(
-                    zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0,
-                    includesRecords: spans.count <= Self.pointsWithRecords))
+            Point(scan: IndexScan(zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0))
         }
         namesAtOnce = min(max(ahead, 2), Self.mostNames)
         // Of many points each is asked for a few rows.
@@ -148,47 +138,62 @@ struct PointRows: OrderedRows {
                 hasGiven = true
                 return .row(key: [], row)
             }
-            gathering: while names.count < namesAtOnce {
-                switch try nextHit(mayPause: hasGiven || !names.isEmpty) {
-                case .hit(let hit):
-                    if points[0].scan.includesRecords {
-                        guard let record = hit.record else { continue }
-                        hasGiven = true
-                        return .row(key: [], record)
-                    }
-                    names.append(hit.place.name)
-                case .pause:
+            while names.count < namesAtOnce {
+                guard try hasHead(mayPause: hasGiven || !names.isEmpty) else {
                     if names.isEmpty { return .pause(before: nil) }
-                    break gathering
-                case .end:
-                    if names.isEmpty { return .end }
-                    break gathering
+                    break
                 }
+                guard let head = head() else {
+                    if names.isEmpty { return .end }
+                    break
+                }
+                if let record = head.record {
+                    guard names.isEmpty else { break }
+                    pop(head)
+                    hasGiven = true
+                    return .row(key: [], record)
+                }
+                pop(head)
+                names.append(head.place.name)
             }
             buffer = try reader.records(in: zone, next: &names)[...]
         }
     }
 
-    private mutating func nextHit(mayPause: Bool) throws -> Step {
+    /// Makes sure that the next row of every point is known.
+    /// - Returns: false where no more may be read.
+    private mutating func hasHead(mayPause: Bool) throws -> Bool {
         while points.contains(where: { $0.buffer.isEmpty && !$0.isLast }) {
-            if mayPause, reader.left == 0 { return .pause }
+            if mayPause, reader.left == 0 { return false }
             try readOn()
         }
-        let heads = points.compactMap(\.buffer.first)
-        guard let first = heads.min(by: { ByteOrder.compare($0.place.name, $1.place.name) < 0 }) else { return .end }
-        for place in points.indices where points[place].buffer.first?.place.name == first.place.name { points[place].buffer.removeFirst() }
-        return .hit(first)
+        return true
     }
 
-    /// Reads on at every point of which nothing is known, with one question.
+    private func head() -> IndexHit? {
+        points.lazy.compactMap(\.buffer.first).min { ByteOrder.compare($0.place.name, $1.place.name) < 0 }
+    }
+
+    private mutating func pop(_ head: IndexHit) {
+        for place in points.indices where points[place].buffer.first?.place.name == head.place.name {
+            waitingBytes -= points[place].buffer.removeFirst().record?.body.count ?? 0
+        }
+    }
+
+    /// Reads on, with one question, at every point that has come to its end or soon will. Records come along as long as they are no more than a portion.
     private mutating func readOn() throws {
         let dry = points.indices.filter { points[$0].buffer.isEmpty && !points[$0].isLast }
         let rows = max(1, ahead.rows(reader) / dry.count)
-        for place in dry { points[place].scan.limit = rows }
-        for (place, portion) in zip(dry, try reader.search(dry.map { points[$0].scan })) {
+        let asked = points.indices.filter { !points[$0].isLast && (points[$0].buffer.isEmpty || points[$0].buffer.count < rows / 2) }
+        for place in asked {
+            points[place].scan.limit = rows
+            points[place].scan.includesRecords = waitingBytes < QueryReader.portionBytes
+        }
+        for (place, portion) in zip(asked, try reader.search(asked.map { points[$0].scan })) {
             points[place].isLast = portion.isWhole
             if let last = portion.hits.last { points[place].scan.goOn(behind: last) }
-            points[place].buffer = portion.hits[...]
+            points[place].buffer += portion.hits
+            waitingBytes += portion.hits.reduce(0) { $0 + ($1.record?.body.count ?? 0) }
         }
     }
 }

@@ -93,6 +93,39 @@ final class QueryReader {
         return rows
     }
 
+    // MARK: What is read before its turn
+
+    /// Of each scan the places, so that a walk that begins anew does not ask again; see `places`.
+    private var places: [IndexScan: [IndexPlace]] = [:]
+    /// Records by the bytes of their names; nil: it is gone. Two portions at most.
+    private var bodies: [[UInt8]: RecordRow?] = [:]
+
+    func knows(_ scan: IndexScan) -> Bool { places[scan] != nil }
+
+    /// The places of a scan without records, which others are read with that are likely to be asked for next.
+    func places(of scan: IndexScan, with others: () -> [IndexScan]) throws -> [IndexPlace] {
+        if let known = places[scan] { return known }
+        let scans = [scan] + others()
+        for (scan, portion) in zip(scans, try search(scans)) { places[scan] = portion.hits.map(\.place) }
+        return places[scan] ?? []
+    }
+
+    func hasBody(of name: String) -> Bool { bodies[Array(name.utf8)] != nil }
+
+    /// Reads records whose turn will come, as many of the first as a portion has.
+    func readAhead(_ names: [String], in zone: ZoneAddress) throws {
+        if bodies.values.reduce(0, { $0 + ($1?.body.count ?? 0) }) >= Self.portionBytes { bodies = [:] }
+        var left = names[...]
+        for row in try records(in: zone, next: &left) { bodies[Array(row.name.utf8)] = .some(row) }
+        // Where a name was read and no record came, there is none any more.
+        for name in names.dropLast(left.count) where !hasBody(of: name) { bodies[Array(name.utf8)] = .some(nil) }
+    }
+
+    /// Takes a record that was read ahead; nil: its record is gone.
+    func takeBody(of name: String) -> RecordRow? {
+        bodies.removeValue(forKey: Array(name.utf8)) ?? nil
+    }
+
     func record(in zone: ZoneAddress, named name: String) throws -> RecordRow? {
         try counted(reads.transaction.records(in: zone, named: [name])).first
     }

@@ -282,7 +282,7 @@ struct ZoneSearch {
         if let from = term.from {
             return DistanceRows(
                 by: term, from: from, in: zone, within: query.radius(of: term), after: key.map { .init(distance: $0, spot: spot) },
-                namesAscend: order.namesAscend, reader, leafRows: max(2, min(Self.firstStride, rows / 16)))
+                namesAscend: order.namesAscend, reader, leafRows: max(2, min(Self.firstStride, rows / 16)), ahead: wanted)
         }
         return KeyRows(scan(term, key, spot), reader, ahead: wanted)
     }
