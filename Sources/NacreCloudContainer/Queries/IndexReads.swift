@@ -23,8 +23,12 @@ private struct NotReadYet: Error {
 }
 
 /// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
-/// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each.
+/// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that asks for
+/// very long, as by distance, goes on alone: to begin anew each time would cost more than it saves.
 struct ZoneRounds<Found> {
+    /// On this server.
+    private static var mostRounds: Int { 8 }
+
     private let transaction: any ReadTransaction
     private let search: (_ place: Int, IndexReads) throws -> Found
 
@@ -40,7 +44,7 @@ struct ZoneRounds<Found> {
         var found: [Int: Found] = [:]
         var known: [Int: [[IndexScan]: [IndexPortion]]] = [:]
         var open = Array(0..<count)
-        while !open.isEmpty {
+        for _ in 0..<Self.mostRounds where !open.isEmpty {
             var asked: [(place: Int, scans: [IndexScan])] = []
             for place in open {
                 var reads = IndexReads(transaction)
@@ -52,6 +56,7 @@ struct ZoneRounds<Found> {
                     asked.append((place, missing.scans))
                 }
             }
+            guard !asked.isEmpty else { break }
             var portions = try transaction.search(asked.flatMap(\.scans), bytesMax: QueryReader.portionBytes)[...]
             var isFirst = true
             for (place, scans) in asked {
@@ -64,6 +69,7 @@ struct ZoneRounds<Found> {
             }
             open = asked.map(\.place)
         }
+        for place in open { found[place] = try search(place, IndexReads(transaction)) }
         return (0..<count).compactMap { found[$0] }
     }
 }
