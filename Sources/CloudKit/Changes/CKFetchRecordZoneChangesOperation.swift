@@ -187,12 +187,25 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     override func deliver(_ error: CKError?) {
+        if error == nil, whenDone == nil, fetchRecordZoneChangesResultBlock != nil || fetchRecordZoneChangesCompletionBlock == nil {
+            noteUnheard()
+        }
         if let fetchRecordZoneChangesResultBlock {
             fetchRecordZoneChangesResultBlock(Result(error))
         } else {
             fetchRecordZoneChangesCompletionBlock?(error ?? .partial("Failed to fetch some record zone changes", of: results.failures))
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+
+    /// The result block says that the request as a whole worked; the old block of records hears of records alone.
+    private func noteUnheard() {
+        if recordWasChangedBlock == nil {
+            noteUnheard(results.modifications.values.compactMap(\.error), "CKFetchRecordZoneChangesOperation: changed records to fetch")
+        }
+        if recordZoneFetchResultBlock == nil && recordZoneFetchCompletionBlock == nil {
+            noteUnheard(results.ends.values.compactMap(\.error), "CKFetchRecordZoneChangesOperation: zones to fetch")
+        }
     }
 }
 
