@@ -62,6 +62,18 @@ struct StaleConnectionTests {
         #expect(late.withLock { $0.isEmpty || $0.hasSuffix("two") }, "at most the same request, whole")
     }
 
+    @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
+    func `whatever the method, what a stale connection swallowed goes out again`(method: String) async throws {
+        let peer = try Peer { connection in
+            _ = connection.request()
+            connection.answer()
+            _ = connection.request()
+        }
+        _ = try await client.send(.init("GET", peer.url))
+        #expect(try await client.send(.init(method, peer.url)).status == 200)
+        #expect(peer.accepted == 2)
+    }
+
     @Test func `a large body whose connection dies in the middle of it goes out again`() async throws {
         let body = [UInt8](repeating: 65, count: 8 << 20)
         let peer = try Peer { connection in
