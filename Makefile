@@ -45,8 +45,9 @@ test: setup ## build and run every test
 		printf '\n== what failed, once more (all of it is in .build/test.log)\n'; grep -a '✘' .build/test.log | cut -c1-500 | head -n 60; false; }
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
-	@for product in nacre NacreJSONThroughput NacreFrameworkCost; do \
+	@for product in nacre NacreJSONThroughput NacreFrameworkCost NacreSmallApp; do \
 		NACRE_BENCHMARKS=1 swift build -c release --product $$product $(BUILD_FLAGS); done
+	@NACRE_BENCHMARKS=1 NACRE_URLSESSION=1 swift build -c release --product NacreSmallApp --scratch-path .build/bench/urlsession $(BUILD_FLAGS)
 	@tools=$$(swift build -c release $(BUILD_FLAGS) --show-bin-path); \
 		Benchmarks/run --nacre "$$tools/nacre" --tools "$$tools" $(if $(QUICK),--quick) $(QUESTIONS)
 

@@ -16,8 +16,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
-/// Debian's libcurl; elsewhere the framework goes through URLSession.
-let client = Target.Dependency.target(name: "NacreHTTPClient", condition: .when(platforms: [.linux]))
+/// Debian's libcurl; elsewhere, and in a build of its own with NACRE_URLSESSION, the framework goes through URLSession.
+let client: [Target.Dependency] =
+    Context.environment["NACRE_URLSESSION"] == nil ? [.target(name: "NacreHTTPClient", condition: .when(platforms: [.linux]))] : []
 
 let package = Package(
     name: "nacre",
@@ -43,7 +44,7 @@ let package = Package(
         module("NacreCloudWire"),
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
-        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart", client]),
+        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client),
         module("NacreCloudContainer", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
@@ -106,6 +107,7 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
             name: "NacreJSONThroughput", dependencies: ["NacreCloudWire"], path: "Benchmarks/NacreJSONThroughput", swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
+        .executableTarget(name: "NacreSmallApp", dependencies: ["CloudKit"], path: "Benchmarks/NacreSmallApp", swiftSettings: settings),
         .executableTarget(
             name: "NacreFrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/NacreFrameworkCost", swiftSettings: settings),
     ]

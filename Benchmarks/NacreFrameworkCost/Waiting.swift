@@ -2,6 +2,8 @@ import Foundation
 import NacreHTTPClient
 
 /// Many requests for changes that nobody makes: what it costs a client to wait.
+///
+/// A user may wait some times at once only: `WAITING_ACCOUNT_TOKENS` has the account tokens that take turns, with commas between them.
 struct Waiting {
     private struct NoAnswer: Error {}
 
@@ -10,28 +12,31 @@ struct Waiting {
     /// Waits for `seconds` with `count` requests at once, and prints what that took of the processor.
     func wait(_ count: Int, seconds: Double, usage: () -> Double) async throws {
         guard let server = environment["CLOUDKIT_SERVER_URL"], let container = environment["CLOUDKIT_CONTAINER"],
-            let token = environment["CLOUDKIT_ACCOUNT_TOKEN"]
+            let tokens = environment["WAITING_ACCOUNT_TOKENS"]?.split(separator: ","), !tokens.isEmpty
         else { throw NoAnswer() }
-        let client = HTTPClient(.init(transfersPerHostMax: count))
-        var request = HTTPClient.Request(
-            "POST", "\(server)/database/1/\(container)/development/private/changes/database",
-            headers: [.init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json")])
-        request.body = .bytes(Array("{}".utf8))
-        let first = try JSONSerialization.jsonObject(with: Data(try await client.send(request).body)) as? [String: Any]
-        guard let syncToken = first?["syncToken"] as? String else { throw NoAnswer() }
-        request.body = .bytes(Array(#"{"syncToken":"\#(syncToken)","nacre":{"waitSeconds":30}}"#.utf8))
-        let asked = request
+        let client = HTTPClient(.init(transfersPerHostMax: max(count, 1)))
+        var requests: [HTTPClient.Request] = []
+        for token in tokens {
+            var request = HTTPClient.Request(
+                "POST", "\(server)/database/1/\(container)/development/private/changes/database",
+                headers: [.init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json")])
+            request.body = .bytes(Array("{}".utf8))
+            let first = try JSONSerialization.jsonObject(with: Data(try await client.send(request).body)) as? [String: Any]
+            guard let syncToken = first?["syncToken"] as? String else { throw NoAnswer() }
+            request.body = .bytes(Array(#"{"syncToken":"\#(syncToken)","nacre":{"waitSeconds":30}}"#.utf8))
+            requests.append(request)
+        }
+        let asked = requests
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<count { group.addTask { _ = try? await client.send(asked) } }
-            // Until all of them have been sent.
-            while await client.census().running < count { await Task.yield() }
-            try? await Task.sleep(for: .seconds(2))
+            for number in 0..<count { group.addTask { _ = try? await client.send(asked[number % asked.count]) } }
+            // Until all of them have been sent and lie still.
+            try? await Task.sleep(for: .seconds(3))
             let before = usage()
             try? await Task.sleep(for: .seconds(seconds))
             let spent = usage() - before
+            // One that was answered, or refused, is none that waits.
             let running = await client.census().running
-            print(
-                #"{"waiting":\#(running),"cpu_ms_per_second":\#(spent / seconds * 1000),"resident_mb":\#(Self.residentMegabytes)}"#)
+            print(#"{"waiting":\#(running),"cpu_ms_per_second":\#(spent / seconds * 1000),"resident_mb":\#(Self.residentMegabytes)}"#)
             group.cancelAll()
         }
     }
@@ -40,6 +45,6 @@ struct Waiting {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
         let kilobytes = line?.split(separator: " ").compactMap { Double($0) }.first ?? 0
-        return kilobytes / 1024
+        return kilobytes * 1024 / 1e6
     }
 }

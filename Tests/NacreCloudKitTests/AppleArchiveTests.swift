@@ -64,9 +64,11 @@ private struct ArchiveMaker {
         let values = dictionary([
             ("title", plain("Ulm")), ("stars", plain(3)), ("weight", plain(2.5)), ("day", date(7)), ("bytes", plain(Data([1, 2]))),
             ("place", place), ("book", book), ("tags", tags), ("photo", object("CKAsset", ["FileURL": plain("x")])),
+            ("photos", object("NSArray", ["NS.objects": [object("CKAsset", ["FileURL": plain("y")])]])),
+            ("secret", object("CKEncryptedString", ["EncryptedData": plain(Data([9]))])),
         ])
         let originals = dictionary([("stars", plain(2))])
-        let changed = object("NSMutableSet", ["NS.objects": [plain("stars")]])
+        let changed = object("NSMutableSet", ["NS.objects": [plain("stars"), plain("photos")]])
         return object("CKRecordValueStore", ["Values": values, "OriginalValues": originals, "ChangedKeys": changed])
     }
 }
@@ -110,7 +112,7 @@ private struct ArchiveMaker {
         let place = try #require(record["place"] as? CLLocation)
         #expect(place.coordinate.latitude == 48.5 && place.coordinate.longitude == 9.25 && place.altitude == 12 && place.verticalAccuracy == -1)
         #expect(place.timestamp == Date(timeIntervalSinceReferenceDate: 300.5))
-        #expect(record["photo"] == nil && record.changedKeys() == ["stars"])
+        #expect(record["photo"] == nil && record["photos"] == nil && record["secret"] == nil && record.changedKeys() == ["stars"])
         #expect(record.snapshot.fetchedFields["stars"] == .int64(2) && record.snapshot.fetchedFields["title"] == .string("Ulm"))
         #expect(record.snapshot.faults.isEmpty)
     }
@@ -125,6 +127,22 @@ private struct ArchiveMaker {
         let few = try maker.data(top: least)
         let record = try #require(CKRecord(coder: try NSKeyedUnarchiver(forReadingFrom: few)))
         #expect(record.recordChangeTag == nil && record.creatorUserRecordID == nil && record.creationDate == nil && record.parent == nil)
+    }
+
+    @Test func `a token or a query of Apple's is an error, which an app takes for none`() throws {
+        var maker = ArchiveMaker()
+        let token = maker.object("CKServerChangeToken", ["ChangeTokenData": maker.plain(Data([1, 2, 3]))])
+        let query = maker.object("CKQuery", ["RecordType": maker.plain("Note")])
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKServerChangeToken.self, from: maker.data(top: ["root": token]))
+        }
+        #expect(throws: (any Error).self) {
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKQuery.self, from: maker.data(top: ["root": query]))
+        }
+        // Beside a record whose other members name classes that nobody here knows, which are not looked at.
+        let strange = maker.object("CKUnheardOf", ["x": 1])
+        let root = maker.object("CKRecord", maker.systemFields().merging(["PluginFields": strange, "ProtectionData": strange]) { first, _ in first })
+        check(try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: maker.data(top: ["root": root]))))
     }
 
     @Test func `archives of version 1 are read`() throws {

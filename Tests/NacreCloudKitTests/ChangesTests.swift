@@ -101,6 +101,41 @@ import Testing
         #expect(diary.entries == ["a", "Notes 1 false 0", "Gone  false 26", "2 26"])
     }
 
+    @Test(arguments: [
+        (#"{"zones":[{"records":[],"syncToken":"a+/=","moreComing":true}]}"#, "a+/=" as String?),
+        (#"{"zones":[{"records":[],"syncToken":"1","moreComing":true,"nacre":{"midCommit":true}}]}"#, "1"),
+        (#"{"zones":[{"records":[],"syncToken":"1","moreComing":false}]}"#, nil),
+        (#"{"zones":[{"syncToken":"1","records":[{"fields":{"a":{"value":"\"syncToken\":\"x\",\"moreComing\":true"}}}]}]}"#, nil),
+        (#"{"zones":[{"records":[],"syncToken":"\u0031","moreComing":true}]}"#, nil), (#""syncToken":"#, nil), ("", nil),
+    ])
+    func `the end of an answer says from where to go on, before the rest of it is read`(json: String, token: String?) {
+        let answer = ZoneChangesAnswer(bytes: Array(json.utf8), user: CurrentUser(recordName: nil))
+        #expect(answer.tokenOfMore == token)
+        let long = ZoneChangesAnswer(bytes: Array((String(repeating: " ", count: 10_000) + json).utf8), user: answer.user)
+        #expect(long.tokenOfMore == token)
+    }
+
+    @Test func `a page is asked for before the app has heard of the one before it, and only that one`() async throws {
+        await setting.cloud.answerZoneChanges(
+            page(["a"], token: "1", more: true), page(["b"], token: "2", more: true), page(["c"], token: "3", more: false))
+        let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID])
+        let gate = DispatchSemaphore(value: 0)
+        let heard = Diary()
+        operation.recordWasChangedBlock = { id, _ in
+            heard.note(id.recordName)
+            if id.recordName == "a" { gate.wait() }
+        }
+        let run = Task { await setting.run(operation) }
+        while heard.entries.isEmpty { await Task.yield() }
+        while try await zoneRequests().count < 2 { await Task.yield() }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(try await zoneRequests().map(\.syncToken) == [nil, "1"] && heard.entries == ["a"])
+        gate.signal()
+        await run.value
+        #expect(heard.entries == ["a", "b", "c"])
+        #expect(try await zoneRequests().map(\.syncToken) == [nil, "1", "2"])
+    }
+
     @Test func `the single call gives one batch of a zone`() async throws {
         await setting.cloud.answerZoneChanges(page(["a", "b"], deleted: ["c"], token: "1", more: true))
         let changes = try await setting.database.recordZoneChanges(inZoneWith: zoneID, since: nil)

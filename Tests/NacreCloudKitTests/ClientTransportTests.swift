@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreLocks
 import Testing
 
 @testable import CloudKit
@@ -51,7 +52,7 @@ struct ClientTransportTests {
     }
 
     /// A listener that lets connections in, and never says anything.
-    private final class Silence {
+    private final class Silence: Sendable {
         private let listener: Int32
         let url: URL
 
@@ -72,6 +73,36 @@ struct ClientTransportTests {
         }
 
         deinit { close(listener) }
+
+        /// The first connection, and the first word that came over it.
+        func firstRequest() async -> (socket: Int32, word: String) {
+            await onThread { [listener] in
+                let socket = accept(listener, nil, nil)
+                var bytes = [UInt8](repeating: 0, count: 3)
+                let count = recv(socket, &bytes, bytes.count, Int32(MSG_WAITALL))
+                return (socket, String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self))
+            }
+        }
+
+        /// Whether the client hangs up, within a minute.
+        func hangsUp(_ socket: Int32) async -> Bool {
+            await onThread {
+                defer { close(socket) }
+                var limit = timeval(tv_sec: 60, tv_usec: 0)
+                setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                var bytes = [UInt8](repeating: 0, count: 4096)
+                while true {
+                    let count = recv(socket, &bytes, bytes.count, 0)
+                    if count <= 0 { return count == 0 || errno != EAGAIN }
+                }
+            }
+        }
+
+        private func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(returning: work()) }
+            }
+        }
     }
 
     private func container(_ silence: Silence) -> CKContainer {
@@ -105,21 +136,26 @@ struct ClientTransportTests {
         #expect(error?.code == .networkFailure && clock.now - start < .seconds(20))
     }
 
-    @Test func `a cancelled operation ends while its server is silent`() async throws {
+    @Test func `a cancelled operation ends while its server is silent, and hangs up`() async throws {
         let silence = try Silence()
         let database = container(silence).privateCloudDatabase
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
-        let error: CKError? = await withCheckedContinuation { continuation in
-            operation.fetchRecordZonesResultBlock = { result in
-                if case .failure(let error) = result {
-                    continuation.resume(returning: error as? CKError)
-                } else {
-                    continuation.resume(returning: nil)
-                }
-            }
-            database.add(operation)
-            operation.cancel()
+        let ended = Locked<[CKError.Code?]>([])
+        operation.fetchRecordZonesResultBlock = { result in
+            let code = (result.error as? CKError)?.code
+            ended.withLock { $0.append(code) }
         }
-        #expect(error?.code == .operationCancelled)
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            database.add(operation)
+            Task {
+                // Only once the request has arrived: before that there is nothing to end.
+                let connection = await silence.firstRequest()
+                #expect(connection.word == "GET" && ended.withLock { $0 } == [], "nobody answers")
+                operation.cancel()
+                #expect(await silence.hangsUp(connection.socket), "the transfer ends, and not only the wait for it")
+            }
+        }
+        #expect(ended.withLock { $0 } == [.operationCancelled])
     }
 }

@@ -45,6 +45,15 @@ import Testing
         #expect((manager.location != nil) == (lines[1].hasSuffix("true")))
     }
 
+    @Test func `accuracies and the filter have Apple's values`() {
+        #expect(kCLLocationAccuracyBestForNavigation == -2 && kCLLocationAccuracyBest == -1 && kCLDistanceFilterNone == -1)
+        let metres = [
+            kCLLocationAccuracyNearestTenMeters, kCLLocationAccuracyHundredMeters, kCLLocationAccuracyKilometer, kCLLocationAccuracyThreeKilometers,
+        ]
+        #expect(metres == [10, 100, 1000, 3000])
+        #expect(CLLocationManager(setting: nil).desiredAccuracy == kCLLocationAccuracyBest)
+    }
+
     @Test func `an error is one of Apple's domain`() {
         let error = CLError(.denied) as NSError
         #expect(error.domain == "kCLErrorDomain" && error.code == 1 && error.localizedDescription.contains("CLOUDKIT_LOCATION"))

@@ -122,10 +122,33 @@ import Testing
         #expect(near.compare("x", to: Self.record()) == .orderedSame)
     }
 
-    @Test func `a compound prints its parts once Foundation's own class is left behind`() {
+    @Test func `a compound prints its parts, as a predicate from a format does`() {
         let parts = [NSPredicate(format: "a = 1"), NSPredicate(format: "b = 2 OR c = 3")]
-        let compound = NSCompoundPredicate(andPredicateWithSubpredicates: parts)
-        #expect("\(compound.withSubstitutionVariables([:]))" == "a == 1 AND (b == 2 OR c == 3)")
-        #expect(CKQuery(recordType: "Note", predicate: compound).description.contains("a == 1 AND (b == 2 OR c == 3)"))
+        let both = NSCompoundPredicate(andPredicateWithSubpredicates: parts)
+        let either = NSCompoundPredicate(orPredicateWithSubpredicates: [both, NSCompoundPredicate(notPredicateWithSubpredicate: parts[0])])
+        let rows: [(NSCompoundPredicate, String)] = [
+            (both, "a == 1 AND (b == 2 OR c == 3)"), (either, "(a == 1 AND (b == 2 OR c == 3)) OR NOT a == 1"),
+            (NSCompoundPredicate(type: .and, subpredicates: [NSPredicate(value: true), parts[0]]), "TRUEPREDICATE AND a == 1"),
+            (NSCompoundPredicate(andPredicateWithSubpredicates: []), "TRUEPREDICATE"),
+            (NSCompoundPredicate(orPredicateWithSubpredicates: []), "FALSEPREDICATE"),
+        ]
+        for (compound, text) in rows {
+            #expect(format(of: compound) == text && "\(compound)" == text)
+            #expect(format(of: CKQuery(recordType: "Note", predicate: compound).predicate) == text)
+            #expect(format(of: compound.withSubstitutionVariables([:])) == text)
+            if !compound.subpredicates.isEmpty { #expect(PredicateTree(NSPredicate(format: text)) == PredicateTree(compound)) }
+        }
+        // Other predicates keep their own.
+        #expect(format(of: NSPredicate(value: true)) == "TRUEPREDICATE" && format(of: NSPredicate(value: false)) == "FALSEPREDICATE")
+        #expect("\(NSObject())".hasPrefix("<NSObject"))
     }
+
+    private func format(of predicate: any Formatted) -> String { predicate.predicateFormat }
 }
+
+/// Foundation calls the property deprecated on Linux, since it writes no formats itself.
+private protocol Formatted {
+    var predicateFormat: String { get }
+}
+
+extension NSPredicate: Formatted {}

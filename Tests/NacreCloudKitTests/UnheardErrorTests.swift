@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreLocks
 import Testing
 
@@ -62,5 +63,51 @@ struct UnheardErrorTests {
         for what in ["records to fetch", "records to delete", "zones to fetch", "zones to delete"] {
             #expect(lines.count { $0.contains(what) } == 1, "\(what)")
         }
+    }
+
+    @Test func `a zone and a record that a feed cannot give are notices, unless a block hears of them`() async {
+        let zone = CKRecordZone.ID(zoneName: "Notes")
+        let damaged = RecordResult.failure(recordName: "a", ServerError(.internalError, "damaged"))
+        let page = ChangesZoneResponse.Page(zoneID: zone.wire, records: [damaged], syncToken: "1", moreComing: false)
+        let gone = ChangesZoneResponse.Result.failure(zone.wire, ServerError(.zoneNotFound, "Zone does not exist"))
+        func lines(_ answer: ChangesZoneResponse.Result, _ set: (CKFetchRecordZoneChangesOperation) -> Void) async -> [String] {
+            let setting = Setting()
+            await setting.cloud.answerZoneChanges(answer)
+            let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [zone])
+            set(operation)
+            await setting.run(operation)
+            return setting.log.entries
+        }
+        for answer in [.page(page), gone] {
+            let unheard = await lines(answer) { operation in
+                operation.recordChangedBlock = { _ in }
+                operation.fetchRecordZoneChangesResultBlock = { _ in }
+            }
+            #expect(unheard.count == 1 && unheard.first?.hasPrefix("notice: CloudKit: CKFetchRecordZoneChangesOperation: ") == true)
+            #expect(
+                await lines(answer) { operation in
+                    operation.recordWasChangedBlock = { _, _ in }
+                    operation.recordZoneFetchResultBlock = { _, _ in }
+                } == [])
+            #expect(await lines(answer) { $0.fetchRecordZoneChangesCompletionBlock = { _ in } } == [], "it hears of a partial failure")
+        }
+    }
+
+    @Test func `a record that a query meets and cannot give is a notice, unless a block hears of it`() async {
+        let failure = RecordsQueryResponse.Failure(recordName: "a", zoneID: .defaultZone, error: ServerError(.internalError, "damaged"))
+        func lines(_ set: (CKQueryOperation) -> Void) async -> [String] {
+            let setting = Setting()
+            await setting.cloud.answerQueries(RecordsQueryResponse(records: [], failures: [failure]))
+            let operation = CKQueryOperation(query: CKQuery(recordType: "Note", predicate: NSPredicate(value: true)))
+            set(operation)
+            await setting.run(operation)
+            return setting.log.entries
+        }
+        let unheard = await lines { operation in
+            operation.recordFetchedBlock = { _ in }
+            operation.queryResultBlock = { _ in }
+        }
+        #expect(unheard.count == 1 && unheard.first?.hasPrefix("notice: CloudKit: CKQueryOperation: records to fetch ") == true)
+        #expect(await lines { $0.recordMatchedBlock = { _, _ in } } == [])
     }
 }

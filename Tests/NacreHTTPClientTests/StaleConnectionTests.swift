@@ -42,6 +42,38 @@ struct StaleConnectionTests {
         #expect(try await client.send(.init("POST", peer.url, body: .bytes([1]))).body == Array("2".utf8))
     }
 
+    @Test func `one that the server has half closed is not used again, though the server still listens on it`() async throws {
+        let late = Locked("")
+        let peer = try Peer { connection in
+            _ = connection.request()
+            if connection.number == 1 {
+                connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n1")
+                connection.halfClose()
+                while let byte = connection.read(1) { late.withLock { $0 += byte } }
+            } else {
+                connection.answer("\(connection.number)")
+            }
+        }
+        #expect(try await client.send(.init("POST", peer.url, body: .bytes([1]))).body == Array("1".utf8))
+        // Whether the end has been seen by then or comes under the request: the answer is the second connection's.
+        #expect(try await client.send(.init("POST", peer.url, body: .bytes(Array("two".utf8)))).body == Array("2".utf8))
+        #expect(peer.accepted == 2)
+        await peer.idle()
+        #expect(late.withLock { $0.isEmpty || $0.hasSuffix("two") }, "at most the same request, whole")
+    }
+
+    @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
+    func `whatever the method, what a stale connection swallowed goes out again`(method: String) async throws {
+        let peer = try Peer { connection in
+            _ = connection.request()
+            connection.answer()
+            _ = connection.request()
+        }
+        _ = try await client.send(.init("GET", peer.url))
+        #expect(try await client.send(.init(method, peer.url)).status == 200)
+        #expect(peer.accepted == 2)
+    }
+
     @Test func `a large body whose connection dies in the middle of it goes out again`() async throws {
         let body = [UInt8](repeating: 65, count: 8 << 20)
         let peer = try Peer { connection in

@@ -57,6 +57,54 @@ struct TimeoutTests {
         #expect(await failure == HTTPClient.Failure(.timedOut(.total), mayHaveArrived: true))
     }
 
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nX: y\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nabc",
+    ])
+    func `an answer that stops in its head or its body is given up after the idle time`(part: String) async throws {
+        let hasBegun = Event()
+        let peer = try Peer { connection in
+            _ = connection.request()
+            connection.write(part)
+            hasBegun.happen()
+            connection.awaitEnd()
+        }
+        let failure = await givenUp(.init("GET", peer.url, idleTimeout: .seconds(10)), after: hasBegun)
+        #expect(failure == HTTPClient.Failure(.timedOut(.idle), mayHaveArrived: true))
+        await peer.idle()
+    }
+
+    @Test func `a server that stops reading is given up after the idle time`() async throws {
+        let hasBegun = Event()
+        let over = Event()
+        let peer = try Peer { connection in
+            _ = connection.head()
+            hasBegun.happen()
+            over.block()
+        }
+        // More than the system's buffers take.
+        let body = HTTPClient.Request.Body.bytes([UInt8](repeating: 1, count: 32 << 20))
+        let failure = await givenUp(.init("PUT", peer.url, body: body, idleTimeout: .seconds(10)), after: hasBegun)
+        #expect(failure == HTTPClient.Failure(.timedOut(.idle), mayHaveArrived: true))
+        over.happen()
+    }
+
+    /// What a request fails with when time passes in steps that are shorter than its limit: what still comes or goes begins the time anew.
+    private func givenUp(_ request: HTTPClient.Request, after event: Event) async -> HTTPClient.Failure? {
+        let failure = Locked<HTTPClient.Failure??>(nil)
+        let task = Task { [client] in
+            let end = await client.failure(request)
+            failure.withLock { $0 = .some(end) }
+        }
+        await event.wait()
+        while failure.withLock({ $0 == nil }) {
+            time.advance(.seconds(4), for: client)
+            _ = await client.census()
+        }
+        await task.value
+        return failure.withLock { $0 ?? nil }
+    }
+
     @Test func `a connection that does not come about is given up, and nothing was sent`() async throws {
         let silence = try SilentListener()
         async let failure = client.failure(.init("POST", silence.url, body: .bytes([1]), idleTimeout: .seconds(5)))

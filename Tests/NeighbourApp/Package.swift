@@ -14,5 +14,6 @@ let package = Package(
         .executableTarget(
             name: "Swift5App", dependencies: dependencies,
             swiftSettings: [.swiftLanguageMode(.v5), .enableExperimentalFeature("StrictConcurrency")]),
-        .executableTarget(name: "Swift6App", dependencies: dependencies),
+        .executableTarget(name: "Swift6App", dependencies: dependencies, swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
+        .target(name: "Swift6Model", dependencies: dependencies),
     ])

@@ -112,7 +112,12 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var item = item(zoneID)
         var answer = await conversation.changes(in: item)
         while true {
-            let page = try answer.get()
+            let found = try answer.get()
+            // The next page is on its way while this one is read and the app hears of it; and no more than that one, however slow the app is.
+            let asked = item
+            let hint = fetchAllChanges ? found.tokenOfMore : nil
+            async let early = conversation.changes(in: asked, after: hint == asked.syncToken ? nil : hint)
+            let page = try found.page()
             let token = CKServerChangeToken(wire: page.syncToken)
             let data = page.clientChangeToken.map { Data($0) }
             // Inside one commit no token is safe to keep, so the commit is fetched to its end even by who asked for one batch.
@@ -122,19 +127,18 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 return
             }
             // A server that does not move would keep us here for ever.
-            guard page.syncToken != item.syncToken else {
+            guard page.syncToken != asked.syncToken else {
                 for change in page.records { tell(change, of: zoneID) }
                 throw .unexpectedAnswer
             }
-            item.syncToken = page.syncToken
-            // The next page is on its way while the app hears of this one; and no more than that one, however slow the app is.
-            async let next = conversation.changes(in: item)
+            async let late = conversation.changes(in: asked, after: hint == page.syncToken ? nil : page.syncToken)
             for change in page.records { tell(change, of: zoneID) }
             if fetchAllChanges && !page.isMidCommit {
                 report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
             }
             await reported()
-            answer = await next
+            item.syncToken = page.syncToken
+            if let next = await late { answer = next } else if let next = await early { answer = next }
         }
     }
 
@@ -187,6 +191,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     override func deliver(_ error: CKError?) {
+        if error == nil, whenDone == nil, fetchRecordZoneChangesResultBlock != nil || fetchRecordZoneChangesCompletionBlock == nil {
+            noteUnheard()
+        }
         if let fetchRecordZoneChangesResultBlock {
             fetchRecordZoneChangesResultBlock(Result(error))
         } else {
@@ -194,20 +201,14 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         }
         whenDone?(error.map(Result.failure) ?? .success(results))
     }
-}
 
-extension Conversation {
-    /// A page of one zone's changes.
-    fileprivate func changes(in zone: ChangesZoneRequest.Item) async -> Result<ChangesZoneResponse.Page, CKError> {
-        do throws(CKError) {
-            let response = try await changes(ChangesZoneRequest(zones: [zone]))
-            switch response.zones.first {
-            case .page(let page)? where response.zones.count == 1: return .success(page)
-            case .failure(_, let error)?: return .failure(CKError(error))
-            default: return .failure(.unexpectedAnswer)
-            }
-        } catch {
-            return .failure(error)
+    /// The result block says that the request as a whole worked; the old block of records hears of records alone.
+    private func noteUnheard() {
+        if recordWasChangedBlock == nil {
+            noteUnheard(results.modifications.values.compactMap(\.error), "CKFetchRecordZoneChangesOperation: changed records to fetch")
+        }
+        if recordZoneFetchResultBlock == nil && recordZoneFetchCompletionBlock == nil {
+            noteUnheard(results.ends.values.compactMap(\.error), "CKFetchRecordZoneChangesOperation: zones to fetch")
         }
     }
 }

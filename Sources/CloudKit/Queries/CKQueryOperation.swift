@@ -127,6 +127,10 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     }
 
     override func deliver(_ error: CKError?) {
+        // The old block hears of records alone.
+        if error == nil, whenDone == nil, recordMatchedBlock == nil {
+            noteUnheard(results.matches.compactMap(\.1.error), "CKQueryOperation: records to fetch")
+        }
         let cursor = error == nil ? results.cursor : nil
         if let queryResultBlock {
             queryResultBlock(error.map { .failure($0) } ?? .success(cursor))

@@ -5,14 +5,20 @@ import NacreCloudWire
 
 // Archives that were made on Apple's systems. Their keys are not documented; `docs/decisions/archives-of-apple-are-read.md` says where they come from.
 
-@_cdecl("nacre_name_archived_classes")
-func nameArchivedClasses() {
+@_cdecl("nacre_before_main")
+func beforeMain() {
+    CompoundPrinting.install()
+    nameArchivedClasses()
+}
+
+private func nameArchivedClasses() {
     let classes: KeyValuePairs<String, AnyClass> = [
         "CKRecord": CKRecord.self, "CKRecordID": CKRecordID.self, "CKRecordZoneID": CKRecordZoneID.self, "CKReference": CKReference.self,
-        "CLLocation": CLLocation.self, "CKRecordValueStore": AppleValueStore.self, "CKAsset": AppleUnreadable.self,
-        "CKEncryptedData": AppleUnreadable.self,
+        "CLLocation": CLLocation.self, "CKRecordValueStore": AppleValueStore.self,
     ]
     for (name, `class`): (String, AnyClass) in classes { NSKeyedUnarchiver.setClass(`class`, forClassName: name) }
+    // One class that nobody knows would take all other fields of its record with it.
+    for name in AppleUnreadable.classNames { NSKeyedUnarchiver.setClass(AppleUnreadable.self, forClassName: name) }
 }
 
 extension RecordState {
@@ -92,7 +98,8 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
         ]
         let found = coder.decodeObject(of: classes, forKey: key) as? [String: Any] ?? [:]
         return found.compactMapValues { value in
-            (value as? any __CKRecordObjCValue) ?? (value as? [Any]).map { NSArray(array: $0) }
+            if let list = value as? [Any] { return list.contains { $0 is AppleUnreadable } ? nil : NSArray(array: list) }
+            return value as? any __CKRecordObjCValue
         }
     }
 }
@@ -100,6 +107,10 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
 /// Stands for a value of a class that this version has not.
 private final class AppleUnreadable: NSObject, NSSecureCoding {
     static let supportsSecureCoding = true
+    static let classNames =
+        ["CKAsset", "CKPackage"]
+        + ["Object", "Data", "String", "Date", "Double", "LongLong", "Location", "Reference", "Array", "EmptyArray"].map { "CKEncrypted\($0)" }
+
     required init?(coder: NSCoder) { super.init() }
     func encode(with coder: NSCoder) {}
 }

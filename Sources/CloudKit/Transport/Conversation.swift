@@ -35,7 +35,7 @@ struct Conversation: Sendable {
     }
 
     func listZones() async throws(CKError) -> ZonesResponse {
-        try read(await send("zones/list", .get, [], .read))
+        try Self.read(await send("zones/list", .get, [], .read))
     }
 
     func lookup(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {
@@ -50,21 +50,15 @@ struct Conversation: Sendable {
         try await ask("changes/database", request, .read)
     }
 
-    func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ChangesZoneResponse {
+    func changes(_ request: ChangesZoneRequest) async throws(CKError) -> ZoneChangesAnswer {
         let start = line.timekeeper.now()
         let user = try await currentUser()
-        var response: ChangesZoneResponse = try await ask("changes/zone", request, .read, since: start)
-        response.zones = response.zones.map { result in
-            guard case .page(var page) = result else { return result }
-            page.records = user.showing(page.records)
-            return .page(page)
-        }
-        return response
+        return ZoneChangesAnswer(bytes: try await bytes("changes/zone", request, .read, since: start), user: user)
     }
 
     func caller() async throws(CKError) -> UserIdentity {
         let settings = try line.settings()
-        let identity: UserIdentity = try read(
+        let identity: UserIdentity = try Self.read(
             await Conversation(line: line, scope: .public, patience: patience).send("users/caller", .get, [], .read))
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: identity.userRecordName) }
         return identity
@@ -92,13 +86,19 @@ struct Conversation: Sendable {
     private func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> Answer {
+        try Self.read(await bytes(path, request, kind, since: start))
+    }
+
+    private func bytes(
+        _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double?
+    ) async throws(CKError) -> [UInt8] {
         var request = request
         request.extension.wantsDetails = true
         if kind == .change { request.extension.operationID = line.timekeeper.operationID() }
-        return try read(await send(path, .post, request.json(), kind, since: start))
+        return try await send(path, .post, request.json(), kind, since: start)
     }
 
-    private func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {
+    static func read<Answer: AnswerMessage>(_ bytes: [UInt8]) throws(CKError) -> Answer {
         do throws(ServerError) {
             return try Answer(json: bytes)
         } catch {

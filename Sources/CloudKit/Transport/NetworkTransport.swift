@@ -1,6 +1,6 @@
 /// How this platform reaches a server: the client on libcurl where Debian's is at hand, and else URLSession.
 enum NetworkTransport {
-    #if canImport(NacreHTTPClient) && !NACRE_URLSESSION
+    #if canImport(NacreHTTPClient)
         static let shared: any Transport = ClientTransport.ambient
     #else
         static let shared: any Transport = URLSessionTransport()

@@ -1,4 +1,4 @@
-#if !canImport(NacreHTTPClient) || NACRE_URLSESSION
+#if !canImport(NacreHTTPClient)
     import Foundation
     import NacreLocks
 

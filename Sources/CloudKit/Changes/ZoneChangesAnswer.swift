@@ -1,0 +1,52 @@
+import NacreCloudWire
+
+/// A page of one zone's changes as it came, before anything of it is read.
+struct ZoneChangesAnswer: Sendable {
+    /// How far from its end an answer is looked at: a token, and what may stand behind it.
+    private static let tailBytes = 4096
+    private static let key = Array("\"syncToken\":\"".utf8)
+    private static let more = Array("\",\"moreComing\":true".utf8)
+
+    let bytes: [UInt8]
+    let user: CurrentUser
+
+    /// The page's token where its end says that more is coming; the page itself says it for certain.
+    ///
+    /// Quotation marks in texts of records have a backslash before them, so that what is found is a key of the answer.
+    var tokenOfMore: String? {
+        let tail = bytes.suffix(Self.tailBytes)
+        guard let key = tail.indices.last(where: { tail[$0...].starts(with: Self.key) }) else { return nil }
+        let rest = tail[(key + Self.key.count)...]
+        guard let end = rest.firstIndex(of: UInt8(ascii: "\"")), rest[end...].starts(with: Self.more) else { return nil }
+        return rest[..<end].contains(UInt8(ascii: "\\")) ? nil : String(decoding: rest[..<end], as: UTF8.self)
+    }
+
+    func page() throws(CKError) -> ChangesZoneResponse.Page {
+        let response: ChangesZoneResponse = try Conversation.read(bytes)
+        guard response.zones.count == 1 else { throw .unexpectedAnswer }
+        switch response.zones[0] {
+        case .page(var page):
+            page.records = user.showing(page.records)
+            return page
+        case .failure(_, let error): throw CKError(error)
+        }
+    }
+}
+
+extension Conversation {
+    func changes(in zone: ChangesZoneRequest.Item) async -> Result<ZoneChangesAnswer, CKError> {
+        do throws(CKError) {
+            return .success(try await changes(ChangesZoneRequest(zones: [zone])))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// nil where there is no token to go on from.
+    func changes(in zone: ChangesZoneRequest.Item, after token: String?) async -> Result<ZoneChangesAnswer, CKError>? {
+        guard let token else { return nil }
+        var zone = zone
+        zone.syncToken = token
+        return await changes(in: zone)
+    }
+}
