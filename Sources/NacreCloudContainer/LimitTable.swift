@@ -62,5 +62,8 @@ extension Limits {
         Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
         Limit("waitSeconds", Int(waitSeconds), .server),
         Limit("waitsPerUser", waitsPerUser, .server),
+        Limit("sessionSeconds", Int(sessionSeconds), .cloudKit),
+        Limit("keptSessionSeconds", Int(keptSessionSeconds), .cloudKit),
+        Limit("emailCharacters", emailCharacters, .server),
     ]
 }

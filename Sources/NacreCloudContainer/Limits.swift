@@ -90,4 +90,10 @@ package enum Limits {
     package static let waitSeconds: Double = 30
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100
+    /// Seconds that a web auth token is good for without use. CloudKit: Web Services Reference, 30 minutes.
+    package static let sessionSeconds: Double = 30 * 60
+    /// The same where the user asked to be kept signed in; no session lives longer. CloudKit: Web Services Reference, two weeks.
+    package static let keptSessionSeconds: Double = 14 * 24 * 3600
+    /// Characters of an e-mail address. On this server: RFC 5321, 4.5.3.1.3 (a path of 256 octets with its brackets).
+    package static let emailCharacters = 254
 }

@@ -88,8 +88,7 @@ package final class Server: Sendable {
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
-        let keys = try await Cloud(store: store, clock: clock.now, random: random, tokens: NoTokens())
-            .sealingKeys { try SealingKey.newKeyBytes() }
+        let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
@@ -189,7 +188,7 @@ package final class Server: Sendable {
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload
         ).addRoutes(to: &router)
-        Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)
+        Health(registry: cloud.registry, isRunning: isRunning).addRoutes(to: &router)
         return router
     }
 
@@ -282,11 +281,4 @@ private struct StoreLog: Sendable {
         case .writable: logger.log(.notice, "The data can be written again")
         }
     }
-}
-
-/// Seals nothing: for the one question that is asked before there are keys.
-private struct NoTokens: TokenSealing {
-    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
-    func open(_ text: String) -> [UInt8]? { nil }
-    func isOutdated(_ text: String) -> Bool { false }
 }

@@ -40,17 +40,16 @@ final class ServedStore: Sendable {
 
     private static func populate(_ store: any Store) async throws -> [String] {
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-        let keys = try await Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: PlainTokens())
-            .sealingKeys { try SealingKey.newKeyBytes() }
+        let keys = try await Registry(store: store, clock: ServerClock.system.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
-        _ = try await cloud.createContainer(container)
+        _ = try await cloud.registry.createContainer(container)
         // Nobody signs in with it: its devices are made here.
-        let account = try await cloud.createAccount(email: "ada@example.com", passwordHash: "")
+        let account = try await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "")
         var tokens: [String] = []
         for device in ["desk", "pocket"] {
-            let entry = try await cloud.createAccountToken(
+            let entry = try await cloud.registry.createAccountToken(
                 for: account.id, containers: [container], environment: .development, device: device)
             tokens.append(try authenticator.accountToken(for: entry))
         }

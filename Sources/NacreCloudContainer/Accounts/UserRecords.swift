@@ -34,6 +34,26 @@ extension Cloud {
         admitted.insert(key)
     }
 
+    /// Lets an account into a container: it has a name there from now on, and the user's records.
+    /// - Returns: the name.
+    package func admit(account: String, to container: String, _ environment: DatabaseKey.Environment) async throws -> String {
+        let (name, isNew) = try await registry.userRecordName(of: account, container: container, environment: environment)
+        if isNew {
+            try await admit(name, to: container, environment)
+        } else {
+            try await admitAgain(name, to: container, environment)
+        }
+        return name
+    }
+
+    /// Lets in a user whose name was given before. Where the server cannot write, a user who only reads is let in all the same: records
+    /// that a crash or an older version left out are made by a later visit.
+    package func admitAgain(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
+        do {
+            try await admit(user, to: container, environment)
+        } catch let error as ServerError where error.code == .tryAgainLater {}
+    }
+
     private func makeUserRecord(_ name: String, in target: DatabaseTarget) async throws {
         let server = Caller.server(inNameOf: name)
         let found = try await lookupRecords(

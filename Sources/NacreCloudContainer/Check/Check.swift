@@ -90,7 +90,7 @@ extension Cloud {
         guard case .database(let row)? = rows.first?.value, row.id == id, row.key.scope != .registry else {
             return CheckStep.Ground(database: id, schema: nil)
         }
-        let part = RegistryPart.schema(container: row.key.container, row.key.environment)
+        let part = Registry.Part.schema(container: row.key.container, row.key.environment)
         return CheckStep.Ground(database: id, schema: try await databaseID(part.key))
     }
 }

@@ -46,7 +46,7 @@ extension Cloud {
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            schemaVersion: try await schemaVersionKey(of: key.container, key.environment))
+            schemaVersion: try await registry.schemaVersionKey(of: key.container, key.environment))
         let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(

@@ -5,7 +5,7 @@ import NacreHTTPServer
 
 /// Whether the process lives, whether it can serve, what it is, and what it takes.
 struct Health: Sendable {
-    let cloud: Cloud
+    let registry: Registry
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -25,7 +25,7 @@ struct Health: Sendable {
         router.get("/readyz", isAlwaysAnswered: true) { _, _ in
             guard isRunning() else { throw ServerError.notReady }
             // A read that touches the store: ready is who can answer.
-            _ = try await cloud.container("iCloud.nacre.ready")
+            _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
         router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.budgets).json) }

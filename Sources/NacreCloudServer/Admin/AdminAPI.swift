@@ -104,8 +104,8 @@ package struct AdminAPI: Sendable {
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainer.self, of: request)
         let choice = try asked.justInTime.map(Self.justInTime) ?? .native
-        let made = try await cloud.createContainer(asked.name, justInTime: choice)
-        let schema = try await cloud.schema(of: asked.name, .development)
+        let made = try await cloud.registry.createContainer(asked.name, justInTime: choice)
+        let schema = try await cloud.registry.schema(of: asked.name, .development)
         return try answer(
             AdminMessages.Container(name: made.container.name, isNew: made.isNew, justInTime: schema.justInTime.rawValue), made.isNew ? .created : .ok
         )
@@ -113,7 +113,7 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func changeContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
-        let before = try await cloud.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
+        let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
     }
 
@@ -127,13 +127,13 @@ package struct AdminAPI: Sendable {
         guard name.count <= Self.tokenNameCharacters else {
             throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Self.tokenNameCharacters) characters.")
         }
-        let token = try await cloud.createAPIToken(container: asked.container, environment: environment, name: name)
+        let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
         return try answer(AdminMessages.Token(token: token), .created)
     }
 
     @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUser.self, of: request)
-        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
+        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
         return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
     }
 

@@ -39,17 +39,17 @@ struct AccountAPI: Sendable {
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
         let asked = try await body(SignUp.self, of: request)
-        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
+        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
         return try answer(SignedUp(email: account.email))
     }
 
     /// Makes an account, whoever asks for it: sign-up, or an administrator.
     static func createAccount(
-        email: String, password: String, in cloud: Cloud, _ passwords: PasswordHasher
+        email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
         if let fault = PasswordRule.fault(password) { throw fault }
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
-        return try await cloud.createAccount(email: email, passwordHash: hash)
+        return try await registry.createAccount(email: email, passwordHash: hash)
     }
 
     // MARK: Sign-in
@@ -82,15 +82,15 @@ struct AccountAPI: Sendable {
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let user = try await cloud.admit(account: account.id, to: entry.container, environment)
         switch asked.kind ?? .web {
         case .web:
-            let session = try await cloud.startSession(
-                of: account.id, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
-            return try answer(SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: session.userRecordName))
+            let session = try await cloud.registry.startSession(
+                of: account.id, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
+            return try answer(SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
         case .account:
-            let user = try await cloud.userRecordName(of: account.id, container: entry.container, environment: environment)
             let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
-            let token = try await cloud.createAccountToken(
+            let token = try await cloud.registry.createAccountToken(
                 for: account.id, containers: [entry.container], environment: environment, device: device)
             return try answer(SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
         }
@@ -107,7 +107,7 @@ struct AccountAPI: Sendable {
         }
         var outcome = SignInGuard.Outcome.unknown
         defer { attempts.end(attempt, outcome, at: clock.now()) }
-        let account = try await cloud.account(email: email)
+        let account = try await cloud.registry.account(email: email)
         let isRight = try await Self.hashed(overload) {
             if let account { return try await passwords.verify(password, against: account.passwordHash) }
             return try await passwords.verifyUnknown(password)

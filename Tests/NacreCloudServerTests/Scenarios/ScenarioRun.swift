@@ -29,11 +29,11 @@ struct ScenarioRun {
             case .revokeElsewhere(let user): try await server.revokeElsewhere(user)
             case .setIndexes(let type, let fields, let options, let builds):
                 for field in fields {
-                    _ = try await server.cloud.setIndexes(options, of: type, field: field, in: TestServer.container)
+                    _ = try await server.cloud.registry.setIndexes(options, of: type, field: field, in: TestServer.container)
                 }
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
-            case .justInTime(let choice): _ = try await server.cloud.setJustInTime(choice, of: TestServer.container)
-            case .deploy: _ = try await server.cloud.deploySchema(of: TestServer.container, isDryRun: false)
+            case .justInTime(let choice): _ = try await server.cloud.registry.setJustInTime(choice, of: TestServer.container)
+            case .deploy: _ = try await server.cloud.registry.deploySchema(of: TestServer.container, isDryRun: false)
             case .keepOlderText(let name): names["older." + name] = try OlderText.of(names[name] ?? "")
             case .ask(let asked): try await run(asked)
             }
