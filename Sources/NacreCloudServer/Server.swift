@@ -65,19 +65,21 @@ package final class Server: Sendable {
 
     private func openStore() async throws -> any Store {
         let report = StoreLog(logger: configuration.logger)
-        guard !configuration.isMemory else {
+        switch configuration.engine {
+        case .memory:
             try PrivateFile.makeFolder(configuration.dataFolder)
             report.log(.wereOpen(try DataFolder.makePrivate(configuration.dataFolder)))
             return MemoryStore(run: Run.number(after: Run.none, random: .random(in: .min ... .max)))
+        case .sqlite:
+            let options = OfflineFolder.options(
+                configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
+                backupFolders: configuration.backups.map { [$0.folder] } ?? []
+            ) { [weak self] event in
+                if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
+                report.log(event)
+            }
+            return try await SQLiteStore.open(folder: configuration.dataFolder, options: options)
         }
-        let options = OfflineFolder.options(
-            configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
-            backupFolders: configuration.backups.map { [$0.folder] } ?? []
-        ) { [weak self] event in
-            if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
-            report.log(event)
-        }
-        return try await SQLiteStore.open(folder: configuration.dataFolder, options: options)
     }
 
     /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
@@ -178,7 +180,7 @@ package final class Server: Sendable {
         var router = Router()
         let signInPage = SignInPage(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
-        Doorkeeper(hosts: hosts, errors: errors, logger: configuration.logger).guardRoutes(of: &router)
+        Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreCrypto
 import Testing
 

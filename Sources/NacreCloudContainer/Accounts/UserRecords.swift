@@ -12,11 +12,6 @@ package enum UserRecord {
     /// CloudKit: the one type that every container has, whether a schema says so or not.
     static let definition = RecordTypeDefinition(name: type, fields: [rolesField: FieldDefinition(type: .int64List)])
 
-    /// Whether a record of this name can only be a user's: apps cannot give such names.
-    static func isName(_ name: String) -> Bool {
-        name.utf8.first == UInt8(ascii: "_")
-    }
-
     /// Names of user records stand together in the order of names, and this one is just after all of them.
     static let afterAllNames = "_\u{7f}"
 }

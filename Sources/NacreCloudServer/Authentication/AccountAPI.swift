@@ -7,9 +7,6 @@ import NacreTelemetry
 
 /// Sign-up, sign-in and sign-out: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
 struct AccountAPI: Sendable {
-    /// A body holds an address, a password and a few names. On this server.
-    static let bodyBytesMax = 16 * 1024
-
     let cloud: Cloud
     let authenticator: Authenticator
     let passwords: PasswordHasher
@@ -19,10 +16,13 @@ struct AccountAPI: Sendable {
     let overload: OverloadLog
     let attempts = SignInGuard()
 
+    /// Where its paths begin.
+    static let roots: Set = ["account"]
+
     func addRoutes(to router: inout Router) {
-        router.post("/account/1/sign-up", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signUp(request) }
-        router.post("/account/1/sign-in", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signIn(request) }
-        router.post("/account/1/sign-out", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signOut(request) }
+        router.post("/account/1/sign-up", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signUp(request) }
+        router.post("/account/1/sign-in", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signIn(request) }
+        router.post("/account/1/sign-out", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signOut(request) }
     }
 
     // MARK: Sign-up
@@ -160,7 +160,7 @@ struct AccountAPI: Sendable {
     // MARK: JSON
 
     private func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
-        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import NacreCrypto
 
 /// Makes tokens of this server's: deterministic authenticated encryption under keys that live in the database.
