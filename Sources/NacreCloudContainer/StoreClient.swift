@@ -28,8 +28,10 @@ package final class DatabaseDirectory: Sendable {
 
 extension StoreClient {
     /// The 64-bit key of a database: the first salt under which no other database lives.
+    /// - Throws: `ServerError` where no database can have such a name.
     package func databaseID(_ key: DatabaseKey) async throws -> DatabaseID {
         if let known = directory[key] { return known }
+        if let fault = key.fault { throw fault }
         for salt in 0..<UInt64.max {
             let id = DatabaseID(key, salt: salt)
             guard let row = try await stored({ try await self.store.read { try $0.databases([id]).first } }) else { return id }

@@ -61,7 +61,7 @@ struct HistoryStep: Sendable {
                 let said = try calls.map { try self.answer(to: $0, in: transaction) }
                 return isCommitted ? .commit(said) : .rollback(said)
             }
-        } catch let error as StoreError where error.code == .corrupt {
+        } catch let error as StoreError where [.corrupt, .collision].contains(error.code) {
             return [.contradiction]
         }
     }
