@@ -116,7 +116,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
                 group.addTask {
-                    var random = TestCloudRandom(seed: UInt64(writer))
+                    var random = SeededRandom(seed: UInt64(writer))
                     for _ in 0..<40 {
                         let names = Set((0..<5).map { _ in "r\(Int.random(in: 0..<450, using: &random))" })
                         let operations = names.sorted().map { name -> RecordOperation in

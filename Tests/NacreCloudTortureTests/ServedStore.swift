@@ -27,7 +27,7 @@ final class ServedStore: Sendable {
         self.store = store
         folder = try TemporaryFolder()
         let server = Server(Self.configuration(folder.path, port: 0))
-        url = try await server.start(over: KeptOpen(store: store)).publicURL
+        url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
         accountTokens = try await Self.populate(store)
     }
@@ -70,7 +70,7 @@ final class ServedStore: Sendable {
     func start() async throws {
         let port = ListenAddress(String(url.dropFirst("http://".count)))?.port ?? 0
         let server = Server(Self.configuration(folder.path, port: port))
-        _ = try await server.start(over: KeptOpen(store: store))
+        _ = try await server.start(over: KeptOpen(below: store))
         running.withLock { $0 = server }
     }
 
@@ -81,16 +81,8 @@ final class ServedStore: Sendable {
 }
 
 /// A store that outlives the servers over it.
-private struct KeptOpen: Store {
-    let store: any Store
-
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await store.write(body)
-    }
-
-    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
+private struct KeptOpen: LayeredStore {
+    let below: any Store
 
     func close() async {}
 }

@@ -27,23 +27,14 @@ struct AccountAPI: Sendable {
 
     // MARK: Sign-up
 
-    private struct SignUp: Codable {
-        var email: String
-        var password: String
-    }
-
-    private struct SignedUp: Codable {
-        var email: String
-    }
-
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
-        let asked = try await body(SignUp.self, of: request)
+        let asked = try await body(AccountMessages.SignUp.self, of: request)
         let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
-        return try answer(SignedUp(email: account.email))
+        return try answer(AccountMessages.SignedUp(email: account.email))
     }
 
-    /// Makes an account, whoever asks for it: sign-up, or an administrator.
+    /// Makes an account, for sign-up and for administrators.
     static func createAccount(
         email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
@@ -54,31 +45,8 @@ struct AccountAPI: Sendable {
 
     // MARK: Sign-in
 
-    private struct SignIn: Codable {
-        enum Kind: String, Codable {
-            /// A web auth token, for `ckWebAuthToken`.
-            case web
-            /// An account token, for the framework.
-            case account
-        }
-
-        var email: String
-        var password: String
-        var apiToken: String
-        var container: String
-        var environment: String
-        var kind: Kind?
-        var device: String?
-        var keepSignedIn: Bool?
-    }
-
-    private struct SignedIn: Codable {
-        var token: String
-        var userRecordName: String
-    }
-
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let asked = try await body(SignIn.self, of: request)
+        let asked = try await body(AccountMessages.SignIn.self, of: request)
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
@@ -87,12 +55,12 @@ struct AccountAPI: Sendable {
         case .web:
             let session = try await cloud.registry.startSession(
                 of: account.id, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
-            return try answer(SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
+            return try answer(AccountMessages.SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
         case .account:
             let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
             let token = try await cloud.registry.createAccountToken(
                 for: account.id, containers: [entry.container], environment: environment, device: device)
-            return try answer(SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
+            return try answer(AccountMessages.SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
         }
     }
 
@@ -143,8 +111,6 @@ struct AccountAPI: Sendable {
 
     // MARK: Sign-out
 
-    private struct SignedOut: Codable {}
-
     /// Ends what the request's own credential allows: an account token, or the session of a web auth token.
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
         if let token = Authenticator.bearer(request) {
@@ -154,7 +120,7 @@ struct AccountAPI: Sendable {
         } else {
             throw ServerError.noCredential
         }
-        return try answer(SignedOut())
+        return try answer(AccountMessages.SignedOut())
     }
 
     // MARK: JSON

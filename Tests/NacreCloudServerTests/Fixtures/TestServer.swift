@@ -119,7 +119,7 @@ final class TestServer: Sendable {
     func startListening() async throws -> Int {
         let addresses = try await server.start(over: store)
         guard let port = ListenAddress(addresses.publicURL.replacingOccurrences(of: "http://", with: ""))?.port else {
-            throw SocketFault(step: "address", code: 0)
+            throw POSIXFault(call: "address", code: 0)
         }
         return port
     }
