@@ -30,7 +30,7 @@ package final class Server: Sendable {
     private enum Life: Sendable {
         case new
         case running(Running)
-        /// Whoever asks for the end, and asks again, waits for this.
+        /// Every call of `shutdown` waits for this task.
         case ended(Task<Void, Never>)
     }
 

@@ -22,7 +22,7 @@ extension Registry {
         }
     }
 
-    /// nil for an address that nobody has, or that is none.
+    /// nil for an address without an account, and for text that is not an address.
     package func account(email: String) async throws -> AccountEntry? {
         guard let address = try? Self.normalized(email), let claim = try await lookUp(EmailEntry.self, address, in: .email(address))
         else { return nil }

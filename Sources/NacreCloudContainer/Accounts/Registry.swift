@@ -25,7 +25,7 @@ package final class Registry: StoreClient {
 
 /// Containers and API tokens: what an administrator makes.
 extension Registry {
-    /// Makes a container. Making one that is there is no error and changes nothing of it; `isNew` says which it was.
+    /// Makes a container. Making one that exists is not an error and changes nothing; `isNew` tells whether it was made now.
     package func createContainer(_ name: String, justInTime: JustInTime = .native) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
         // First, so that a container is never there with another choice than the one it was made with.

@@ -17,7 +17,7 @@ package enum UserRecord {
 }
 
 extension Cloud {
-    /// Makes the records of a user who has none yet. Called for whoever comes in, before anything that they ask is done.
+    /// Makes the records of a user who has none yet. Called for every user who sends a request, before the request is done.
     ///
     /// Reads twice for a user that this process has not seen, and then no more; writes once for each record in the user's life.
     package func admit(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {

@@ -3,7 +3,7 @@ import NacreLocks
 
 extension Cloud {
     /// One step of looking through everything that is kept, and of putting right what can be: a few hundred rows of one table, in one transaction, so that
-    /// nobody waits for a check. Whoever wants to know all asks again with `next`.
+    /// nobody waits for a check. To check everything, the caller asks again with `next`.
     ///
     /// Tables come in an order in which what is mended is seen by those after it: records before what is derived from them. See
     /// `docs/decisions/a-damaged-record-is-an-item-error.md`.

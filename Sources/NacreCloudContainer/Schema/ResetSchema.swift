@@ -12,7 +12,7 @@ package struct SchemaReset: Hashable, Sendable {
 extension Cloud {
     /// Makes a container's development environment what its production is: the same schema, and no records.
     ///
-    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, whoever's they are; users have fresh records after.
+    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, of all users; users have fresh records after.
     /// Production is not touched. Records go first, each database in a transaction of its own: a reset that was cut short is done again.
     /// - Parameter isDryRun: only says what would go.
     package func resetSchema(of container: String, isDryRun: Bool) async throws -> SchemaReset {

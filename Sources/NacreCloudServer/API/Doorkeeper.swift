@@ -72,7 +72,7 @@ struct Doorkeeper: Sendable {
 
     /// Never the target: its query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
-        // 503 is no fault: whoever is full tells that once, with what to do.
+        // 503 is not logged as an error: the part that is full logs it once, with what to do.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard level >= logger.level else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
