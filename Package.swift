@@ -37,6 +37,7 @@ let package = Package(
         .systemLibrary(name: "CNacreZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         module("NacreLocks"),
+        module("NacreRandom"),
         module("NacreTelemetry", ["NacreLocks"]),
         .target(name: "CNacreStart"),
         module("CoreLocation"),
@@ -51,17 +52,17 @@ let package = Package(
         module(
             "NacreCloudServer",
             ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
-        module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreHTTPClient"]),
+        module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
             dependencies: ["NacreCloudServer", "CloudKit", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient"],
             swiftSettings: settings),
 
         .target(
-            name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks"],
+            name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreRandom"],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
-        tests("NacreCloudWireTests", ["NacreCloudWire"]),
+        tests("NacreCloudWireTests", ["NacreCloudWire", "NacreCloudTestSupport"]),
         tests("NacreCloudContainerTests", ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudStoreTests",
@@ -70,7 +71,7 @@ let package = Package(
         tests(
             "NacreHTTPClientTests",
             ["NacreHTTPClient", "NacreLocks", "NacreCloudTestSupport"]),
-        tests("NacreHTTPServerTests", ["NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
+        tests("NacreHTTPServerTests", ["NacreHTTPServer", "NacreTelemetry", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudServerTests",
             [

@@ -26,3 +26,5 @@ static inline int nacre_keep_log_when_closing(sqlite3 *database) {
 static const int nacre_ioerr_fsync = SQLITE_IOERR_FSYNC;
 static const int nacre_ioerr_dir_fsync = SQLITE_IOERR_DIR_FSYNC;
 static const int nacre_ioerr_write = SQLITE_IOERR_WRITE;
+static const int nacre_constraint_primary_key = SQLITE_CONSTRAINT_PRIMARYKEY;
+static const int nacre_constraint_unique = SQLITE_CONSTRAINT_UNIQUE;

@@ -28,7 +28,7 @@ public let kCLLocationAccuracyKilometer: CLLocationAccuracy = 1000
 public let kCLLocationAccuracyThreeKilometers: CLLocationAccuracy = 3000
 /// The largest distance there is.
 public let CLLocationDistanceMax: CLLocationDistance = .greatestFiniteMagnitude
-/// A coordinate that is none: `CLLocationCoordinate2DIsValid` refuses it.
+/// An invalid coordinate: `CLLocationCoordinate2DIsValid` is false for it.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
 /// A point on the WGS 84 ellipsoid.

@@ -5,25 +5,22 @@ import NacreLocks
 ///
 /// An operation loads, asks the rules, and writes one plan. It has no clock and no randomness of its own: both come with it, so that a
 /// run can be replayed. Thread-safe; each call is one transaction, or says how many.
-package final class Cloud: Sendable {
+package final class Cloud: StoreClient {
     package let store: any Store
+    /// What is known of containers, accounts, tokens and schemas, kept in the same store.
+    package let registry: Registry
     let clock: @Sendable () -> Timestamp
     let random: @Sendable () -> UInt64
     let tokens: any TokenSealing
     private let hints: any Hints
-    /// Told of each failure of the store that a request or a task met, and of each damaged record, by whoever met it. Must return at once.
-    let failed: @Sendable (StoreError) -> Void
+    /// Gets each failure of the store that a request or a task met, and each damaged record. Must return at once.
+    package let failed: @Sendable (StoreError) -> Void
     let cascadePerTransaction: Int
     let readRule: ReadRule
-    private let directory = Locked<[DatabaseKey: DatabaseID]>([:])
-    let schemas = SchemaMemory()
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()
     /// What a repair last heard of the engine's own structure, and when.
     let soundness = Locked<(at: Timestamp, isSound: Bool)?>(nil)
-
-    /// Databases whose keys are remembered; beyond it the memory starts afresh. On this server.
-    private static let rememberedDatabases = 50_000
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
@@ -31,6 +28,7 @@ package final class Cloud: Sendable {
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
+        registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
         self.clock = clock
         self.random = random
         self.tokens = tokens
@@ -40,21 +38,7 @@ package final class Cloud: Sendable {
         self.failed = failed
     }
 
-    /// The 64-bit key of a database: the first salt under which no other database lives.
-    package func databaseID(_ key: DatabaseKey) async throws -> DatabaseID {
-        if let known = directory.withLock({ $0[key] }) { return known }
-        for salt in 0..<UInt64.max {
-            let id = DatabaseID(key, salt: salt)
-            guard let row = try await stored({ try await self.store.read { try $0.databases([id]).first } }) else { return id }
-            guard row.key == key else { continue }
-            directory.withLock { known in
-                if known.count >= Self.rememberedDatabases { known.removeAll() }
-                known[key] = id
-            }
-            return id
-        }
-        throw ServerError.internalError
-    }
+    package var directory: DatabaseDirectory { registry.directory }
 
     /// To be called after each commit that moved the feed of a database.
     func committed(_ database: DatabaseID) {

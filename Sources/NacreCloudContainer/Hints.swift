@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// Tells those who wait that there may be something to look at, in this process or in others over the same store.
 ///
-/// A hint and no more: it can be late, come twice or get lost. Whoever hears it asks the store, and asks now and then without one.
+/// It is only a hint: it can be late, come twice or get lost. A listener that gets one asks the store, and also asks now and then without one.
 package protocol Hints: Sendable {
     /// After the commit: the feed of a database has moved. Must return at once.
     func feedMoved(_ database: DatabaseID)
@@ -11,7 +11,7 @@ package protocol Hints: Sendable {
     func tasksLeft(due: Timestamp)
 }
 
-/// For those whom nobody listens to.
+/// For a cloud without listeners.
 package struct NoHints: Hints {
     package init() {}
     package func feedMoved(_ database: DatabaseID) {}

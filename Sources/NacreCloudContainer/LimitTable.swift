@@ -1,3 +1,5 @@
+package import NacreCloudWire
+
 /// A limit as the server tells it: `GET /limits`.
 package struct Limit: Hashable, Sendable, Codable {
     /// Who says so.
@@ -26,8 +28,11 @@ extension Limits {
         Limit("recordBytes", recordBytes, .cloudKit),
         Limit("nameCharacters", nameCharacters, .cloudKit),
         Limit("resultsPerPage", resultsPerPage, .cloudKit),
-        Limit("changesPerUnsplitCommit", changesPerUnsplitCommit, .server),
         Limit("zonesPerRequest", zonesPerRequest, .cloudKit),
+        Limit("desiredNames", desiredNames, .server),
+        Limit("messageDepth", messageDepth, .server),
+        Limit("numberBytes", numberBytes, .server),
+        Limit("changesPerUnsplitCommit", changesPerUnsplitCommit, .server),
         Limit("zonesPerList", zonesPerList, .server),
         Limit("clientChangeTokenBytes", clientChangeTokenBytes, .server),
         Limit("operationIDCharacters", operationIDCharacters, .server),
@@ -62,5 +67,20 @@ extension Limits {
         Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
         Limit("waitSeconds", Int(waitSeconds), .server),
         Limit("waitsPerUser", waitsPerUser, .server),
+        Limit("sessionSeconds", Int(sessionSeconds), .cloudKit),
+        Limit("keptSessionSeconds", Int(keptSessionSeconds), .cloudKit),
+        Limit("emailCharacters", emailCharacters, .server),
+        Limit("bodyBytes", bodyBytes, .server),
+        Limit("accountBodyBytes", accountBodyBytes, .server),
+        Limit("passwordCharacters", passwordCharacters, .server),
+        Limit("passwordBytes", passwordBytes, .server),
+        Limit("tokenNameCharacters", tokenNameCharacters, .server),
+        Limit("wrongPasswordsPerAccount", wrongPasswordsPerAccount, .server),
+        Limit("wrongPasswordsPerAddress", wrongPasswordsPerAddress, .server),
+        Limit("accountPauseSeconds", Int(accountPauseSeconds), .server),
+        Limit("addressPauseSeconds", Int(addressPauseSeconds), .server),
+        Limit("passwordChecksPerAccount", passwordChecksPerAccount, .server),
+        Limit("passwordChecksPerAddress", passwordChecksPerAddress, .server),
+        Limit("strangersPasswordChecks", strangersPasswordChecks, .server),
     ]
 }

@@ -1,22 +1,10 @@
-/// Every limit of the cloud, each with its source. CloudKit's own numbers are described there as changeable: clients react to errors.
-package enum Limits {
-    /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with "(400)".
-    package static let itemsPerNativeRequest = 400
-    /// Items of one request from a web client. CloudKit: Web Services Reference, "Data Size Limits".
-    package static let itemsPerWebRequest = 200
-    /// Bytes of one request's values from the framework, assets not counted. CloudKit: `CKError.limitExceeded`.
-    package static let nativeRequestBytes = 2_000_000
-    /// Bytes of one record's values, assets not counted. CloudKit: "no more than 1 MB".
-    package static let recordBytes = 1_000_000
-    /// Characters of a record name, zone name or field name; all ASCII. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`.
-    package static let nameCharacters = 255
-    /// Changes or zones on a page, most and default. CloudKit: Web Services Reference, "resultsLimit".
-    package static let resultsPerPage = 200
+package import NacreCloudWire
+
+/// The server's own limits. Those that clients share are in `NacreCloudWire/SharedLimits.swift`.
+extension Limits {
     /// How far a page may exceed its limit to finish one commit. On this server: the largest request (400 items, and the parents that
     /// they touch) is never split; a cascade may be.
     package static let changesPerUnsplitCommit = 1000
-    /// Zones of one `changes/zone`, whoever asks. CloudKit: Web Services Reference, items of a request.
-    package static let zonesPerRequest = 200
     /// Live zones of a database for which `zones/list` and a query of all zones are answered. On this server.
     package static let zonesPerList = 5000
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
@@ -90,4 +78,35 @@ package enum Limits {
     package static let waitSeconds: Double = 30
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100
+    /// Seconds that a web auth token is good for without use. CloudKit: Web Services Reference, 30 minutes.
+    package static let sessionSeconds: Double = 30 * 60
+    /// The same where the user asked to be kept signed in; no session lives longer. CloudKit: Web Services Reference, two weeks.
+    package static let keptSessionSeconds: Double = 14 * 24 * 3600
+    /// Characters of an e-mail address. On this server: RFC 5321, 4.5.3.1.3 (a path of 256 octets with its brackets).
+    package static let emailCharacters = 254
+    /// Bytes of a request's body. On this server: more than any request within CloudKit's limits, which are measured on values, is long.
+    package static let bodyBytes = 8 * 1024 * 1024
+    /// Bytes of a body that is about accounts, or an administrator's. On this server: an address, a password and a few names, several times over.
+    package static let accountBodyBytes = 16 * 1024
+    /// The fewest characters of a password. On this server: NIST SP 800-63B, 5.1.1.1, "at least 8 characters in length"; it asks for no other rule
+    /// of composition, and so do we.
+    package static let passwordCharacters = 8
+    /// The most bytes of a password. On this server: what a hash takes in, so that nobody makes it hash a book.
+    package static let passwordBytes = 1024
+    /// Characters of a token's name. On this server: a line in a list.
+    package static let tokenNameCharacters = 200
+    /// Wrong passwords for an account, or for one from a known device, before there are pauses. On this server: people mistype.
+    package static let wrongPasswordsPerAccount = 10
+    /// Wrong passwords from an address before there are pauses. On this server: the address may be a school's.
+    package static let wrongPasswordsPerAddress = 50
+    /// The longest pause in seconds of sign-ins to an account. On this server: it is guessed at four times an hour then.
+    package static let accountPauseSeconds: Double = 900
+    /// The longest pause in seconds of sign-ins from an address or a known device. On this server: others who share it are not shut out for long.
+    package static let addressPauseSeconds: Double = 60
+    /// Passwords of an account that are checked at the same time. On this server: many at once are no way round the pauses.
+    package static let passwordChecksPerAccount = 4
+    /// Passwords from an address that are checked at the same time. On this server: as for an account.
+    package static let passwordChecksPerAddress = 8
+    /// Passwords from unknown devices that may wait to be checked. On this server: of the hasher's 64, a quarter is left for known devices.
+    package static let strangersPasswordChecks = 48
 }

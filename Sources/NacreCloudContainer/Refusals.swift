@@ -213,6 +213,8 @@ extension ServerError {
                 remedy: "See that the server may write its data folder, and that the disk is not mounted for reading only.", retryAfter: 30)
         case .unavailable:
             self.init(.tryAgainLater, "The server's store is not available", internalCode: 2022, retryAfter: 5)
+        case .collision:
+            self.init(.tryAgainLater, "Another request made the same at the same moment", internalCode: 2022, retryAfter: 1)
         case .closed:
             self.init(.tryAgainLater, "The server is shutting down", internalCode: 2022, retryAfter: 5)
         case .corrupt, .inUse, .newerVersion, .foreignLog:

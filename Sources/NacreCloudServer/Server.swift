@@ -30,7 +30,7 @@ package final class Server: Sendable {
     private enum Life: Sendable {
         case new
         case running(Running)
-        /// Whoever asks for the end, and asks again, waits for this.
+        /// Every call of `shutdown` waits for this task.
         case ended(Task<Void, Never>)
     }
 
@@ -65,19 +65,21 @@ package final class Server: Sendable {
 
     private func openStore() async throws -> any Store {
         let report = StoreLog(logger: configuration.logger)
-        guard !configuration.isMemory else {
+        switch configuration.engine {
+        case .memory:
             try PrivateFile.makeFolder(configuration.dataFolder)
             report.log(.wereOpen(try DataFolder.makePrivate(configuration.dataFolder)))
             return MemoryStore(run: Run.number(after: Run.none, random: .random(in: .min ... .max)))
+        case .sqlite:
+            let options = OfflineFolder.options(
+                configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
+                backupFolders: configuration.backups.map { [$0.folder] } ?? []
+            ) { [weak self] event in
+                if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
+                report.log(event)
+            }
+            return try await SQLiteStore.open(folder: configuration.dataFolder, options: options)
         }
-        let options = OfflineFolder.options(
-            configuration.dataFolder, makesBackup: configuration.backsUpBeforeMigration,
-            backupFolders: configuration.backups.map { [$0.folder] } ?? []
-        ) { [weak self] event in
-            if case .migrating(_, _, let backup) = event { self?.migrationBackup.withLock { $0 = backup } }
-            report.log(event)
-        }
-        return try await SQLiteStore.open(folder: configuration.dataFolder, options: options)
     }
 
     /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
@@ -88,8 +90,7 @@ package final class Server: Sendable {
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
-        let keys = try await Cloud(store: store, clock: clock.now, random: random, tokens: NoTokens())
-            .sealingKeys { try SealingKey.newKeyBytes() }
+        let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
@@ -179,7 +180,7 @@ package final class Server: Sendable {
         var router = Router()
         let signInPage = SignInPage(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
-        Doorkeeper(hosts: hosts, errors: errors, logger: configuration.logger).guardRoutes(of: &router)
+        Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows
@@ -189,7 +190,7 @@ package final class Server: Sendable {
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload
         ).addRoutes(to: &router)
-        Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)
+        Health(registry: cloud.registry, isRunning: isRunning).addRoutes(to: &router)
         return router
     }
 
@@ -282,11 +283,4 @@ private struct StoreLog: Sendable {
         case .writable: logger.log(.notice, "The data can be written again")
         }
     }
-}
-
-/// Seals nothing: for the one question that is asked before there are keys.
-private struct NoTokens: TokenSealing {
-    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
-    func open(_ text: String) -> [UInt8]? { nil }
-    func isOutdated(_ text: String) -> Bool { false }
 }

@@ -1,5 +1,6 @@
 import Foundation
 package import NacreCloudWire
+import NacreRandom
 
 /// How a server is put through it.
 package struct TortureOptions: Sendable {

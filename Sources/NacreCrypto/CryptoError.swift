@@ -16,7 +16,7 @@ package struct CryptoError: Error, Equatable, Sendable {
         case notAuthentic
         /// Text that is not a P-256 key in PEM, or is protected by a passphrase.
         case malformedKey
-        /// Text that is not strict Base64 or hexadecimal.
+        /// Text that is not hexadecimal.
         case malformedText
         /// A stored password hash that is damaged, of another algorithm, or dearer than the server is willing to pay.
         case malformedPasswordHash

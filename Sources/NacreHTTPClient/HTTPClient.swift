@@ -1,7 +1,7 @@
 /// HTTP/1.1 and HTTP/2 on libcurl: one thread carries all transfers, and starts with the first.
 ///
 /// A transfer ends exactly once: with an answer, or with the `Failure` that says why there is none and whether the request may have arrived.
-/// Redirections are answers like any other: whoever follows one decides who is told the request's secrets. What comes compressed is delivered
+/// Redirections are answers like any other: the caller follows them, and decides which server gets the request's secrets. What comes compressed is delivered
 /// plain. A proxy of the environment (`http_proxy`, `https_proxy`, `no_proxy`) is used as curl uses it, and never for loopback.
 ///
 /// A connection that was used before may be closed by the server just when the next request goes over it. When that happens before a byte of

@@ -11,12 +11,12 @@ final class Transfer: @unchecked Sendable {
     }
 
     let request: HTTPClient.Request
-    /// nil: its URL is none, and it will fail.
+    /// nil where the URL is not a valid one: the transfer will fail.
     let target: Target?
     let loop: TransferLoop
     var delivery: Delivery?
 
-    var deadlines: Deadlines
+    var deadlines: TransferDeadlines
     /// The task was cancelled, perhaps before the transfer started.
     var isCancelled = false
     /// The request began to go over a connection: what the server did with it is not known from here on.
@@ -26,7 +26,7 @@ final class Transfer: @unchecked Sendable {
     /// What went wrong on this side of libcurl, for which it only has "a callback said no".
     private(set) var fault: HTTPClient.Failure.Cause?
     private(set) var underlying: (any Error)?
-    private(set) var reader = HeadReader()
+    private(set) var reader = AnswerHeadReader()
 
     /// Held while libcurl may call back.
     private(set) var handle: UnsafeMutableRawPointer?
@@ -52,7 +52,7 @@ final class Transfer: @unchecked Sendable {
         self.request = request
         self.loop = loop
         target = Target(request.url)
-        deadlines = Deadlines(idle: request.idleTimeout, total: request.totalTimeout, now: loop.clock.now())
+        deadlines = TransferDeadlines(idle: request.idleTimeout, total: request.totalTimeout, now: loop.clock.now())
         loop.born()
     }
 
@@ -77,7 +77,7 @@ final class Transfer: @unchecked Sendable {
     /// Takes what belongs to one attempt back, for another one over a new connection.
     func prepareAgain() {
         wasRepeated = true
-        reader = HeadReader()
+        reader = AnswerHeadReader()
         if let handle { nacre_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
     }
 

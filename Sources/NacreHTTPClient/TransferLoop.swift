@@ -27,7 +27,7 @@ final class TransferLoop: @unchecked Sendable {
         var multi: Multi?
     }
 
-    /// The longest sleep; whoever has something to say wakes the thread.
+    /// The longest sleep; a new transfer or a cancellation wakes the thread.
     private static let longestSleep: Duration = .seconds(24 * 60 * 60)
 
     let clock: TransferClock

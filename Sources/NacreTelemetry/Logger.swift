@@ -54,7 +54,7 @@ package struct Logger: Sendable {
         return copy
     }
 
-    /// Tells of lines that were left out, where it is time: for whoever rests now and then, because after a storm no line may come.
+    /// Tells of lines that were left out, where it is time: to be called now and then, because after a storm no line may come.
     package func tellFolded() {
         guard let folding else { return }
         let time = now()

@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// What of a server may be full. Whoever is refused for it hears 503 or 429; the operator hears this.
+/// What of a server may be full. A client that is refused gets 503 or 429; the operator gets this in the log.
 package enum Overload: String, Sendable, CaseIterable {
     case requests
     case bodies

@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// The metrics of one process (or of one test): asked for by key, kept by whoever counts, written as text for Prometheus.
+/// The metrics of one process (or of one test): asked for by key, kept by the part that counts, written as text for Prometheus.
 ///
 /// Asking takes a lock; counting does not. Ask once and keep the counter where it is used often.
 package final class Telemetry: Sendable {

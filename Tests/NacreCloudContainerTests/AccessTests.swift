@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -61,5 +62,21 @@ import Testing
         #expect(ownerVerdict(bobs, in: key(.private, "_bob"), by: Caller(.world)) == nil)
         #expect(ownerVerdict(ZoneID(zoneName: "Z"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
         #expect(ownerVerdict(ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"), in: key(.private, "_ann"), by: Caller(.world)) == nil)
+    }
+
+    @Test(
+        arguments: [("container", "iCloud.a\u{0}b.c", "_ann"), ("owner", "iCloud.a.b", "_an\u{0}n"), (nil, "iCloud.a.b", "_ann")]
+            as [(String?, String, String)])
+    func `no part of a database's name holds a NUL`(field: String?, container: String, owner: String) async throws {
+        let key = DatabaseKey(container: container, environment: .development, scope: .private, owner: owner)
+        #expect(key.fault?.field == field)
+        let cloud = try await TestCloud(.memory).cloud
+        guard let fault = key.fault else {
+            _ = try await cloud.databaseID(key)
+            return
+        }
+        #expect(fault.code == .badRequest && fault.remedy != nil)
+        await #expect(throws: fault) { try await cloud.databaseID(key) }
+        await #expect(throws: fault) { try await cloud.registry.databaseID(key) }
     }
 }

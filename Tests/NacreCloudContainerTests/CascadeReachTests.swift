@@ -76,7 +76,7 @@ import Testing
     }
 
     /// Few owners for many: wide levels. Later ones too: circles.
-    private func world(_ random: inout TestCloudRandom) -> [RecordOperation] {
+    private func world(_ random: inout SeededRandom) -> [RecordOperation] {
         (0..<Int.random(in: 5...60, using: &random)).map { place in
             let owners = Set((0..<Int.random(in: 0...2, using: &random)).map { _ in "r\(Int.random(in: 0...place, using: &random) / 3)" })
             let validates = Int.random(in: 0..<24, using: &random) == 0 ? ["r\(Int.random(in: 0...place, using: &random))"] : []
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// Deletions mostly, and what a batch may say of the records that hang on them.
-    private func batch(over count: Int, _ random: inout TestCloudRandom) -> [RecordOperation] {
+    private func batch(over count: Int, _ random: inout SeededRandom) -> [RecordOperation] {
         let roots = Set((0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0...count / 8, using: &random) })
         let others = Set((0..<Int.random(in: 0...4, using: &random)).map { _ in Int.random(in: 0..<count, using: &random) })
         return roots.sorted().map { .delete("r\($0)") }
@@ -103,7 +103,7 @@ import Testing
         engine: Engine
     ) async throws {
         let seed = HistorySeed.value
-        var random = TestCloudRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         var (whole, split, refused) = (0, 0, 0)

@@ -13,7 +13,7 @@ import Testing
         _ = try await cloud.modify(.delete("d"))
         try await cloud.ann.modify([.create("x", ["stars": .int64(3)])])
         try await cloud.test.user("_ann", in: .public).modify([.create("p", ["stars": .int64(3)])])
-        _ = try await cloud.test.cloud.createContainer(TestCloud.container)
+        _ = try await cloud.test.cloud.registry.createContainer(TestCloud.container)
         try await cloud.ann.makeZone("Gone")
         try await cloud.ann.modify([.create("g", ["stars": .int64(3)])], zone: "Gone", id: "op")
         try await cloud.ann.deleteZone("Gone")

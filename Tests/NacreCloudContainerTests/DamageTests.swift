@@ -29,7 +29,7 @@ import Testing
     @Test(arguments: Engine.allCases) func `a query goes on round damaged records, in every way of looking`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r2")
-        _ = try await cloud.test.cloud.changeSchema(of: TestCloud.container, .development) {
+        _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
         try await cloud.test.runAllTasks()
@@ -245,7 +245,7 @@ import Testing
     @Test(arguments: Engine.allCases) func `an index is built round damaged records, and has them once they are saved`(engine: Engine) async throws {
         let cloud = try await notes(engine)
         try await cloud.damage("r1")
-        _ = try await cloud.test.cloud.changeSchema(of: TestCloud.container, .development) {
+        _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes([.queryable, .sortable], of: "Note", field: SystemField.modifiedTimestamp.rawValue)
         }
         try await cloud.test.runAllTasks()

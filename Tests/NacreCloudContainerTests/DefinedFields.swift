@@ -8,7 +8,7 @@ extension TestCloudUser {
     func define(_ fields: [String: FieldType]) async throws {
         var additions = SchemaAdditions()
         additions.add(fields.mapValues { FieldShape($0) }, to: "Note")
-        try await cloud.changeSchema(of: target.container, target.environment) { [additions] in $0.add(additions) }
-        _ = try await cloud.schema(of: target.container, target.environment)
+        try await cloud.registry.changeSchema(of: target.container, target.environment) { [additions] in $0.add(additions) }
+        _ = try await cloud.registry.schema(of: target.container, target.environment)
     }
 }

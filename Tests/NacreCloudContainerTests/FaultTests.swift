@@ -132,6 +132,7 @@ import Testing
         static let all: [StoreErrorCase] = [
             .init(code: .full, expected: .tryAgainLater), .init(code: .unavailable, expected: .tryAgainLater),
             .init(code: .readOnly, expected: .tryAgainLater), .init(code: .closed, expected: .tryAgainLater),
+            .init(code: .collision, expected: .tryAgainLater),
             .init(code: .corrupt, expected: .internalError),
             .init(code: .inUse, expected: .internalError), .init(code: .newerVersion, expected: .internalError),
         ]

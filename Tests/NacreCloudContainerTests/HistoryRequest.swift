@@ -88,16 +88,16 @@ actor HistoryBook {
     }
 
     /// The newest tag that was answered for a record, or an older one.
-    func tag(of name: String, in zone: String, using random: inout TestCloudRandom) -> String? {
+    func tag(of name: String, in zone: String, using random: inout SeededRandom) -> String? {
         let known = tags["\(zone)/\(name)"] ?? []
         return Int.random(in: 0..<4, using: &random) == 0 ? known.randomElement(using: &random) : known.last
     }
 
-    func token(of zone: String, using random: inout TestCloudRandom) -> String? {
+    func token(of zone: String, using random: inout SeededRandom) -> String? {
         tokens[zone]?.randomElement(using: &random)
     }
 
-    func oldRequest(using random: inout TestCloudRandom) -> RecordsModifyRequest? {
+    func oldRequest(using random: inout SeededRandom) -> RecordsModifyRequest? {
         retriable.randomElement(using: &random)
     }
 }

@@ -45,7 +45,7 @@ import Testing
     }
 
     private func ask(_ request: HistoryRequest, _ cloud: HistoryCloud, _ book: HistoryBook, _ seed: UInt64) async throws {
-        var writer = HistoryWriter(cloud: cloud, book: book, random: TestCloudRandom(seed: seed), operations: 0)
+        var writer = HistoryWriter(cloud: cloud, book: book, random: SeededRandom(seed: seed), operations: 0)
         try await writer.ask(request)
     }
 
@@ -54,14 +54,14 @@ import Testing
         try await withThrowingTaskGroup(of: HistoryFollower?.self) { group in
             for place in 0..<Self.writers {
                 var writer = HistoryWriter(
-                    cloud: cloud, book: book, random: TestCloudRandom(seed: seed &+ UInt64(place)), operations: Self.operations / Self.writers)
+                    cloud: cloud, book: book, random: SeededRandom(seed: seed &+ UInt64(place)), operations: Self.operations / Self.writers)
                 group.addTask {
                     try await writer.run()
                     return nil
                 }
             }
             for place in 0..<Self.followers {
-                let reader = HistoryWriter(cloud: cloud, book: book, random: TestCloudRandom(seed: seed &- UInt64(place)), operations: 0)
+                let reader = HistoryWriter(cloud: cloud, book: book, random: SeededRandom(seed: seed &- UInt64(place)), operations: 0)
                 var follower = HistoryFollower(reader, limit: [3, 10, 200][place % 3])
                 group.addTask {
                     for _ in 0..<100 { try await follower.catchUp() }

@@ -12,7 +12,7 @@ struct HistoryWriter {
 
     var cloud: HistoryCloud
     var book: HistoryBook
-    var random: TestCloudRandom
+    var random: SeededRandom
     /// Operations on records that are still to be asked for.
     var operations: Int
 

@@ -7,12 +7,12 @@ import Testing
 /// Indexes that come when records are there already: their rows are put while everybody goes on.
 @Suite struct IndexBuildTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
-        try await user.cloud.schema(of: user.target.container, user.target.environment)
+        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
     }
 
     /// Records of `Note` without the field `late`, in two databases and three zones, some of more than one chunk.
     private func prepare(_ test: TestCloud) async throws -> [TestCloudUser] {
-        _ = try await test.cloud.createContainer(TestCloud.container)
+        _ = try await test.cloud.registry.createContainer(TestCloud.container)
         let (ann, open) = (test.user("_ann"), test.user("_ann", in: .public))
         try await ann.makeZone("A", "B", "Empty")
         for (user, zone, count) in [(ann, "A", 450), (ann, "B", 200), (open, ZoneID.defaultZoneName, 30)] {
@@ -47,7 +47,7 @@ import Testing
     @Test(arguments: Engine.allCases) func `an index that was set by hand is built, and another one with it`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
-        let name = try await test.cloud.setIndexes([.queryable, .sortable], of: "Note", field: "recordName", in: TestCloud.container)
+        let name = try await test.cloud.registry.setIndexes([.queryable, .sortable], of: "Note", field: "recordName", in: TestCloud.container)
         #expect(name.field == "___recordID" && name.before == [] && name.after == [.queryable, .sortable])
         // The build of the first begins over with both.
         try await users[1].modify([.create("new", ["late": .string("two words")])])
@@ -57,16 +57,16 @@ import Testing
         #expect(try await schema(users[0]).building.isEmpty)
         #expect(try await isWhole(users))
         await #expect(throws: ServerError.self) {
-            try await test.cloud.setIndexes(.searchable, of: "Note", field: "n", in: TestCloud.container)
+            try await test.cloud.registry.setIndexes(.searchable, of: "Note", field: "n", in: TestCloud.container)
         }
         await #expect(throws: ServerError.noContainer) {
-            try await test.cloud.setIndexes(.queryable, of: "Note", field: "n", in: "iCloud.com.example.other")
+            try await test.cloud.registry.setIndexes(.queryable, of: "Note", field: "n", in: "iCloud.com.example.other")
         }
     }
 
     /// Runs one step of the task's walk by itself, so that something can happen in the middle.
     private func step(_ test: TestCloud, _ build: inout IndexBuild, _ user: TestCloudUser) async throws -> Bool {
-        let part = Cloud.RegistryPart.schema(container: user.target.container, user.target.environment)
+        let part = Registry.Part.schema(container: user.target.container, user.target.environment)
         let database = try await test.cloud.databaseID(part.key)
         let known = KnownSchema(schema: try await schema(user), database: database)
         if build.indexes.isEmpty { build.indexes = known.schema.building }
@@ -116,7 +116,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
                 group.addTask {
-                    var random = TestCloudRandom(seed: UInt64(writer))
+                    var random = SeededRandom(seed: UInt64(writer))
                     for _ in 0..<40 {
                         let names = Set((0..<5).map { _ in "r\(Int.random(in: 0..<450, using: &random))" })
                         let operations = names.sorted().map { name -> RecordOperation in
@@ -203,17 +203,17 @@ import Testing
         var build = IndexBuild()
         for _ in 0..<3 { _ = try await step(test, &build, users[0]) }
         let target = users[0].target
-        let database = try await test.cloud.databaseID(Cloud.RegistryPart.schema(container: target.container, target.environment).key)
+        let database = try await test.cloud.databaseID(Registry.Part.schema(container: target.container, target.environment).key)
         let walk = IndexWalk(
             container: target.container, environment: target.environment,
             schema: KnownSchema(schema: try await schema(users[0]), database: database), indexes: build.indexes)
-        _ = try await test.cloud.setIndexes([], of: "Note", field: "late", in: TestCloud.container)
+        _ = try await test.cloud.registry.setIndexes([], of: "Note", field: "late", in: TestCloud.container)
         let from = build
         #expect(try await test.store.write { try walk.step(from: from, $0) } == nil, "no more rows by a schema that has changed")
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await schema(users[0]).building.isEmpty)
         #expect(try await isWhole(users))
-        _ = try await test.cloud.setIndexes([.queryable, .sortable], of: "Note", field: "late", in: TestCloud.container)
+        _ = try await test.cloud.registry.setIndexes([.queryable, .sortable], of: "Note", field: "late", in: TestCloud.container)
         while try await test.cloud.runDueTasks().taken > 0 {}
         #expect(try await isWhole(users), "a new index, not what was left of the old one")
     }

@@ -17,7 +17,7 @@ struct IndexCensus {
     init(_ user: TestCloudUser) async throws {
         let (cloud, target) = (user.cloud, user.target)
         let database = try await cloud.databaseID(databaseVerdict(target, for: .read, by: user.caller).get())
-        (found, expected) = try await cloud.read(of: target.container, target.environment) { schema, transaction in
+        (found, expected) = try await cloud.registry.read(of: target.container, target.environment) { schema, transaction in
             var found: Set<Row> = []
             var expected: Set<Row> = []
             for zone in try transaction.zones(in: database, after: nil, limit: 1000) {

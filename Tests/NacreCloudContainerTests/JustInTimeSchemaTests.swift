@@ -7,7 +7,7 @@ import Testing
 /// In development a schema comes with what is saved; in production it is there or it is not.
 @Suite struct JustInTimeSchemaTests {
     private func schema(_ user: TestCloudUser) async throws -> Schema {
-        try await user.cloud.schema(of: user.target.container, user.target.environment)
+        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
     }
 
     private func reasons(_ results: [RecordResult]) -> [String?] { results.map(\.error?.reason) }
@@ -114,8 +114,8 @@ import Testing
         try await there.modify([.make(.create, "o", type: "Other", ["h": .int64(1)])])
         #expect(reasons(try await here.modify([.make(.create, "p", type: "Other", ["h": .bytes([1])])])).first??.hasSuffix("INT64") == true)
         // An index that is made and built elsewhere: nothing in a save shows that it is there.
-        _ = try await there.cloud.createContainer(TestCloud.container)
-        _ = try await there.cloud.setIndexes(.queryable, of: "Note", field: "___recordID", in: TestCloud.container)
+        _ = try await there.cloud.registry.createContainer(TestCloud.container)
+        _ = try await there.cloud.registry.setIndexes(.queryable, of: "Note", field: "___recordID", in: TestCloud.container)
         while try await there.cloud.runDueTasks().taken > 0 {}
         try await here.modify([.create("e", ["f": .string("x")]), .delete("a")])
         #expect(try await IndexCensus(here).isWhole())
@@ -126,24 +126,24 @@ import Testing
         let test = try await TestCloud(engine)
         let (dev, live) = (test.user("_ann"), test.user("_ann", environment: .production))
         let container = TestCloud.container
-        await #expect(throws: ServerError.noContainer) { try await test.cloud.deploySchema(of: container, isDryRun: false) }
-        _ = try await test.cloud.createContainer(container)
+        await #expect(throws: ServerError.noContainer) { try await test.cloud.registry.deploySchema(of: container, isDryRun: false) }
+        _ = try await test.cloud.registry.createContainer(container)
         let note = RecordOperation.create("a", ["f": .string("x")])
         let noType = "Cannot create new type Note in production schema"
         #expect(reasons(try await live.modify([note])) == [noType])
         try await dev.modify([note])
-        #expect(try await test.cloud.deploySchema(of: container, isDryRun: true).count == 2)
+        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: true).count == 2)
         #expect(reasons(try await live.modify([note])) == [noType], "a dry run changes nothing")
-        #expect(try await test.cloud.deploySchema(of: container, isDryRun: false).count == 2)
+        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).count == 2)
         #expect(reasons(try await live.modify([note])) == [nil])
         #expect(try await IndexCensus(live).isWhole(rows: 2))
-        #expect(try await test.cloud.deploySchema(of: container, isDryRun: false).isEmpty)
+        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).isEmpty)
 
         let more = RecordOperation.create("b", ["f": .string("y"), "g": .int64(1)])
         #expect(reasons(try await live.modify([more])) == ["Cannot create or modify field 'g' in record 'Note' in production schema"])
         #expect(reasons(try await live.modify([.update("a", ["g": .int64(1)])])).first??.contains("'g'") == true)
         try await dev.modify([more])
-        #expect(try await test.cloud.deploySchema(of: container, isDryRun: false).map(\.field) == ["g"])
+        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).map(\.field) == ["g"])
         #expect(reasons(try await live.modify([more])) == [nil])
         #expect(try await schema(live).building.isEmpty == false)
         while try await test.cloud.runDueTasks().taken > 0 {}

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NacreCloudWire
 import Testing
 
 @testable import NacreCloudContainer
@@ -10,16 +11,17 @@ import Testing
         var source: Limit.Source
     }
 
+    private static let sources = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/") + "/Sources/"
+
     private func text(of file: String) throws -> String {
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3).joined(separator: "/")
-        let data = try Data(contentsOf: URL(filePath: "\(root)/Sources/NacreCloudContainer/\(file)"))
-        return String(decoding: data, as: UTF8.self)
+        String(decoding: try Data(contentsOf: URL(filePath: Self.sources + file)), as: UTF8.self)
     }
 
     /// The constants with the source that the comment over each one names.
     private func defined() throws -> [Defined] {
         var comment = ""
-        return try text(of: "Limits.swift").split(separator: "\n").compactMap { line in
+        let both = try text(of: "NacreCloudWire/SharedLimits.swift") + text(of: "NacreCloudContainer/Limits.swift")
+        return both.split(separator: "\n").compactMap { line in
             let line = line.drop { $0 == " " }
             if line.hasPrefix("///") {
                 comment += line
@@ -40,7 +42,7 @@ import Testing
     }
 
     @Test func `each row of the table holds the constant that it names`() throws {
-        let rows = try text(of: "LimitTable.swift").split(separator: "\n").filter { $0.contains("Limit(\"") }
+        let rows = try text(of: "NacreCloudContainer/LimitTable.swift").split(separator: "\n").filter { $0.contains("Limit(\"") }
         #expect(rows.count == Limits.table.count)
         for row in rows {
             let parts = row.split(separator: "\"")
@@ -48,7 +50,34 @@ import Testing
             let value = try #require(parts.last?.split(separator: ",").first).filter { $0 != " " }
             #expect(value == name || value == "Int(\(name))", "\(row)")
         }
+        #expect(Set(Limits.table.map(\.name)).count == rows.count)
         let seconds = try #require(Limits.table.first { $0.name == "operationSeconds" })
         #expect(Double(seconds.value) == Limits.operationSeconds)
+    }
+
+    /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server writes itself.
+    private static let ofItself: Set = [
+        "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
+        "NacreCloudServer/API/API.swift decodedOnLoopBytesMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
+        "NacreCloudServer/Authentication/SignInGuard.swift entriesMax", "NacreCloudServer/Authentication/TokenSealer.swift textBytesMax",
+        "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
+        "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",
+        "CloudKit/Transport/NetworkTransport.swift answerBytesMax",
+    ]
+
+    @Test func `no other file of the framework, the messages, the rules or the server has a limit of its own`() throws {
+        var found: Set<String> = []
+        for module in ["CloudKit", "NacreCloudWire", "NacreCloudContainer", "NacreCloudServer"] {
+            let files = try FileManager.default.subpathsOfDirectory(atPath: Self.sources + module)
+            #expect(files.count > 20, "\(module)")
+            for file in files where file.hasSuffix(".swift") && !["Limits.swift", "SharedLimits.swift"].contains(file) {
+                for line in try text(of: "\(module)/\(file)").split(separator: "\n") {
+                    guard let constant = line.firstMatch(of: #/static (?:let|var) (\w+)(?:: \w+)? = /#) else { continue }
+                    let name = constant.1
+                    if name.hasPrefix("max") || name.hasSuffix("Max") || name.hasSuffix("Maximum") { found.insert("\(module)/\(file) \(name)") }
+                }
+            }
+        }
+        #expect(found == Self.ofItself)
     }
 }

@@ -31,8 +31,8 @@ import Testing
     }
 
     @Test(arguments: ["", "_title", "___createTime", "2nd", "a b", "a-b", "a.b", "a$", "é", longest + "n"])
-    func `and is refused with its own name as the field at fault`(name: String) {
-        #expect(Names.fieldNameFault(name)?.field == name)
+    func `and is refused with its own name, as far as names go, as the field at fault`(name: String) {
+        #expect(Names.fieldNameFault(name)?.field == String(name.prefix(255)))
     }
 
     @Test(arguments: ["iCloud.com.example", "iCloud.com.example.notes", "iCloud.com.ex-ample.no_tes2"])

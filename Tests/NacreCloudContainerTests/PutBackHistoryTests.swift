@@ -24,7 +24,7 @@ import Testing
     /// A server over a store, opened anew at each start, and the devices that ask it.
     private struct History {
         let store: ReopenableStore
-        var random: TestCloudRandom
+        var random: SeededRandom
         var user: TestCloudUser
         var run: Int64
         var devices = [Device](repeating: Device(), count: 4)
@@ -34,7 +34,7 @@ import Testing
         var savesOverTags = 0
 
         init(_ engine: Engine, seed: UInt64) async throws {
-            random = TestCloudRandom(seed: seed)
+            random = SeededRandom(seed: seed)
             run = Run.number(after: Run.none, random: random.next())
             store = try await ReopenableStore(engine, run: run)
             user = TestCloud(store, seed: random.next()).user("_ann")

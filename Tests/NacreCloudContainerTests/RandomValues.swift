@@ -4,10 +4,10 @@ import NacreCloudWire
 
 /// Values of every type that a record can have, from a seed.
 struct RandomValues {
-    var random: TestCloudRandom
+    var random: SeededRandom
 
     init(seed: UInt64) {
-        random = TestCloudRandom(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     mutating func fields(_ count: Int) -> RecordFields {

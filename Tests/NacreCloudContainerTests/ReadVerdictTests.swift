@@ -52,7 +52,7 @@ import Testing
         let ann = test.user("_ann", in: .public)
         try await ann.modify([.make(.create, "d", type: "Diary", ["text": .string(Self.secret)])])
         for (field, options) in [("text", IndexOptions([.queryable, .sortable])), ("___recordID", [.queryable])] {
-            _ = try await ann.cloud.changeSchema(of: TestCloud.container, .development) {
+            _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
                 try $0.setIndexes(options, of: "Diary", field: field)
             }
         }

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// - Parameter mayFail: whether some of it is sure to be refused; an atomic batch then does nothing.
-    private func batch(_ random: inout TestCloudRandom, mayFail: Bool) -> [RecordOperation] {
+    private func batch(_ random: inout SeededRandom, mayFail: Bool) -> [RecordOperation] {
         let names = Set((0..<Int.random(in: 1...(mayFail ? 7 : 2), using: &random)).map { _ in Self.names.randomElement(using: &random) ?? "r0" })
         return names.sorted().shuffled(using: &random).map { name in
             func some(_ most: Int) -> [String] {
@@ -66,7 +66,7 @@ import Testing
         engine: Engine, atomic: Bool
     ) async throws {
         let seed = HistorySeed.value
-        var random = TestCloudRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         try await ann.makeZone("Z")

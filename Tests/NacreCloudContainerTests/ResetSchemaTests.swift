@@ -11,13 +11,13 @@ import Testing
     @Test(arguments: Engine.allCases) func `records, zones and what production lacks go, and nothing of production`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
         let cloud = test.cloud
-        _ = try await cloud.createContainer(Self.container, justInTime: .all)
+        _ = try await cloud.registry.createContainer(Self.container, justInTime: .all)
         for environment in DatabaseKey.Environment.allCases { try await cloud.admit("_ann", to: Self.container, environment) }
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
         try await ann.modify([.create("a", ["n": .int64(1)])], zone: "Notes")
         try await ann.modify([.create("a", ["n": .int64(1)])])
-        _ = try await cloud.deploySchema(of: Self.container, isDryRun: false)
+        _ = try await cloud.registry.deploySchema(of: Self.container, isDryRun: false)
         let production = test.user("_ann", environment: .production)
         try await production.modify([.create("a", ["n": .int64(1)])])
         let kept = try await production.lookup(["a", "_ann"])
@@ -31,8 +31,8 @@ import Testing
         #expect(try await ann.lookup(["a"]).first?.record == old, "a dry run changes nothing")
         #expect(try await cloud.resetSchema(of: Self.container, isDryRun: false) == wanted)
 
-        let schema = try await cloud.schema(of: Self.container, .development)
-        let live = try await cloud.schema(of: Self.container, .production)
+        let schema = try await cloud.registry.schema(of: Self.container, .development)
+        let live = try await cloud.registry.schema(of: Self.container, .production)
         #expect(SchemaText(schema).text == SchemaText(live).text && schema.justInTime == .all)
         #expect(schema.building.isEmpty, "there is no record whose rows could lack")
         #expect(try await ann.lookup(["a"]).first?.error?.code == .notFound)
@@ -52,12 +52,12 @@ import Testing
         #expect(tags == [made.recordChangeTag, user.recordChangeTag], "what clears the old zones leaves the new ones")
         // Another process learns of it by the version.
         let other = TestCloud(test.store, seed: 3)
-        #expect(try await other.cloud.schema(of: Self.container, .development).types["Task"] == nil)
+        #expect(try await other.cloud.registry.schema(of: Self.container, .development).types["Task"] == nil)
     }
 
     @Test(arguments: Engine.allCases) func `a field that was a mistake comes again as another type`(engine: Engine) async throws {
         let test = try await TestCloud(engine)
-        _ = try await test.cloud.createContainer(Self.container)
+        _ = try await test.cloud.registry.createContainer(Self.container)
         let ann = test.user("_ann")
         try await ann.modify([.create("a", ["at": .double(1)])])
         let moment = FieldValue.timestamp(Timestamp(secondsSince2001: 1))
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `more zones than one transaction takes go too`() async throws {
         let test = try await TestCloud(.memory)
-        _ = try await test.cloud.createContainer(Self.container)
+        _ = try await test.cloud.registry.createContainer(Self.container)
         let ann = test.user("_ann")
         let names = (0..<450).map { "zone\($0)" }
         for start in stride(from: 0, to: 450, by: 150) {

@@ -47,7 +47,7 @@ import Testing
     }
 
     private func index(_ field: String) async throws {
-        _ = try await ann.cloud.changeSchema(of: TestCloud.container, .development) {
+        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes([.queryable], of: "Note", field: field)
         }
     }
@@ -69,7 +69,7 @@ import Testing
     private func prepare(_ zone: String) async throws {
         if zone != ZoneID.defaultZoneName { try await ann.makeZone(zone) }
         try await ann.modify([.create("first", ["n": .int64(1)])], zone: zone)
-        _ = try await ann.cloud.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes([], of: "Note", field: "n") }
+        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes([], of: "Note", field: "n") }
         try await test.runAllTasks()
     }
 
@@ -169,13 +169,13 @@ import Testing
     /// What each of two who make one container hears; the second began first.
     private func newContainer() async throws -> [Bool] {
         let cloud = ann.cloud
-        _ = try await cloud.createContainer("iCloud.com.example.old")
+        _ = try await cloud.registry.createContainer("iCloud.com.example.old")
         let isNew = Locked<[Bool]>([])
         between.next {
-            let made = try await cloud.createContainer("iCloud.com.example.new").isNew
+            let made = try await cloud.registry.createContainer("iCloud.com.example.new").isNew
             isNew.withLock { $0.append(made) }
         }
-        let made = try await cloud.createContainer("iCloud.com.example.new").isNew
+        let made = try await cloud.registry.createContainer("iCloud.com.example.new").isNew
         return isNew.withLock { $0 } + [made]
     }
 

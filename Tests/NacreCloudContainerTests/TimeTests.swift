@@ -12,7 +12,7 @@ import Testing
         let test = try await TestCloud(engine)
         let ann = test.user("_ann")
         var last = try #require(try await ann.modify([.create("r")]).first?.record?.modified.timestamp)
-        var random = TestCloudRandom(seed: 5)
+        var random = SeededRandom(seed: 5)
         for step in 0..<300 {
             let jumps = [0, -86_400, 0.000_4, 0.000_5, 0.000_999_9, -0.000_3, 3600, Double.random(in: -0.002...0.002, using: &random)]
             test.clock.move(bySeconds: jumps[step % jumps.count])
@@ -50,7 +50,7 @@ import Testing
         engine: Engine, seed: UInt64
     ) async throws {
         let ann = try await TestCloud(engine).user("_ann")
-        var random = TestCloudRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         var tags: [String: Set<String>] = [:]
         try await ann.makeZone("A", "B")
         for _ in 0..<300 {

@@ -275,7 +275,7 @@ import Testing
     @Test(arguments: Engine.allCases) func `every token ever given leads to the same end`(engine: Engine) async throws {
         let ann = try await TestCloud(engine).user("_ann")
         try await ann.makeZone("Z")
-        var random = TestCloudRandom(seed: 11)
+        var random = SeededRandom(seed: 11)
         var copies: [(token: String?, records: [String: Record])] = [(nil, [:])]
         for _ in 0..<60 {
             let operations = Set((0..<3).map { _ in "r\(Int.random(in: 0..<12, using: &random))" }).map { name in

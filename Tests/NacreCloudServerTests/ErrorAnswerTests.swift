@@ -45,7 +45,7 @@ import Testing
     @Test(
         arguments: [
             (StoreError.Code.full, 503, "TRY_AGAIN_LATER", "30"), (.unavailable, 503, "TRY_AGAIN_LATER", "5"), (.closed, 503, "TRY_AGAIN_LATER", "5"),
-            (.readOnly, 503, "TRY_AGAIN_LATER", "30"),
+            (.readOnly, 503, "TRY_AGAIN_LATER", "30"), (.collision, 503, "TRY_AGAIN_LATER", "1"),
             (.corrupt, 500, "INTERNAL_ERROR", nil), (.inUse, 500, "INTERNAL_ERROR", nil), (.newerVersion, 500, "INTERNAL_ERROR", nil),
         ] as [(StoreError.Code, Int, String, String?)])
     func `an error of the store is told by what a client can do`(_ code: StoreError.Code, _ status: Int, _ text: String, _ retry: String?) {

@@ -10,13 +10,11 @@ import Testing
 
 @Suite struct ReadinessTests {
     @Test func `a server that starts or ends lives and is not ready`() async throws {
-        let cloud = Cloud(
-            store: MemoryStore(), clock: { Timestamp(secondsSince2001: 0) }, random: { 1 },
-            tokens: try TokenSealer(keys: [("1", [UInt8](repeating: 7, count: 64))]))
+        let registry = Registry(store: MemoryStore(), clock: { Timestamp(secondsSince2001: 0) }, random: { 1 })
         for isRunning in [false, true] {
             var router = Router()
             router.onError = { ErrorAnswer(logger: .silent).response(to: $0, $1) }
-            Health(cloud: cloud, isRunning: { isRunning }).addRoutes(to: &router)
+            Health(registry: registry, isRunning: { isRunning }).addRoutes(to: &router)
             let ready = await router.respond(to: HTTPRequest(method: .get, target: "/readyz"))
             #expect(ready.status == (isRunning ? .ok : .serviceUnavailable))
             #expect(ready.headers["Retry-After"] == (isRunning ? nil : "1"))

@@ -52,7 +52,7 @@ import Testing
         func state(of name: String) async throws -> JSON {
             let body = #"{"records":[{"recordName":"\#(name)"}],"nacre":{"details":true}\#(place.member)}"#
             let answer = try await post("records/lookup", body, isDevice: true)
-            guard case .object(var members)? = answer.json?.at("records[0]") else { throw SocketFault(step: "lookup", code: 0) }
+            guard case .object(var members)? = answer.json?.at("records[0]") else { throw POSIXFault(call: "lookup", code: 0) }
             members["recordChangeTag"] = nil
             members["modified"] = nil
             if case .object(var details)? = members["nacre"] {
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A record with a value of every type, some with more in them than the web is shown.
-    private static func record(_ random: inout TestCloudRandom, in place: Place) -> String {
+    private static func record(_ random: inout SeededRandom, in place: Place) -> String {
         func number(_ range: ClosedRange<Double>) -> Double { .random(in: range, using: &random) }
         func moment() -> (milliseconds: Int64, seconds: Double) {
             let seconds = number(-1e9...1e9)
@@ -97,7 +97,7 @@ import Testing
     }
 
     private func saveBack(_ seed: UInt64, _ place: Place, _ credential: Credential, overSocket: Bool) async throws {
-        var random = TestCloudRandom(seed: seed)
+        var random = SeededRandom(seed: seed)
         var teller = Teller(server: try await TestServer(), place: place)
         if overSocket { teller.port = try await teller.server.startListening() }
         if place.hasFeed {
@@ -109,7 +109,7 @@ import Testing
         let first = try await teller.post(
             "records/modify", #"{"operations":[\#(target),\#(made)],"nacre":{"details":true}\#(place.member)}"#, isDevice: true)
         #expect(!first.text.contains("serverErrorCode"), "\(first.text)")
-        _ = try await teller.server.cloud.setIndexes([.queryable], of: "Everything", field: "whole", in: TestServer.container)
+        _ = try await teller.server.cloud.registry.setIndexes([.queryable], of: "Everything", field: "whole", in: TestServer.container)
         while try await teller.server.cloud.runDueTasks().taken > 0 {}
         let before = try await teller.state(of: "r")
         let more = credential.more + place.member
@@ -141,7 +141,7 @@ import Testing
     @Test func `who may only read is asked to sign in, and not told that the record was wrong`() async throws {
         let server = try await TestServer()
         let teller = Teller(server: server, place: Self.places[2])
-        var random = TestCloudRandom(seed: 1)
+        var random = SeededRandom(seed: 1)
         let target = #"{"operationType":"create","record":{"recordName":"target","recordType":"Target","fields":{}}}"#
         let made = #"{"operationType":"create","record":{\#(Self.record(&random, in: teller.place))}}"#
         _ = try await teller.post("records/modify", #"{"operations":[\#(target),\#(made)]}"#, isDevice: true)

@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ServerLifeTests {
     private func configuration(_ folder: TemporaryFolder, memory: Bool = true, port: Int = 0) -> NacreCloudServer.ServerConfiguration {
         var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: .silent)
-        configuration.isMemory = memory
+        configuration.engine = memory ? .memory : .sqlite
         configuration.listen = ListenAddress(host: "127.0.0.1", port: port)
         return configuration
     }

@@ -86,7 +86,7 @@ import Testing
         for number in 0..<200 {
             if let attempt = try? attempts.begin(email: "\(number)@example.net", address: "192.0.2.\(number)", at: clock.now) { open.append(attempt) }
         }
-        #expect(open.count == SignInGuard.strangersAtOnce, "of all")
+        #expect(open.count == Limits.strangersPasswordChecks, "of all")
         #expect(guess("ada@example.com", "198.51.100.1", .right) == nil)
         for attempt in open { attempts.end(attempt, .unknown, at: clock.now) }
         #expect(guess("new@example.com", "192.0.2.250") == nil)

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreCrypto
 import Testing
 
@@ -53,13 +54,13 @@ import Testing
         let rotated = try TokenSealer(keys: [("1", old), ("2", new)])
         #expect(rotated.open(before, for: .account) == [7])
         let after = try rotated.seal([7], for: .account)
-        #expect(try Base64.decode(after, alphabet: .standard).starts(with: [1, UInt8(ascii: "2")]))
+        #expect(Base64.decode(after)?.starts(with: [1, UInt8(ascii: "2")]) == true)
         #expect(try TokenSealer(keys: [("2", new)]).open(before, for: .account) == nil)
         #expect(try TokenSealer(keys: [("1", new)]).open(before, for: .account) == nil)
         // The ID says which key, and does not lend another's.
-        var other = try Base64.decode(before, alphabet: .standard)
+        var other = try #require(Base64.decode(before))
         other[1] = UInt8(ascii: "2")
-        #expect(rotated.open(Base64.encode(other, alphabet: .standard), for: .account) == nil)
+        #expect(rotated.open(Base64.encode(other), for: .account) == nil)
     }
 
     @Test func `the same value gives the same text, and any decoder of base64 reads it`() throws {

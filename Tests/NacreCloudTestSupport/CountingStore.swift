@@ -2,7 +2,7 @@ package import NacreCloudContainer
 import NacreLocks
 
 /// A store that remembers which verbs each transaction asked: on an engine across a network every call is a round trip.
-package final class CountingStore: Store {
+package final class CountingStore: LayeredStore {
     package struct Transaction: Sendable, Hashable {
         package enum Kind: Sendable, Hashable {
             case read
@@ -19,11 +19,11 @@ package final class CountingStore: Store {
         }
     }
 
-    private let store: any Store
+    package let below: any Store
     private let finished = Locked([Transaction]())
 
     package init(_ store: any Store) {
-        self.store = store
+        below = store
     }
 
     /// Every run of a body so far, in the order of their ends: a body that ran twice is there twice.
@@ -37,7 +37,7 @@ package final class CountingStore: Store {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        try await store.write { [finished] transaction in
+        try await below.write { [finished] transaction in
             var verbs: [StoreVerb] = []
             defer { Self.remember(.write, verbs, in: finished) }
             return try body(ObservedTransaction(transaction) { verbs.append($0) })
@@ -45,15 +45,11 @@ package final class CountingStore: Store {
     }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read { [finished] transaction in
+        try await below.read { [finished] transaction in
             var verbs: [StoreVerb] = []
             defer { Self.remember(.read, verbs, in: finished) }
             return try body(ObservedReads(transaction) { verbs.append($0) })
         }
-    }
-
-    package func close() async {
-        await store.close()
     }
 
     private static func remember(_ kind: Transaction.Kind, _ verbs: [StoreVerb], in finished: Locked<[Transaction]>) {

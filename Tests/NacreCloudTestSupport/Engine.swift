@@ -24,28 +24,15 @@ package enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
 }
 
 /// A SQLite store in a temporary folder.
-package final class TemporarySQLiteStore: Store {
+package final class TemporarySQLiteStore: LayeredStore {
     package let store: SQLiteStore
     package let folder: TemporaryFolder
+    package var below: any Store { store }
 
     /// In the run of `MemoryStore`, unless the options draw another.
     package init(options: SQLiteOptions = .inFirstRun, on place: TemporaryFolder.Place = .disk) async throws {
         folder = try TemporaryFolder(on: place)
         store = try await SQLiteStore.open(folder: folder.path, options: options)
-    }
-
-    package func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
-    ) async throws -> Value {
-        try await store.write(body)
-    }
-
-    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
-
-    package func close() async {
-        await store.close()
     }
 }
 

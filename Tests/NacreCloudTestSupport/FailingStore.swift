@@ -4,7 +4,7 @@ import NacreLocks
 /// A store that fails at its n-th call, once: state must then be as before or as after, never between.
 ///
 /// Every verb is a call, and so is every commit: a commit that fails leaves nothing, as when the disk is full.
-package final class FailingStore: Store {
+package final class FailingStore: LayeredStore {
     package static let failure = StoreError(.unavailable, "The disk failed", ["because": "a test says so"])
 
     private struct Countdown {
@@ -12,12 +12,12 @@ package final class FailingStore: Store {
         var failing: Int?
     }
 
-    private let store: any Store
+    package let below: any Store
     private let countdown: Locked<Countdown>
 
     /// - Parameter call: which call fails, counted from 1; nil is none.
     package init(_ store: any Store, failingAtCall call: Int?) {
-        self.store = store
+        below = store
         countdown = Locked(Countdown(failing: call))
     }
 
@@ -39,7 +39,7 @@ package final class FailingStore: Store {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        try await store.write { [countdown] transaction in
+        try await below.write { [countdown] transaction in
             // As in every engine: a transaction that failed once stays failed, even if its body swallowed the error.
             var hasFailed = false
             let call = {
@@ -56,12 +56,8 @@ package final class FailingStore: Store {
     }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read { [countdown] transaction in
+        try await below.read { [countdown] transaction in
             try body(ObservedReads(transaction) { _ in try Self.count(countdown) })
         }
-    }
-
-    package func close() async {
-        await store.close()
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import NacreCloudContainer
 package import NacreCloudWire
 import NacreLocks
@@ -9,12 +8,12 @@ package final class HistoryContext: Sendable {
 
     package let id: Int
     package let now: Timestamp
-    private let random: Locked<TestCloudRandom>
+    private let random: Locked<SeededRandom>
 
     package init(id: Int, now: Timestamp) {
         self.id = id
         self.now = now
-        random = Locked(TestCloudRandom(seed: UInt64(id) &* 0x2545_f491_4f6c_dd1d))
+        random = Locked(SeededRandom(seed: UInt64(id) &* 0x2545_f491_4f6c_dd1d))
     }
 
     package func next() -> UInt64 {
@@ -25,19 +24,19 @@ package final class HistoryContext: Sendable {
 /// A store that remembers in which order requests wrote, and what each one that read could see.
 ///
 /// Bodies of writes run one after the other in every engine that has one writer: their last runs are the order of their commits.
-package final class HistoryStore: Store {
+package final class HistoryStore: LayeredStore {
     private struct Log {
         var writes: [Int] = []
         var reads: [Int: Int64] = [:]
     }
 
-    private let store: any Store
+    package let below: any Store
     private let database: DatabaseID
     private let log = Locked(Log())
 
     /// - Parameter database: whose place in its own feed says what a read could see.
     package init(_ store: any Store, database: DatabaseID) {
-        self.store = store
+        below = store
         self.database = database
     }
 
@@ -60,7 +59,7 @@ package final class HistoryStore: Store {
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
         let id = HistoryContext.current?.id
-        return try await store.write { [log] transaction in
+        return try await below.write { [log] transaction in
             defer {
                 if let id { log.withLock { $0.writes.append(id) } }
             }
@@ -70,17 +69,13 @@ package final class HistoryStore: Store {
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let id = HistoryContext.current?.id
-        return try await store.read { [log, database] transaction in
+        return try await below.read { [log, database] transaction in
             if let id {
                 let seen = try transaction.databases([database]).first?.lastSeq ?? 0
                 log.withLock { $0.reads[id] = seen }
             }
             return try body(transaction)
         }
-    }
-
-    package func close() async {
-        await store.close()
     }
 }
 
@@ -107,9 +102,4 @@ package struct HistoryCloud: Sendable {
         let id = try await user.cloud.databaseID(databaseVerdict(user.target, for: .read, by: user.caller).get())
         return try await store.read { try $0.databases([id]).first?.lastSeq ?? 0 }
     }
-}
-
-/// The seed of a test's randomness: `NACRE_SEED` when it is set.
-package enum HistorySeed {
-    package static let value = ProcessInfo.processInfo.environment["NACRE_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...UInt64(UInt32.max))
 }

@@ -2,17 +2,17 @@ package import NacreCloudContainer
 import NacreLocks
 
 /// A store before each of whose writes something else happens: other workers, other clients, time.
-package final class InterruptedStore: Store {
+package final class InterruptedStore: LayeredStore {
     private struct State {
         var writes = 0
         var interruption: (@Sendable (Int) async throws -> Void)?
     }
 
-    private let store: any Store
+    package let below: any Store
     private let state = Locked(State())
 
     package init(_ store: any Store) {
-        self.store = store
+        below = store
     }
 
     /// Begins to interrupt, or ends it.
@@ -30,14 +30,6 @@ package final class InterruptedStore: Store {
             return (state.writes, state.interruption)
         }
         try await interruption?(number)
-        return try await store.write(body)
-    }
-
-    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
-
-    package func close() async {
-        await store.close()
+        return try await below.write(body)
     }
 }

@@ -6,7 +6,7 @@ import NacreLocks
 /// A store of any engine that a test closes and opens again, and whose copies it puts back.
 ///
 /// Each opening is of the run that the test names.
-package final class ReopenableStore: Store {
+package final class ReopenableStore: LayeredStore {
     /// What was kept at some time.
     package enum Copy: Sendable {
         case memory(MemoryCopy)
@@ -70,25 +70,11 @@ package final class ReopenableStore: Store {
         }
     }
 
-    private var store: any Store {
+    package var below: any Store {
         switch kept.withLock({ $0 }) {
         case .memory(let store): engine == .sideBySide ? SideBySideStore(store) : store
         case .sqlite(let store): store
         }
-    }
-
-    package func write<Value: Sendable>(
-        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
-    ) async throws -> Value {
-        try await store.write(body)
-    }
-
-    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
-
-    package func close() async {
-        await store.close()
     }
 }
 

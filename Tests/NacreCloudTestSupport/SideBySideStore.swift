@@ -12,7 +12,7 @@ package final class SideBySideStore: Store {
     private let base: MemoryStore
     /// How many commits held each lock.
     private let holders = Locked<[RowLock: Int]>([:])
-    private let random: Locked<TestCloudRandom>
+    private let random: Locked<SeededRandom>
     /// One write or read of so many fails, with some `StoreError`; nil: none does.
     private let failsOneOf: UInt64?
     private let fault: PlantedFault?
@@ -35,7 +35,7 @@ package final class SideBySideStore: Store {
         self.base = base
         self.failsOneOf = failsOneOf
         self.beforeCommit = beforeCommit
-        random = Locked(TestCloudRandom(seed: seed))
+        random = Locked(SeededRandom(seed: seed))
     }
 
     /// One body of so many runs twice.

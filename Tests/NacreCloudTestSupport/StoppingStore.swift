@@ -2,19 +2,19 @@ package import NacreCloudContainer
 import NacreLocks
 
 /// A store that cancels the worker at the n-th call of a verb, and counts what comes after.
-package final class StoppingStore: Store {
+package final class StoppingStore: LayeredStore {
     private struct State {
         var calls = 0
         var stop: (@Sendable () -> Void)?
     }
 
-    private let store: any Store
+    package let below: any Store
     private let verb: StoreVerb
     private let stopping: Int
     private let state = Locked(State())
 
     package init(_ store: any Store, at stopping: Int, of verb: StoreVerb) {
-        self.store = store
+        below = store
         self.verb = verb
         self.stopping = stopping
     }
@@ -48,14 +48,6 @@ package final class StoppingStore: Store {
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        try await store.write { transaction in try body(ObservedTransaction(transaction) { self.count($0) }) }
-    }
-
-    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
-
-    package func close() async {
-        await store.close()
+        try await below.write { transaction in try body(ObservedTransaction(transaction) { self.count($0) }) }
     }
 }

@@ -16,7 +16,7 @@ package final class TestCloud: Sendable {
         _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything
     ) {
         let clock = TestCloudClock()
-        let random = Locked(TestCloudRandom(seed: seed))
+        let random = Locked(SeededRandom(seed: seed))
         let hints = HeardHints()
         let faults = Locked<[StoreError]>([])
         self.store = store
@@ -122,23 +122,6 @@ package final class TestCloudClock: Sendable {
 
     package func move(bySeconds seconds: Double) {
         time.withLock { $0 = $0 + seconds }
-    }
-}
-
-/// SplitMix64: small, seedable, the same on every machine.
-package struct TestCloudRandom: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(seed: UInt64) {
-        state = seed
-    }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }
 

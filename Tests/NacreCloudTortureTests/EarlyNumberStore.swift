@@ -6,7 +6,7 @@ import NacreLocks
 /// become visible after one with a higher number, and whoever has read up to that one never hears of it.
 ///
 /// It takes care that this happens: now and then a transaction is held back, with its number, until a later one is done and somebody has read.
-final class EarlyNumberStore: Store {
+final class EarlyNumberStore: LayeredStore {
     /// Above every number that the zones began with.
     private static let firstNumber: Int64 = 1 << 20
     private static let heldBackOnceIn: Int64 = 8
@@ -19,11 +19,11 @@ final class EarlyNumberStore: Store {
         var isOvertaken = false
     }
 
-    private let store: any Store
+    let below: any Store
     private let state = Locked(State())
 
     init(_ store: any Store) {
-        self.store = store
+        below = store
     }
 
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
@@ -34,17 +34,13 @@ final class EarlyNumberStore: Store {
         }
         if number % Self.heldBackOnceIn == 0 { await holdBack() }
         defer { end() }
-        return try await store.write { try body(earlyNumberTransaction($0, number: number)) }
+        return try await below.write { try body(earlyNumberTransaction($0, number: number)) }
     }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         let isOvertaken = state.withLock { $0.isOvertaken }
         defer { if isOvertaken { release() } }
-        return try await store.read(body)
-    }
-
-    func close() async {
-        await store.close()
+        return try await below.read(body)
     }
 
     /// Only while others write, and only one at a time: so somebody is there to let it go on.

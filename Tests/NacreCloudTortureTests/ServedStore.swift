@@ -27,7 +27,7 @@ final class ServedStore: Sendable {
         self.store = store
         folder = try TemporaryFolder()
         let server = Server(Self.configuration(folder.path, port: 0))
-        url = try await server.start(over: KeptOpen(store: store)).publicURL
+        url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
         accountTokens = try await Self.populate(store)
     }
@@ -40,17 +40,16 @@ final class ServedStore: Sendable {
 
     private static func populate(_ store: any Store) async throws -> [String] {
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-        let keys = try await Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: PlainTokens())
-            .sealingKeys { try SealingKey.newKeyBytes() }
+        let keys = try await Registry(store: store, clock: ServerClock.system.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let cloud = Cloud(store: store, clock: ServerClock.system.now, random: random, tokens: sealer)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: .system)
-        _ = try await cloud.createContainer(container)
+        _ = try await cloud.registry.createContainer(container)
         // Nobody signs in with it: its devices are made here.
-        let account = try await cloud.createAccount(email: "ada@example.com", passwordHash: "")
+        let account = try await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "")
         var tokens: [String] = []
         for device in ["desk", "pocket"] {
-            let entry = try await cloud.createAccountToken(
+            let entry = try await cloud.registry.createAccountToken(
                 for: account.id, containers: [container], environment: .development, device: device)
             tokens.append(try authenticator.accountToken(for: entry))
         }
@@ -71,7 +70,7 @@ final class ServedStore: Sendable {
     func start() async throws {
         let port = ListenAddress(String(url.dropFirst("http://".count)))?.port ?? 0
         let server = Server(Self.configuration(folder.path, port: port))
-        _ = try await server.start(over: KeptOpen(store: store))
+        _ = try await server.start(over: KeptOpen(below: store))
         running.withLock { $0 = server }
     }
 
@@ -82,16 +81,8 @@ final class ServedStore: Sendable {
 }
 
 /// A store that outlives the servers over it.
-private struct KeptOpen: Store {
-    let store: any Store
-
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await store.write(body)
-    }
-
-    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
+private struct KeptOpen: LayeredStore {
+    let below: any Store
 
     func close() async {}
 }

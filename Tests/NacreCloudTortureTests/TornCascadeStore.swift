@@ -2,15 +2,15 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 
 /// A store that leaves one record of each cascade behind: it is there, and what it hangs on is gone.
-final class TornCascadeStore: Store {
-    private let store: any Store
+final class TornCascadeStore: LayeredStore {
+    let below: any Store
 
     init(_ store: any Store) {
-        self.store = store
+        below = store
     }
 
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await store.write { transaction in
+        try await below.write { transaction in
             try body(
                 bentTransaction(transaction) { plan in
                     var plan = plan
@@ -20,13 +20,5 @@ final class TornCascadeStore: Store {
                     return plan
                 })
         }
-    }
-
-    func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await store.read(body)
-    }
-
-    func close() async {
-        await store.close()
     }
 }

@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -18,7 +19,7 @@ struct HostileBytesTests {
     }
 
     /// Documents of each shape, short ones: cutting costs the square of their length.
-    private static func documents(_ seed: inout Seed) -> [[UInt8]] {
+    private static func documents(_ seed: inout SeededRandom) -> [[UInt8]] {
         let zone = seed.zoneID()
         let form = AnswerForm(details: true, zoneID: zone)
         return [
@@ -37,7 +38,7 @@ struct HostileBytesTests {
         ]
     }
 
-    private static func short(_ seed: inout Seed, _ document: (inout Seed) -> [UInt8]) -> [UInt8] {
+    private static func short(_ seed: inout SeededRandom, _ document: (inout SeededRandom) -> [UInt8]) -> [UInt8] {
         var shortest = document(&seed)
         for _ in 0..<20 where shortest.count > 900 {
             let other = document(&seed)
@@ -47,7 +48,7 @@ struct HostileBytesTests {
     }
 
     @Test func `a document cut at any offset is refused by every message`() {
-        var seed = Seed()
+        var seed = SeededRandom()
         for document in Self.documents(&seed) {
             #expect(Self.readers(document).contains(true), "\(seed)")
             for end in 0..<document.count {
@@ -60,7 +61,7 @@ struct HostileBytesTests {
 
     @Test(arguments: 0..<10)
     func `a document with bytes changed is read or refused, and what is read can be written`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         for document in Self.documents(&seed) {
             for _ in 0..<30 {
                 var changed = document
@@ -73,7 +74,7 @@ struct HostileBytesTests {
         }
     }
 
-    private static func change(_ bytes: inout [UInt8], _ seed: inout Seed) {
+    private static func change(_ bytes: inout [UInt8], _ seed: inout SeededRandom) {
         guard let place = bytes.indices.randomElement(using: &seed) else { return }
         let marks = Array("{}[]\",:\\u0e.-\u{0}".utf8)
         switch Int.random(in: 0..<4, using: &seed) {

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 struct JSONFoundationTests {
     @Test(arguments: 0..<300)
     func `what Foundation writes is read as it was meant`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let tree = JSONTree.random(&seed)
         for options: JSONSerialization.WritingOptions in [[.fragmentsAllowed], [.fragmentsAllowed, .prettyPrinted, .sortedKeys]] {
             let data = try JSONSerialization.data(withJSONObject: tree.foundation, options: options)
@@ -17,7 +18,7 @@ struct JSONFoundationTests {
 
     @Test(arguments: 0..<300)
     func `what we write is read by Foundation, and by us, as it was meant`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let tree = JSONTree.random(&seed)
         let json = tree.json
         let object = try JSONSerialization.jsonObject(with: Data(json), options: .fragmentsAllowed)
@@ -44,7 +45,7 @@ struct JSONFoundationTests {
 
     @Test(arguments: 0..<20)
     func `each double comes back bit for bit`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         for _ in 0..<500 {
             let value = seed.double()
             guard case .double(let read) = try JSONTree(JSONTree.double(value).json) else {
@@ -57,7 +58,7 @@ struct JSONFoundationTests {
 
     @Test(arguments: 0..<20)
     func `decimals of any length are rounded as the C library rounds them`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         for _ in 0..<300 {
             let digits = String((0..<Int.random(in: 1...40, using: &seed)).map { _ in Character(String(Int.random(in: 0...9, using: &seed))) })
             let text = "-\(Int.random(in: 1...9, using: &seed)).\(digits)e\(Int.random(in: -330...300, using: &seed))"

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreCloudWire
 
 /// A document as a tree: what the reader itself never makes.
@@ -81,7 +82,7 @@ indirect enum JSONTree: Equatable {
         }
     }
 
-    static func random(_ seed: inout Seed, depth: Int = 5) -> JSONTree {
+    static func random(_ seed: inout SeededRandom, depth: Int = 5) -> JSONTree {
         switch Int.random(in: 0..<(depth == 0 ? 5 : 7), using: &seed) {
         case 0: .null
         case 1: .boolean(.random(using: &seed))

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -6,13 +7,13 @@ import Testing
 struct MessageRoundTripTests {
     static let rounds = 0..<100
 
-    private func expectExact<Message: RequestMessage>(_ message: Message, _ seed: Seed) throws {
+    private func expectExact<Message: RequestMessage>(_ message: Message, _ seed: SeededRandom) throws {
         let json = message.json()
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
         #expect(try Message(json: json) == message, "\(seed)")
     }
 
-    private func expect<Message: AnswerMessage>(_ message: Message, as expected: Message, _ form: AnswerForm, _ seed: Seed) throws {
+    private func expect<Message: AnswerMessage>(_ message: Message, as expected: Message, _ form: AnswerForm, _ seed: SeededRandom) throws {
         let json = message.json(form)
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
         #expect(try Message(json: json) == expected, "\(seed)")
@@ -20,7 +21,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `records/modify asks`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         var request = seed.modifyRequest()
         request.extension.wantsDetails = true
         try expectExact(request, seed)
@@ -30,17 +31,17 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `records/lookup asks`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         try expectExact(seed.lookupRequest(), seed)
     }
 
     @Test(arguments: rounds) func `records/query asks, exactly even where the answer needs no details`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         try expectExact(seed.queryRequest(), seed)
     }
 
     @Test(arguments: rounds) func `a query is answered`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let answer = seed.queryResponse()
         var plain = answer
         plain.records = answer.records.map(\.withoutSealed)
@@ -53,7 +54,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `the older feeds are asked for and answered`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         try expectExact(RecordsChangesRequest(seed.feedItem(), extension: seed.requestExtension()), seed)
         try expectExact(
             ZonesChangesRequest(
@@ -71,7 +72,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `zones and feeds are asked for`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         try expectExact(ZonesLookupRequest(zones: seed.list(upTo: 5) { $0.zoneID() }, extension: seed.requestExtension()), seed)
         let operations = seed.list(upTo: 5) { ZoneOperation($0.chance(2) ? .create : .delete, $0.zoneID()) }
         try expectExact(ZonesModifyRequest(operations: operations, extension: seed.requestExtension()), seed)
@@ -83,7 +84,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `records are answered, with their zone`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let zone = seed.zoneID()
         let answer = RecordsResponse(
             records: seed.list(upTo: 6) { $0.result(in: zone, tombstonesShowType: false) }, syncToken: seed.maybe { $0.name() })
@@ -96,13 +97,13 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `records are answered, without their zone`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let answer = RecordsResponse(records: seed.list(upTo: 6) { $0.result(in: nil, tombstonesShowType: false) })
         try expect(answer, as: answer, AnswerForm(details: true), seed)
     }
 
     @Test(arguments: rounds) func `zones are answered`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let answer = ZonesResponse(zones: seed.list(upTo: 6) { $0.zoneResult() })
         try expect(answer, as: answer, AnswerForm(details: true), seed)
         try expect(answer, as: ZonesResponse(zones: answer.zones.map(\.web)), AnswerForm(), seed)
@@ -112,7 +113,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `feeds are answered`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         let answer = ChangesZoneResponse(zones: seed.list(upTo: 4) { $0.page() })
         let plain = ChangesZoneResponse(zones: answer.zones.map { $0.mapRecords(\.withoutSealed) })
         try expect(answer, as: answer, AnswerForm(details: true), seed)
@@ -120,7 +121,7 @@ struct MessageRoundTripTests {
     }
 
     @Test(arguments: rounds) func `errors and users are answered`(_: Int) throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         var error = ErrorResponse(uuid: seed.name(), error: seed.error())
         try expect(error, as: error, AnswerForm(details: true), seed)
         let web = ErrorResponse(uuid: error.uuid, error: error.error.web)

@@ -1,7 +1,8 @@
+import NacreCloudTestSupport
 import NacreCloudWire
 
 /// Random values of the nouns, each of which can travel exactly when the answer has details.
-extension Seed {
+extension SeededRandom {
     mutating func name() -> String { "n" + String(next() % 100_000, radix: 36) }
 
     mutating func fieldName() -> String { (chance(2) ? "f" : "Z_") + String(next() % 1_000_000, radix: 36) }

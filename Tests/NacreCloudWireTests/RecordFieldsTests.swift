@@ -1,10 +1,11 @@
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
 /// Fields are in the order of their names, each once.
 struct RecordFieldsTests {
     @Test func `of several fields with one name the last stays, however many there are`() {
-        var random = Seed()
+        var random = SeededRandom()
         for count in [0, 1, 2, 3, 8, 40, 300] {
             for _ in 0..<20 {
                 let fields = (0..<count).map { place in

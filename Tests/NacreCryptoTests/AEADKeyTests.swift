@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import Testing
 
 @testable import NacreCrypto
@@ -51,7 +52,7 @@ struct AEADKeyTests {
     }
 
     @Test func `values of any length come back, also none`() throws {
-        var random = Seeded(8439)
+        var random = SeededRandom(seed: 8439)
         for length in Array(0...70) + [1_000, 100_000] {
             let key = try AEADKey(random.bytes(AEADKey.keyLength))
             let plaintext = random.bytes(length)
@@ -78,7 +79,7 @@ struct AEADKeyTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for seed in 0..<32 as Range<UInt64> {
                 group.addTask {
-                    var random = Seeded(seed)
+                    var random = SeededRandom(seed: seed)
                     for _ in 0..<50 {
                         let plaintext = random.bytes(64)
                         let opened = try key.open(try key.seal(plaintext, associated: [1]), associated: [1])

@@ -59,7 +59,7 @@ struct OpenSSLCommandTests {
 
     @Test func `the command has the same digests`() throws {
         let command = try OpenSSLCommand()
-        var random = Seeded(256)
+        var random = SeededRandom(seed: 256)
         let message = random.bytes(5_000)
         try command.write(message, to: "message")
         try #require(try command.run("dgst", "-sha256", "-binary", "-out", "digest", "message") == 0)

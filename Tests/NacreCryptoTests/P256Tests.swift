@@ -1,3 +1,4 @@
+import Foundation
 import NacreCrypto
 import Testing
 
@@ -121,7 +122,7 @@ struct P256Tests {
     }
 
     static func pem(_ label: String, _ der: [UInt8]) -> String {
-        let text = Base64.encode(der, alphabet: .standard)
+        let text = Data(der).base64EncodedString()
         let lines = stride(from: 0, to: text.count, by: 64).map { text.dropFirst($0).prefix(64) }
         return "-----BEGIN \(label)-----\n\(lines.joined(separator: "\n"))\n-----END \(label)-----\n"
     }

@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import Testing
 
 @testable import NacreCrypto
@@ -26,7 +27,7 @@ struct SHA256Tests {
     }
 
     @Test func `pieces of any size have the digest of the whole`() throws {
-        var random = Seeded(1)
+        var random = SeededRandom(seed: 1)
         var stream = try SHA256.Stream()
         for length in [0, 1, 55, 56, 63, 64, 65, 127, 128, 1_000, 5_000] {
             let message = random.bytes(length)
@@ -56,7 +57,7 @@ struct SHA256Tests {
         let digests = await withTaskGroup(of: Bool.self) { group in
             for seed in 0..<64 as Range<UInt64> {
                 group.addTask {
-                    var random = Seeded(seed)
+                    var random = SeededRandom(seed: seed)
                     let message = random.bytes(200)
                     let expected = SHA256.digest(message)
                     return (0..<200).allSatisfy { _ in SHA256.digest(message) == expected }

@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreCrypto
 
 /// The bytes that the hexadecimal text of a test vector stands for; a vector with a typing error gives none, and its test fails.
@@ -5,22 +6,7 @@ func bytes(_ hex: String) -> [UInt8] {
     (try? Hex.decode(hex.filter { !$0.isWhitespace })) ?? []
 }
 
-/// Random numbers that are the same in every run (SplitMix64), so that a failure can be had again.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededRandom {
     mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }

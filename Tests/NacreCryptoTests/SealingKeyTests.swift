@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreCrypto
 import Testing
 
@@ -91,7 +92,7 @@ struct SealingKeyTests {
     }
 
     @Test func `random values come back`() throws {
-        var random = Seeded(5297)
+        var random = SeededRandom(seed: 5297)
         for length in Array(1...70) + [255, 256, 1_000, 100_000] {
             let key = try SealingKey(random.bytes(length % 2 == 0 ? SealingKey.keyLength : SealingKey.shortKeyLength))
             let plaintext = random.bytes(length)
@@ -111,7 +112,7 @@ struct SealingKeyTests {
         let faults = try await withThrowingTaskGroup(of: Int.self) { group in
             for seed in 0..<64 as Range<UInt64> {
                 group.addTask {
-                    var random = Seeded(seed)
+                    var random = SeededRandom(seed: seed)
                     var faults = 0
                     for _ in 0..<100 {
                         let own = random.bytes(1 + Int(seed))

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -10,21 +11,8 @@ import Testing
 struct ChurnTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["NACRE_CHURN_ROUNDS"].flatMap { Int($0) } ?? 400
-    private static let seed = environment["NACRE_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: .min ... .max)
+    private static let seed = HistorySeed.value
     private static let lanes = 8
-
-    /// SplitMix64.
-    private struct Dice: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
-        }
-    }
 
     /// How a server treats a request, which asks for it by its path.
     private enum Fate: String, CaseIterable {
@@ -67,7 +55,7 @@ struct ChurnTests {
         var causes: Set<HTTPClient.Failure.Cause> = []
     }
 
-    private static func request(_ url: String, _ dice: inout Dice) -> HTTPClient.Request {
+    private static func request(_ url: String, _ dice: inout SeededRandom) -> HTTPClient.Request {
         let fate = Fate.allCases.randomElement(using: &dice) ?? .answer
         var request = HTTPClient.Request("POST", "\(url)/\(fate.rawValue)", idleTimeout: .seconds(60))
         switch Int.random(in: 0..<3, using: &dice) {
@@ -91,7 +79,7 @@ struct ChurnTests {
         return request
     }
 
-    private static func lane(_ client: HTTPClient, _ urls: [String], _ tally: Locked<Tally>, rounds: Int, dice: Dice) async {
+    private static func lane(_ client: HTTPClient, _ urls: [String], _ tally: Locked<Tally>, rounds: Int, dice: SeededRandom) async {
         var dice = dice
         for _ in 0..<rounds {
             let request = request(urls.randomElement(using: &dice) ?? "", &dice)
@@ -140,7 +128,7 @@ struct ChurnTests {
             await withTaskGroup(of: Void.self) { group in
                 for lane in 0..<Self.lanes {
                     group.addTask {
-                        await Self.lane(client, urls, tally, rounds: perLane, dice: Dice(state: Self.seed &+ UInt64(lane)))
+                        await Self.lane(client, urls, tally, rounds: perLane, dice: SeededRandom(seed: Self.seed &+ UInt64(lane)))
                     }
                 }
             }

@@ -17,8 +17,8 @@ struct HTTP2Tests {
     /// Sends back what it is sent, and files of the authority's folder.
     private func server(_ files: (certificate: String, key: String)? = nil) throws -> ServerProcess {
         // It does not say which port it was given, so it is told one that was free a moment ago.
-        let listener = try LoopbackListener.make(backlog: 1)
-        let port = LoopbackListener.port(of: listener)
+        let listener = try LoopbackSocket.listener(backlog: 1)
+        let port = LoopbackSocket.port(of: listener)
         close(listener)
         let arguments = ["-v", "-a", "127.0.0.1", "-d", authority.folder, "--echo-upload"]
         let rest = files.map { ["\(port)", $0.key, $0.certificate] } ?? ["--no-tls", "\(port)"]

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -21,8 +22,8 @@ final class Peer: Sendable {
 
     init(_ script: @escaping Script) throws {
         self.script = script
-        listener = try LoopbackListener.make(backlog: 128)
-        port = LoopbackListener.port(of: listener)
+        listener = try LoopbackSocket.listener(backlog: 128)
+        port = LoopbackSocket.port(of: listener)
         Thread.detachNewThread { [self] in
             while true {
                 let socket = accept(listener, nil, nil)
@@ -77,29 +78,6 @@ final class Peer: Sendable {
             return state.onIdle
         }
         for continuation in waiting { continuation.resume() }
-    }
-}
-
-enum LoopbackListener {
-    static func make(backlog: Int32) throws -> Int32 {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        let bound = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 }
-        }
-        try #require(bound && listen(listener, backlog) == 0)
-        return listener
-    }
-
-    static func port(of socket: Int32) -> Int {
-        var address = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        _ = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
-        }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -184,18 +185,13 @@ final class SilentListener {
     private let sockets: [Int32]
 
     init() throws {
-        let listener = try LoopbackListener.make(backlog: 0)
-        let port = LoopbackListener.port(of: listener)
+        let listener = try LoopbackSocket.listener(backlog: 0)
+        let port = LoopbackSocket.port(of: listener)
         var sockets = [listener]
         for _ in 0..<4 {
-            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            _ = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(filler, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-            }
+            let filler = try LoopbackSocket.make(isBlocking: false)
+            // It says that it is under way.
+            try? LoopbackSocket.connect(filler, port)
             sockets.append(filler)
         }
         self.sockets = sockets

@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreLocks
 import NacreTelemetry
 import Testing

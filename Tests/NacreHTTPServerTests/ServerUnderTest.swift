@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry

@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreHTTPServer
 import NacreLocks
 import Testing

@@ -88,7 +88,7 @@ extension CKError {
     // MARK: From this side
 
     init(_ fault: ValueFault) {
-        self.init(.invalidArguments, text: "\(fault.reason.rawValue): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])
+        self.init(.invalidArguments, text: "\(fault.reason.text): '\(fault.key)'", internalCode: 1017, details: [.field: fault.key])
     }
 
     /// - Parameter text: what is wrong with what the app asked for.

@@ -242,6 +242,6 @@ enum QueryField {
     /// As the server calls the field; nil where no field can be called so.
     static func name(_ key: String) -> String? {
         if let field = systemFields[key] ?? SystemField(rawValue: key) { return field.rawValue }
-        return NameRule.isIdentifier(key) ? key : nil
+        return Names.isIdentifier(key) ? key : nil
     }
 }

@@ -128,7 +128,7 @@ extension ValueFault.Reason {
         switch self {
         case .unsupportedType, .unsupportedElement:
             "A value must be a String, a number, a Date, Data, a CLLocation, a CKRecord, its ID, a reference to it, or an array of one of these"
-        default: rawValue
+        default: text
         }
     }
 }

@@ -57,7 +57,7 @@ extension CKQuery {
     ///
     /// - Parameter now: what `now()` in the predicate stands for.
     func wire(now: Timestamp) throws(CKError) -> Query? {
-        guard NameRule.isIdentifier(recordType) else {
+        guard Names.isIdentifier(recordType) else {
             throw CKError(ValueFault(key: "recordType", reason: .invalidRecordType))
         }
         do throws(PredicateFault) {

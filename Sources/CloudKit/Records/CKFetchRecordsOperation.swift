@@ -46,22 +46,17 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return operation
     }
 
-    /// Records of one request. Source: CloudKit Web Services, 200 records a response, which holds for every credential.
-    private static let maximumRecordsPerRequest = 200
-    /// IDs of one operation. Source: CloudKit, as `ModifyPlan.maximumItems`.
-    private static let maximumItems = 400
-
     private struct Batch {
         var zoneID: CKRecordZone.ID
         var recordIDs: [CKRecord.ID]
     }
 
-    /// One request for each zone, or for each full load of one.
+    /// One request for each zone, or for each 200 records of one. CloudKit Web Services: 200 records a response, whatever the credential.
     private func batches(_ recordIDs: [CKRecord.ID]) -> [Batch] {
         var batches: [Batch] = []
         var open: [CKRecordZone.ID: Int] = [:]
         for recordID in recordIDs {
-            if let place = open[recordID.zoneID], batches[place].recordIDs.count < Self.maximumRecordsPerRequest {
+            if let place = open[recordID.zoneID], batches[place].recordIDs.count < Limits.resultsPerPage {
                 batches[place].recordIDs.append(recordID)
             } else {
                 open[recordID.zoneID] = batches.count
@@ -73,7 +68,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func run() async throws(CKError) {
         let count = recordIDs?.count ?? 0
-        guard count <= Self.maximumItems else { throw .tooManyItems(count: count, maximum: Self.maximumItems) }
+        guard count <= Limits.itemsPerNativeRequest else { throw .tooManyItems(count: count, maximum: Limits.itemsPerNativeRequest) }
         if count == 0 { try conversation.checkAccess() }
         var seen: Set<CKRecord.ID> = []
         let asked = fetchesCurrentUser ? [try await currentUser()] : (recordIDs ?? []).filter { seen.insert($0).inserted }

@@ -39,13 +39,6 @@ struct ModifyPlan {
         case deletion(CKRecord.ID, CKError)
     }
 
-    /// Zones of one request. Ours, and the server's.
-    static let maximumZones = 200
-    /// Items of one operation. Source: CloudKit, "Your request contains 1360 items …".
-    static let maximumItems = 400
-    /// Bytes of one operation's values. Source: CloudKit, `limitExceeded`: 2 MB without assets.
-    static let maximumBytes = 2_000_000
-
     private(set) var batches: [Batch] = []
     private(set) var refusals: [Refusal] = []
 
@@ -55,7 +48,7 @@ struct ModifyPlan {
     /// - Throws: what is wrong with the operation as a whole.
     init(saving records: [CKRecord], deleting recordIDs: [CKRecord.ID], policy: SavePolicy, isAtomic: Bool) throws(CKError) {
         let count = records.count + recordIDs.count
-        guard count <= Self.maximumItems else { throw .tooManyItems(count: count, maximum: Self.maximumItems) }
+        guard count <= Limits.itemsPerNativeRequest else { throw .tooManyItems(count: count, maximum: Limits.itemsPerNativeRequest) }
         guard Set(records.map(\.recordID) + recordIDs).count == count else {
             throw .malformed("An operation can save or delete a record only once")
         }
@@ -82,7 +75,7 @@ struct ModifyPlan {
             }
         }
         let bytes = batches.reduce(0) { $0 + $1.saves.reduce(0) { $0 + $1.change.set.byteCount } }
-        guard bytes <= Self.maximumBytes else { throw .tooManyBytes(count: bytes, maximum: Self.maximumBytes) }
+        guard bytes <= Limits.nativeRequestBytes else { throw .tooManyBytes(count: bytes, maximum: Limits.nativeRequestBytes) }
     }
 
     /// What is wrong with items before anything is sent. With `isAtomic` it fails all items of its zone, whatever the zone can do.

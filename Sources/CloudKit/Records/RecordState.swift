@@ -28,7 +28,7 @@ struct RecordState: Sendable {
     /// Sets, or clears with nil. What cannot be stored changes nothing but is remembered, until the key gets a value that can be, or nil.
     mutating func set(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
         do throws(ValueFault.Reason) {
-            guard NameRule.isIdentifier(key) else { throw .invalidKey }
+            guard Names.isIdentifier(key) else { throw .invalidKey }
             let value = try object.map { object throws(ValueFault.Reason) in try FieldValue(setting: object, in: recordID.zoneID) }
             faults[key] = nil
             fields[key] = value
@@ -60,7 +60,7 @@ struct RecordState: Sendable {
 
     /// The first thing, by key, for which no save will accept this record.
     var fault: ValueFault? {
-        if !NameRule.isIdentifier(recordType) { return ValueFault(key: "recordType", reason: .invalidRecordType) }
+        if !Names.isIdentifier(recordType) { return ValueFault(key: "recordType", reason: .invalidRecordType) }
         if let fault = recordID.fault { return fault }
         if let key = faults.keys.min() { return faults[key] }
         return encrypted.min().map { ValueFault(key: $0, reason: .encrypted) }
@@ -69,13 +69,13 @@ struct RecordState: Sendable {
 
 extension CKRecord.ID {
     var fault: ValueFault? {
-        NameRule.isName(recordName) ? zoneID.fault : ValueFault(key: "recordName", reason: .invalidRecordName)
+        Names.isName(recordName) ? zoneID.fault : ValueFault(key: "recordName", reason: .invalidRecordName)
     }
 }
 
 extension CKRecordZone.ID {
     var fault: ValueFault? {
-        NameRule.isName(zoneName) ? nil : ValueFault(key: "zoneName", reason: .invalidZoneName)
+        Names.isName(zoneName) ? nil : ValueFault(key: "zoneName", reason: .invalidZoneName)
     }
 }
 

@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// Why a record cannot be saved: where Apple's framework raises an exception, this is kept until the save, which it fails.
 struct ValueFault: Error, Hashable, Sendable, Codable {
     enum Reason: String, Error, Sendable, Codable {
@@ -14,33 +16,18 @@ struct ValueFault: Error, Hashable, Sendable, Codable {
         case invalidRecordType = "A record type must be an ASCII letter, then ASCII letters, digits or underscores"
         case invalidRecordName = "A record name must have 1 to 255 characters"
         case invalidZoneName = "A zone name must have 1 to 255 characters"
+
+        /// For people. Raw values stand in archives and stay as they are.
+        var text: String {
+            switch self {
+            case .invalidKey: Names.fieldRemedy
+            case .invalidRecordType: Names.recordTypeRemedy
+            case .invalidRecordName, .invalidZoneName: Names.nameRemedy
+            default: rawValue
+            }
+        }
     }
 
     var key: String
     var reason: Reason
-}
-
-/// The shape of names that apps give.
-enum NameRule {
-    /// Source: Apple's documentation of record names, zone names and field keys.
-    static let maximumLength = 255
-
-    /// An ASCII letter, then ASCII letters, digits and underscores.
-    static func isIdentifier(_ name: String) -> Bool {
-        let bytes = name.utf8
-        guard let first = bytes.first, isLetter(first), bytes.count <= maximumLength else { return false }
-        return bytes.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
-    }
-
-    static func isName(_ name: String) -> Bool {
-        (1...maximumLength).contains(name.utf8.count)
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-    }
 }

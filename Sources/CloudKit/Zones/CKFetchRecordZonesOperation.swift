@@ -56,7 +56,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         }
         var rest = asked.filter { $0.fault == nil }[...]
         while !rest.isEmpty {
-            let zoneIDs = rest.prefix(ModifyPlan.maximumZones)
+            let zoneIDs = rest.prefix(Limits.zonesPerRequest)
             rest = rest.dropFirst(zoneIDs.count)
             let response = try await conversation.lookup(ZonesLookupRequest(zones: zoneIDs.map(\.wire)))
             guard response.zones.count == zoneIDs.count else { throw .unexpectedAnswer }

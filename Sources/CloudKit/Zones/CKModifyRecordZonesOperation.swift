@@ -41,7 +41,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         let zoneIDs = recordZoneIDsToDelete ?? []
         let count = zones.count + zoneIDs.count
         if count == 0 { try conversation.checkAccess() }
-        guard count <= ModifyPlan.maximumZones else { throw .tooManyItems(count: count, maximum: ModifyPlan.maximumZones) }
+        guard count <= Limits.zonesPerRequest else { throw .tooManyItems(count: count, maximum: Limits.zonesPerRequest) }
         guard Set(zones.map(\.zoneID) + zoneIDs).count == count else {
             throw .malformed("An operation can save or delete a zone only once")
         }

@@ -1,10 +1,9 @@
 import CloudKit
 import Foundation
+import NacreCloudWire
 
 /// The demo's story: two devices of one user keep one zone, and hold the same at the end.
 struct AtlasDemo {
-    /// CloudKit's own limit for one request: `CKError.limitExceeded`.
-    static let batchRecordsMax = 400
     /// Fields that the demo sets besides those of the input: the run, and what each device writes into the record that both edit.
     static let ownKeys: Set = ["edition", "noteOfA", "seenByB"]
 
@@ -63,8 +62,8 @@ struct AtlasDemo {
     private func forget() async throws {
         let names = Set(await a.copy.keys).subtracting(entries.map(\.recordName)).sorted()
         guard !names.isEmpty else { return }
-        for start in stride(from: 0, to: names.count, by: Self.batchRecordsMax) {
-            try await a.delete(Array(names[start..<min(start + Self.batchRecordsMax, names.count)]))
+        for start in stride(from: 0, to: names.count, by: Limits.itemsPerNativeRequest) {
+            try await a.delete(Array(names[start..<min(start + Limits.itemsPerNativeRequest, names.count)]))
         }
         try timeline.say("A deleted \(names.count) records that the input has no longer")
     }
@@ -78,8 +77,8 @@ struct AtlasDemo {
         let (a, b) = (a, b)
         async let following = b.follow(nudges)
         do {
-            for start in stride(from: 0, to: records.count, by: Self.batchRecordsMax) {
-                let batch = Array(records[start..<min(start + Self.batchRecordsMax, records.count)])
+            for start in stride(from: 0, to: records.count, by: Limits.itemsPerNativeRequest) {
+                let batch = Array(records[start..<min(start + Limits.itemsPerNativeRequest, records.count)])
                 try await a.save(batch, policy)
                 report.batches += 1
                 nudge.yield()

@@ -12,7 +12,7 @@ struct DemoCredentials: Codable {
     /// The other user of the story, with the same password.
     var friendsEmail: String { "ben-\(email)" }
 
-    /// nil where there is none, or none that reads.
+    /// nil where there is no file, or one that cannot be read.
     static func load(folder: String) throws -> DemoCredentials? {
         let bytes: [UInt8]
         do {

@@ -39,7 +39,7 @@ struct DemoSession: Sendable {
         var tokens: [String] = []
         var user = ""
         for (device, email) in [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.friendsEmail)] {
-            let request = SignIn(
+            let request = AccountMessages.SignIn(
                 email: email, password: credentials.password, apiToken: credentials.apiToken, container: container,
                 environment: environment.rawValue, kind: .account, device: "demo \(device)")
             let signedIn = try await client.signIn(request)

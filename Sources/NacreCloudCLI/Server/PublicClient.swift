@@ -1,28 +1,6 @@
 import Foundation
+import NacreCloudServer
 import NacreCloudWire
-
-/// What `/account/1/sign-in` takes.
-struct SignIn: Encodable {
-    enum Kind: String, Encodable {
-        case web
-        case account
-    }
-
-    var email: String
-    var password: String
-    var apiToken: String
-    var container: String
-    var environment: String
-    var kind: Kind
-    var device: String?
-    var keepSignedIn: Bool?
-}
-
-/// What it gives.
-struct SignedIn: Codable {
-    var token: String
-    var userRecordName: String
-}
 
 /// Asks the server what anybody may ask: to be signed in and out.
 struct PublicClient {
@@ -33,11 +11,11 @@ struct PublicClient {
     }
 
     /// - Throws: `CommandFailure` 77 for a wrong password or API token.
-    func signIn(_ request: SignIn) async throws -> SignedIn {
+    func signIn(_ request: AccountMessages.SignIn) async throws -> AccountMessages.SignedIn {
         let answer = try await web.send("POST", "/account/1/sign-in", body: request)
         guard answer.status == 200 else { throw Self.failure(answer) }
         do {
-            return try JSONDecoder().decode(SignedIn.self, from: answer.body)
+            return try JSONDecoder().decode(AccountMessages.SignedIn.self, from: answer.body)
         } catch {
             throw CommandFailure(.failure, "what answers at \(web.url) is no nacre server")
         }

@@ -6,7 +6,7 @@ struct WebClient {
     /// For an answer: a password in a full queue takes two or three seconds.
     private static let patience: Duration = .seconds(30)
 
-    /// Follows no redirection: whoever redirects is not the server that was asked. Trusts what `CLOUDKIT_CA_FILE` names, as the framework does.
+    /// Follows no redirection: a server that redirects is not the one that was asked. Trusts what `CLOUDKIT_CA_FILE` names, as the framework does.
     private static let client = HTTPClient(
         .init(authorityFile: ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 }))
 

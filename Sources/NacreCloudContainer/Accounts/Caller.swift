@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// Who asks, as far as the rules care.
 package struct Caller: Hashable, Sendable {
     package enum Identity: Hashable, Sendable {

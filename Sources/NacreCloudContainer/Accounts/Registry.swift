@@ -1,11 +1,31 @@
-import NacreCloudWire
+package import NacreCloudWire
 
-/// Containers and API tokens: what an administrator makes.
+/// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
 ///
 /// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, one for the schema of each
-/// container and environment, so that what must be unique is unique within one of them.
-extension Cloud {
-    /// Makes a container. Making one that is there is no error and changes nothing of it; `isNew` says which it was.
+/// container and environment, so that what must be unique is unique within one of them. Thread-safe; each call is one transaction, or says how many.
+package final class Registry: StoreClient {
+    package let store: any Store
+    let clock: @Sendable () -> Timestamp
+    let random: @Sendable () -> UInt64
+    package let directory = DatabaseDirectory()
+    package let failed: @Sendable (StoreError) -> Void
+    let schemas = SchemaMemory()
+
+    package init(
+        store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64,
+        failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+    ) {
+        self.store = store
+        self.clock = clock
+        self.random = random
+        self.failed = failed
+    }
+}
+
+/// Containers and API tokens: what an administrator makes.
+extension Registry {
+    /// Makes a container. Making one that exists is not an error and changes nothing; `isNew` tells whether it was made now.
     package func createContainer(_ name: String, justInTime: JustInTime = .native) async throws -> (container: ContainerEntry, isNew: Bool) {
         if let fault = Names.containerFault(name) { throw fault }
         // First, so that a container is never there with another choice than the one it was made with.
@@ -13,11 +33,16 @@ extension Cloud {
             try await changeSchema(of: name, .development) { $0.justInTime = justInTime }
         }
         let entry = ContainerEntry(name: name, created: clock().secondsSince2001)
-        return try await registry(.server) { database, now, transaction in
+        return try await write(.server) { database, now, transaction in
             if let old = try transaction.entry(ContainerEntry.self, name, in: database, at: now) { return .rollback((old, false)) }
             try transaction.put([try entry.row(name, in: database)])
             return .commit((entry, true))
         }
+    }
+
+    /// - Throws: `ServerError.noContainer`.
+    package func requireContainer(_ name: String) async throws {
+        guard try await container(name) != nil else { throw ServerError.noContainer }
     }
 
     package func container(_ name: String) async throws -> ContainerEntry? {
@@ -30,7 +55,7 @@ extension Cloud {
         let token = hex(4)
         let entry = APITokenEntry(
             container: container, environment: environment.rawValue, name: name, created: clock().secondsSince2001)
-        return try await registry(.server) { database, now, transaction in
+        return try await write(.server) { database, now, transaction in
             guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
                 throw ServerError.noContainer
             }
@@ -45,12 +70,12 @@ extension Cloud {
 
     /// The keys that seal tokens, newest last, by their IDs; `make` gives the bytes of the first when there is none.
     package func sealingKeys(make: @escaping @Sendable () throws -> [UInt8]) async throws -> [(id: String, key: [UInt8])] {
-        let database = try await databaseID(RegistryPart.server.key)
+        let database = try await databaseID(Part.server.key)
         let known = try await stored { try await self.store.read { try $0.entries(in: database, .sealingKey, after: nil, limit: 256) } }
         // A server whose disk cannot be written now can read all the same.
         guard known.isEmpty else { return known.map { ($0.key.key, $0.value) } }
         let fresh = try make()
-        return try await registry(.server) { database, _, transaction in
+        return try await write(.server) { database, _, transaction in
             let rows = try transaction.entries(in: database, .sealingKey, after: nil, limit: 256)
             if !rows.isEmpty { return .rollback(rows.map { ($0.key.key, $0.value) }) }
             try transaction.put([EntryRow(key: EntryKey(database, .sealingKey, "1"), value: fresh)])
@@ -60,7 +85,7 @@ extension Cloud {
 
     // MARK: Databases of the registry
 
-    enum RegistryPart: Sendable {
+    enum Part: Sendable {
         case server
         case account(String)
         case email(String)
@@ -81,8 +106,9 @@ extension Cloud {
         }
     }
 
-    func registry<Value: Sendable>(
-        _ part: RegistryPart, _ body: @escaping @Sendable (DatabaseID, Timestamp, any WriteTransaction) throws -> Ending<Value>
+    /// Changes one database of the registry, in a transaction that locks it.
+    func write<Value: Sendable>(
+        _ part: Part, _ body: @escaping @Sendable (DatabaseID, Timestamp, any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
         let database = try await databaseID(part.key)
         let now = clock()
@@ -105,7 +131,7 @@ extension Cloud {
         try transaction.apply(plan)
     }
 
-    func lookUp<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in part: RegistryPart) async throws -> Entry? {
+    func lookUp<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in part: Part) async throws -> Entry? {
         let database = try await databaseID(part.key)
         let now = clock()
         return try await stored { try await self.store.read { try $0.entry(type, key, in: database, at: now) } }

@@ -12,17 +12,12 @@ package enum UserRecord {
     /// CloudKit: the one type that every container has, whether a schema says so or not.
     static let definition = RecordTypeDefinition(name: type, fields: [rolesField: FieldDefinition(type: .int64List)])
 
-    /// Whether a record of this name can only be a user's: apps cannot give such names.
-    static func isName(_ name: String) -> Bool {
-        name.utf8.first == UInt8(ascii: "_")
-    }
-
     /// Names of user records stand together in the order of names, and this one is just after all of them.
     static let afterAllNames = "_\u{7f}"
 }
 
 extension Cloud {
-    /// Makes the records of a user who has none yet. Called for whoever comes in, before anything that they ask is done.
+    /// Makes the records of a user who has none yet. Called for every user who sends a request, before the request is done.
     ///
     /// Reads twice for a user that this process has not seen, and then no more; writes once for each record in the user's life.
     package func admit(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
@@ -32,6 +27,26 @@ extension Cloud {
             try await makeUserRecord(user, in: DatabaseTarget(container: container, environment: environment, scope: scope))
         }
         admitted.insert(key)
+    }
+
+    /// Lets an account into a container: it has a name there from now on, and the user's records.
+    /// - Returns: the name.
+    package func admit(account: String, to container: String, _ environment: DatabaseKey.Environment) async throws -> String {
+        let (name, isNew) = try await registry.userRecordName(of: account, container: container, environment: environment)
+        if isNew {
+            try await admit(name, to: container, environment)
+        } else {
+            try await admitAgain(name, to: container, environment)
+        }
+        return name
+    }
+
+    /// Lets in a user whose name was given before. Where the server cannot write, a user who only reads is let in all the same: records
+    /// that a crash or an older version left out are made by a later visit.
+    package func admitAgain(_ user: String, to container: String, _ environment: DatabaseKey.Environment) async throws {
+        do {
+            try await admit(user, to: container, environment)
+        } catch let error as ServerError where error.code == .tryAgainLater {}
     }
 
     private func makeUserRecord(_ name: String, in target: DatabaseTarget) async throws {

@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 /// What a change token says once it is opened. Clients see it sealed; only the server that gave it can read it.
 ///
@@ -105,6 +105,18 @@ extension Cloud {
         }
         return token
     }
+
+    /// The token after everything that a zone has, for `getCurrentSyncToken`; nil for zones without a feed, and for one that is not there.
+    ///
+    /// Ask for it before reading records: what changes in between is then told twice, and never missed.
+    package func currentSyncToken(of zoneID: ZoneID, in target: DatabaseTarget, by caller: Caller) async throws -> String? {
+        guard !zoneID.isDefault, case .success = databaseVerdict(target, for: .changes, by: caller) else { return nil }
+        let database = try await database(target, for: .changes, by: caller)
+        guard let requested = try? database.zone(zoneID) else { return nil }
+        let rows = try await stored(of: database.key) { try await self.store.read { try $0.zones(in: database.id, named: [requested.name]) } }
+        guard let row = rows.first else { return nil }
+        return try shown(database.resolve(row)).syncToken
+    }
 }
 
 extension ChangeToken.OfZone {
@@ -125,7 +137,7 @@ extension ChangeToken.OfZone {
         Self(zone: zone.address, view: view, position: FeedPosition(zone.number), baseline: .zero, seen: zone.number)
     }
 
-    /// The token after a place, given while the zone stands where it does. Past the baseline it says nothing more, and one state of a zone gives
+    /// The token after a place, given while the zone stands where it does. Past the baseline it holds nothing more, and one state of a zone gives
     /// one token.
     func moved(to position: FeedPosition, in zone: ZoneRow) -> Self {
         var next = self

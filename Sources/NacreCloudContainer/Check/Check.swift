@@ -3,7 +3,7 @@ import NacreLocks
 
 extension Cloud {
     /// One step of looking through everything that is kept, and of putting right what can be: a few hundred rows of one table, in one transaction, so that
-    /// nobody waits for a check. Whoever wants to know all asks again with `next`.
+    /// nobody waits for a check. To check everything, the caller asks again with `next`.
     ///
     /// Tables come in an order in which what is mended is seen by those after it: records before what is derived from them. See
     /// `docs/decisions/a-damaged-record-is-an-item-error.md`.
@@ -90,7 +90,7 @@ extension Cloud {
         guard case .database(let row)? = rows.first?.value, row.id == id, row.key.scope != .registry else {
             return CheckStep.Ground(database: id, schema: nil)
         }
-        let part = RegistryPart.schema(container: row.key.container, row.key.environment)
+        let part = Registry.Part.schema(container: row.key.container, row.key.environment)
         return CheckStep.Ground(database: id, schema: try await databaseID(part.key))
     }
 }

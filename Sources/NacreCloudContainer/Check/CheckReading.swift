@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// Rows of one database and table, held against what they must agree with. Reads; what it finds is for others to put right.
 ///
-/// A record is the truth, and what is found by it is derived: places in feeds, links, index rows. A damaged record says nothing about them, so nothing is
+/// A record is the truth, and what is found by it is derived: places in feeds, links, index rows. What a damaged record had there is not known, so nothing is
 /// said of them either until it is known to be lost.
 struct CheckReading {
     let rows: [KeptRow]
@@ -132,7 +132,7 @@ struct CheckReading {
         }
     }
 
-    /// A record that is damaged too is no record of any zone. One that is sound waits for its zone's row to come back.
+    /// A record that is damaged too cannot be given to a zone. One that is sound waits for its zone's row to come back.
     private mutating func add(_ rows: [RecordRow], ofNoZone zone: ZoneAddress) {
         for row in rows {
             let isDamaged = StoredRecord(row, in: zone).isDamaged
@@ -252,7 +252,7 @@ struct CheckReading {
         }
     }
 
-    /// Only its place in the feed is left of a record: whoever has it must hear that it is lost, not that nothing was ever there.
+    /// Only its place in the feed is left of a record: clients that have the record must be told that it is lost, not that it never was there.
     private mutating func add(vanished name: String, at number: ChangeNumber, in zone: ZoneRow) {
         let row = RecordRow(name: name, type: "", number: number, isTombstone: false, parent: nil, body: [])
         let record = StoredRecord(row, in: zone.address)
@@ -261,7 +261,7 @@ struct CheckReading {
             CheckProblem("A record is gone from its place", zone: zone.name, record: name, mending, outcome: mode == .removeLost ? nil : .lost))
     }
 
-    /// A row of an index that is no more, or of one that was sortable once: nobody looks at it.
+    /// A row of an index that was removed, or of one that was sortable once: no query reads it.
     private func isOfNoIndex(_ row: DerivedRow) -> Bool {
         guard case .index(_, let entry, _) = row else { return false }
         guard let schema else { return true }

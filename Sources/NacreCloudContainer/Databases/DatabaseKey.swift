@@ -28,6 +28,14 @@ package struct DatabaseKey: Hashable, Sendable {
         self.owner = owner
     }
 
+    /// What is wrong with the name. Engines keep its parts as text, and not every engine's text holds a NUL.
+    var fault: ServerError? {
+        for (field, text) in [("container", container), ("owner", owner)] where text.utf8.contains(0) {
+            return .badValue(field, "a database's name holds the character U+0000", remedy: "Take the character out of the name.")
+        }
+        return nil
+    }
+
     /// A zone of this database as answers name it: with its owner, and the public database's zone without one.
     func zoneID(_ name: String) -> ZoneID {
         ZoneID(zoneName: name, ownerRecordName: scope == .public ? nil : owner)

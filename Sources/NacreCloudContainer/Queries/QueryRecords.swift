@@ -54,9 +54,9 @@ extension Cloud {
         of container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         do {
-            return try await read(of: container, environment, body)
+            return try await registry.read(of: container, environment, body)
         } catch let lacking as LackingIndexes {
-            try await changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
+            try await registry.changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
             throw ServerError.indexesAreBuilding
         }
     }

@@ -11,7 +11,7 @@ struct CascadeReach: Sendable {
     var othersHolders: [String: Set<String>] = [:]
     /// Of the records that may go, those that a record beyond the reach names as its parent or refers to with `.validate`.
     var heldOutside: Set<String> = []
-    /// Records that may go too, but are too many for one transaction: whoever they hang on leaves them to a task.
+    /// Records that may go too, but are too many for one transaction: the deletion that they follow leaves them to a task.
     var pending: Set<String> = []
     /// Of the records that may go, those that only pending ones hold: they count where one of those stays.
     var heldByPending: Set<String> = []

@@ -23,7 +23,7 @@ struct ModifyBatch {
     let isPublic: Bool
     /// The user record name of who asks.
     let caller: String
-    /// How far its deletions may reach: whoever decides must have found out.
+    /// How far its deletions may reach: known before anything is decided.
     private(set) var reach = CascadeReach()
     /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
     var going: Set<String> = []

@@ -18,7 +18,7 @@ extension Cloud {
         let modification = try RecordModification(
             request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, name: uuid)
-        let outcome = try await withSchema(of: key.container, key.environment) { schema in
+        let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
         }
         tell(outcome.damaged, of: key, request.zoneID)

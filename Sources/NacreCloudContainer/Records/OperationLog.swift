@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// What a request is logged under, so that its retry finds what it did.
 struct OperationLog: Hashable, Sendable {
-    /// Several people write into one database, and an ID that one of them chose says nothing of another's.
+    /// Several people write into one database, and the ID that one of them chose has no meaning for another.
     let id: String
     let caller: String
     let digest: [UInt8]

@@ -21,7 +21,7 @@ struct OperationResult: Hashable, Sendable {
     var madeNames: [MadeName]
     var failures: [Failure]
 
-    /// In the place of a result that was found damaged: whoever repeats the operation is told that its answer is lost.
+    /// In the place of a result that was found damaged: a client that repeats the operation is told that its answer is lost.
     static let lostBytes: [UInt8] = [0]
 
     var bytes: [UInt8] {

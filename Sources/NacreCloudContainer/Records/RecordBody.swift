@@ -80,7 +80,7 @@ enum RecordBody {
         }
     }
 
-    /// In the place of the version: the body is gone for good, and whoever looks is told so. The columns beside it are sure.
+    /// In the place of the version: the body is lost for good, and every reader is told so. The columns beside it are sure.
     private static let lostMark: UInt8 = 0
     private static let lostText = "A record's body is lost, and waits to be saved again"
 

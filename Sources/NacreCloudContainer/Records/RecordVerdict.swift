@@ -60,7 +60,7 @@ enum RecordVerdict: Hashable, Sendable {
 
     case save(Save)
     case delete
-    /// There is nothing to delete, and that is no error.
+    /// There is nothing to delete, which is not an error.
     case nothing
     case refuse(ServerError)
 }

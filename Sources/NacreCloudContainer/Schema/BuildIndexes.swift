@@ -68,7 +68,7 @@ extension Cloud {
             after.finishBuilding(build.indexes)
             return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: task))
         }
-        schemas.learn(schema, of: database)
+        registry.schemas.learn(schema, of: database)
     }
 }
 

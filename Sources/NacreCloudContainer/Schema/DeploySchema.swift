@@ -15,7 +15,7 @@ package struct SchemaGain: Hashable, Sendable {
     package var declaration: String
 }
 
-extension Cloud {
+extension Registry {
     /// Brings everything that the development schema has into production. CloudKit: types, fields and indexes are promoted, records are not;
     /// what is deployed stays. Doing it again does nothing.
     ///

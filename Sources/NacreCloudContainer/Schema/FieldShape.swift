@@ -25,7 +25,7 @@ extension FieldDefinition {
 }
 
 extension FieldValue {
-    /// The same as a value of this shape; nil where it is none.
+    /// The same as a value of this shape; nil where the value has another shape.
     ///
     /// A number of the framework does not say whether it is an integer, and an empty list not of what: the schema does.
     func fitted(to shape: FieldShape) -> FieldValue? {

@@ -15,7 +15,7 @@ package struct IndexOptions: OptionSet, Hashable, Sendable {
         return all.filter { contains($0.0) }.map(\.1)
     }
 
-    /// nil where one of the names is none.
+    /// nil where one of the names is not an option's.
     package init?(names: [String]) {
         self = []
         for name in names {

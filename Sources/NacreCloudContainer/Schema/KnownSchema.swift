@@ -29,7 +29,7 @@ enum SchemaInterruption: Error {
     case lacks(SchemaAdditions)
 }
 
-extension Cloud {
+extension Registry {
     /// The record types of a container in one environment, as they are now.
     package func schema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
         try await readSchema(of: container, environment).schema
@@ -79,8 +79,8 @@ extension Cloud {
     func changeSchema<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout Schema) throws -> Value
     ) async throws -> Value {
-        let part = RegistryPart.schema(container: container, environment)
-        let (database, schema, value) = try await registry(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
+        let part = Part.schema(container: container, environment)
+        let (database, schema, value) = try await write(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
             let before = try transaction.schema(in: database)
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
@@ -94,7 +94,7 @@ extension Cloud {
 
     /// The database of the registry that holds a schema.
     private func schemaDatabase(of container: String, _ environment: DatabaseKey.Environment) async throws -> DatabaseID {
-        try await databaseID(RegistryPart.schema(container: container, environment).key)
+        try await databaseID(Part.schema(container: container, environment).key)
     }
 
     /// Where a schema's version stands.

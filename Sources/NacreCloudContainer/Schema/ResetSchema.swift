@@ -12,13 +12,13 @@ package struct SchemaReset: Hashable, Sendable {
 extension Cloud {
     /// Makes a container's development environment what its production is: the same schema, and no records.
     ///
-    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, whoever's they are; users have fresh records after.
+    /// CloudKit: "Reset Environment" of its console. All records and zones of development go, of all users; users have fresh records after.
     /// Production is not touched. Records go first, each database in a transaction of its own: a reset that was cut short is done again.
     /// - Parameter isDryRun: only says what would go.
     package func resetSchema(of container: String, isDryRun: Bool) async throws -> SchemaReset {
-        try await requireContainer(container)
-        let production = try await schema(of: container, .production)
-        var reset = try await schema(of: container, .development).lost(to: production)
+        try await registry.requireContainer(container)
+        let production = try await registry.schema(of: container, .production)
+        var reset = try await registry.schema(of: container, .development).lost(to: production)
         var last: DatabaseID?
         var users: [String] = []
         while let row = try await nextDatabase(of: container, after: last) {
@@ -58,8 +58,8 @@ extension Cloud {
 
     /// Counts the records again: what was saved while others went has no rows in the indexes that come.
     private func replaceSchema(of container: String, with production: Schema) async throws {
-        let part = RegistryPart.schema(container: container, .development)
-        let (database, schema) = try await registry(part) { database, now, transaction -> Ending<(DatabaseID, Schema)> in
+        let part = Registry.Part.schema(container: container, .development)
+        let (database, schema) = try await registry.write(part) { database, now, transaction -> Ending<(DatabaseID, Schema)> in
             let before = try transaction.schema(in: database)
             var after = before
             after.types = [:]
@@ -67,7 +67,7 @@ extension Cloud {
             _ = try after.deploy(production)
             return .commit((database, try transaction.put(after, over: before, in: database, at: now)))
         }
-        schemas.learn(schema, of: database)
+        registry.schemas.learn(schema, of: database)
     }
 }
 

@@ -60,7 +60,7 @@ extension ReadTransaction {
                 zonesLeft -= 1
                 guard let first = try records(in: zone.address, after: nil, limit: 1).first else { continue }
                 // Users have records before there is any type.
-                if !UserRecord.isName(first.name) { return true }
+                if !Names.isReserved(first.name) { return true }
                 if try !records(in: zone.address, after: UserRecord.afterAllNames, limit: 1).isEmpty { return true }
             }
             zonesLeft -= 1

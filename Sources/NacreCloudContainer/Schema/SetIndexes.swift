@@ -12,7 +12,7 @@ package struct IndexChange: Hashable, Sendable {
     package var isNewType = false
 }
 
-extension Cloud {
+extension Registry {
     /// Gives a field of a development schema these index options and no others. Records that are there get their rows by a task, and queries
     /// use an index once it is built.
     ///
@@ -42,11 +42,6 @@ extension Cloud {
     package func administeredSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> Schema {
         try await requireContainer(container)
         return try await schema(of: container, environment)
-    }
-
-    /// - Throws: `ServerError.noContainer`.
-    package func requireContainer(_ name: String) async throws {
-        guard try await container(name) != nil else { throw ServerError.noContainer }
     }
 }
 

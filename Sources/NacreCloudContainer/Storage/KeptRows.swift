@@ -60,7 +60,7 @@ package struct KeptRow: Hashable, Sendable {
     }
 }
 
-/// A row that says nothing but what a record says too, and can be made from it again.
+/// A row that holds only what a record holds too, and can be made from it again.
 package enum DerivedRow: Hashable, Sendable {
     case feed(ZoneAddress, FeedRow, name: String)
     case link(ZoneAddress, ReferenceLink, name: String)

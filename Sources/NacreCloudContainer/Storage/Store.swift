@@ -147,8 +147,8 @@ package protocol WriteTransaction: ReadTransaction {
     /// The tasks of these keys that are there, in no order, under the locks of their rows. Locks of zones and databases are taken before these.
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow]
 
-    /// Removes up to `limit` rows of a zone: its records, live or not, with their places in feeds, and once they are gone the links and the
-    /// index rows. Returns how many it removed; 0 when nothing is left. Locks what it removes: nobody else writes to a zone that is gone.
+    /// Removes up to `limit` rows of a zone, in this order: its records, live or not, its places in feeds, its links, its index rows. Returns how
+    /// many it removed; 0 when nothing is left. Locks what it removes: nobody else writes to a zone that is gone.
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int
 
     /// Removes up to `limit` entries and logged operations, of any database, that expired before `now`. Returns how many. Locks what it removes.
@@ -225,6 +225,9 @@ package struct StoreError: Error, Hashable, Sendable {
         case unavailable
         /// What was read is not what was written.
         case corrupt
+        /// A row that the transaction makes is there already: another one made it since this one looked. The transaction did not happen; the same
+        /// request, asked again, finds the row.
+        case collision
         case closed
         /// Another process has the folder.
         case inUse

@@ -67,7 +67,7 @@ struct FinishCascade: TaskHandler {
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let now = cloud.clock()
         let cascade = self
-        let outcome = try await cloud.withSchema(of: key.container, key.environment) { schema in
+        let outcome = try await cloud.registry.withSchema(of: key.container, key.environment) { schema in
             try await cloud.store.write { try cascade.run(turn, at: now, with: schema, $0) }
         }
         if outcome.movedFeed { cloud.committed(zone.database) }

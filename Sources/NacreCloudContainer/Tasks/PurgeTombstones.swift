@@ -70,7 +70,7 @@ struct PurgeTombstones: TaskHandler {
                 plan.tasks = [Self.task(for: row, deletedAt: gone)]
                 break
             }
-            // A zone without a feed has no such places, and removing none is no error.
+            // A zone without a feed has no such places, and removing what is not there is not an error.
             plan.recordsRemoved.append(
                 RecordRemoval(zone: zone, name: tombstone.name, leaves: [FeedPlace(view: .owner, number: tombstone.number)]))
             forgotten = max(forgotten, tombstone.number)

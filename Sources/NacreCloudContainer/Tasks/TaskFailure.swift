@@ -36,10 +36,10 @@ extension TaskRow {
 }
 
 extension StoreError {
-    /// It says nothing of what was asked: the same call can succeed later.
+    /// The failure is not about what was asked: the same call can succeed later.
     fileprivate var passes: Bool {
         switch code {
-        case .full, .readOnly, .unavailable, .closed, .inUse: true
+        case .full, .readOnly, .unavailable, .closed, .inUse, .collision: true
         case .corrupt, .newerVersion, .foreignLog: false
         }
     }

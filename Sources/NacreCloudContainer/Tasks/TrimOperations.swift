@@ -2,7 +2,7 @@ import NacreCloudWire
 
 /// The task that cuts a caller's logged operations in a database to its share, in chunks.
 struct TrimOperations: TaskHandler {
-    /// Commits of a caller for each of which one leaves the task, by chance: whoever writes much is trimmed often, and nobody can avoid it.
+    /// Commits of a caller for each of which one leaves the task, by chance: a caller that writes much is trimmed often, and cannot avoid it.
     static let commitsPerTask: Int64 = 256
 
     let payload: [UInt8] = []

@@ -18,7 +18,7 @@ extension Cloud {
     ///
     /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end (`TaskFailure`).
     ///
-    /// Once the calling task is cancelled no further chunk begins. That is no failure: what is not finished is due at once.
+    /// Once the calling task is cancelled no further chunk begins. That is not a failure: what is not finished is due at once.
     ///
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8) async throws -> TaskTurns {

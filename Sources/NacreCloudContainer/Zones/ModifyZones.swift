@@ -31,7 +31,7 @@ enum ZoneVerdict: Hashable, Sendable {
 extension Cloud {
     /// `zones/modify`: makes and deletes zones, each on its own, in one transaction. Deleted zones keep their rows until a task has reclaimed them.
     /// - Parameters:
-    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without it the ID says nothing.
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest the ID is ignored.
     ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
     package func modifyZones(
         _ request: ZonesModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
@@ -46,7 +46,7 @@ extension Cloud {
             operations: request.operations, database: database, key: key, caller: caller, now: clock(),
             newKeys: names.map { _ in Int64(bitPattern: random() >> 1) },
             log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) },
-            schemaVersion: try await schemaVersionKey(of: key.container, key.environment))
+            schemaVersion: try await registry.schemaVersionKey(of: key.container, key.environment))
         let (outcomes, movedFeed) = try await stored(of: key) { try await self.store.write(change.run) }
         if movedFeed { committed(database) }
         return ZonesResponse(

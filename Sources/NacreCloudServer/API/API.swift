@@ -5,9 +5,6 @@ import NacreHTTPServer
 
 /// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
 struct API: Sendable {
-    /// The largest body of a request. On this server: 8 MB, more than any request within CloudKit's limits, which are measured on values, is long.
-    static let bodyBytesMax = 8 * 1024 * 1024
-
     /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
     private static let pagesAtATime = 8
     /// A larger body is decoded off the loop, which serves others meanwhile; one like a batch of 200 notes takes it less than the change of threads
@@ -24,6 +21,9 @@ struct API: Sendable {
     let queryScanRows: Int
     let pages = Gate(places: pagesAtATime)
     let largeBodies = Gate(places: decodedAtATime)
+
+    /// Where its paths begin, those of endpoints that are not built among them.
+    static let roots: Set = ["database", "device"]
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
@@ -51,7 +51,7 @@ struct API: Sendable {
         var caller: Caller
 
         func body() async throws -> [UInt8] {
-            try await request.body.collect(upTo: API.bodyBytesMax)
+            try await request.body.collect(upTo: Limits.bodyBytes)
         }
 
         /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
@@ -66,7 +66,7 @@ struct API: Sendable {
     private typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
 
     private func post(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
-        router.post(pattern, bodyBytesMax: Self.bodyBytesMax, handler(endpoint))
+        router.post(pattern, bodyBytesMax: Limits.bodyBytes, handler(endpoint))
     }
 
     private func get(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {

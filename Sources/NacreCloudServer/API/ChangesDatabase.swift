@@ -3,14 +3,11 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// The longest that a request may wait for a change, in seconds.
-    static let waitSecondsMax = Limits.waitSeconds
-
     /// `POST changes/database`; with `waitSeconds` it answers as soon as there is a change.
     func changesDatabase(_ call: Call) async throws -> HTTPResponse {
         try await answer(call, try await call.body(), as: ChangesDatabaseRequest.self) { request in
             let database = try await cloud.database(call.target, for: .changes, by: call.caller)
-            let seconds = min(request.extension.waitSeconds ?? 0, Self.waitSecondsMax)
+            let seconds = min(request.extension.waitSeconds ?? 0, Limits.waitSeconds)
             return try await hub.read(
                 database.id, waiting: seconds, by: call.holder.name, account: call.request.account
             ) { (page: ChangesDatabaseResponse) in

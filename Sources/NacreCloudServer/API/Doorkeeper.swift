@@ -3,10 +3,12 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// What every request passes on its way in and out: the host it asks for, CORS, the headers of every answer, and its line in the log.
+/// What every request passes on its way in and out: the host it asks for, the headers of its answer, and its line in the log.
 struct Doorkeeper: Sendable {
     /// Host names that are answered, lower case, without ports.
     let hosts: Set<String>
+    /// The first parts of the paths whose answers a page from anywhere may read (CORS) and nobody may keep: those that hold users' data.
+    let appRoots: Set<String>
     let errors: ErrorAnswer
     let logger: Logger
 
@@ -37,13 +39,20 @@ struct Doorkeeper: Sendable {
         return hosts.contains(name.lowercased())
     }
 
+    /// Also for paths under an app's root that lead nowhere, so that a page can read what is wrong, and for paths that cannot be read.
+    private func isForApps(_ request: HTTPRequest) -> Bool {
+        guard let segments = try? request.segments, let root = segments.first else { return true }
+        return appRoots.contains(root)
+    }
+
     /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere.
     private func addHeaders(to response: inout HTTPResponse, _ request: HTTPRequest) {
         response.headers["X-Apple-Request-UUID"] = request.id
         response.headers["X-Request-Id"] = request.id
         response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
+        guard isForApps(request) else { return }
+        response.headers["Cache-Control"] = "no-store"
         guard request.header("Origin") != nil else { return }
         response.headers["Access-Control-Allow-Origin"] = "*"
         response.headers["Access-Control-Expose-Headers"] = Self.exposed
@@ -53,6 +62,7 @@ struct Doorkeeper: Sendable {
         let head: [HTTPMethod] = methods.contains(.get) ? [.head] : []
         let allowed = Set(methods + head + [.options]).map(\.rawValue).sorted().joined(separator: ", ")
         var response = HTTPResponse(.ok, headers: ["Allow": allowed])
+        guard isForApps(request) else { return response }
         response.headers["Access-Control-Allow-Methods"] = allowed
         response.headers["Access-Control-Allow-Headers"] =
             "Content-Type, Authorization, X-Apple-CloudKit-Request-KeyID, X-Apple-CloudKit-Request-ISO8601Date, X-Apple-CloudKit-Request-SignatureV1"
@@ -62,7 +72,7 @@ struct Doorkeeper: Sendable {
 
     /// Never the target: its query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
-        // 503 is no fault: whoever is full tells that once, with what to do.
+        // 503 is not logged as an error: the part that is full logs it once, with what to do.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard level >= logger.level else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000

@@ -68,7 +68,8 @@ extension ServerError {
             self.init(.badRequest, "method not allowed", native: .serverRejectedRequest, remedy: "The header Allow lists what the path takes.")
         case .contentTooLarge:
             self.init(
-                .badRequest, "request body is too large", native: .limitExceeded, remedy: "Split the request; a body may take 8 MB.")
+                .badRequest, "request body is too large", native: .limitExceeded,
+                remedy: "Split the request; a body may take \(Limits.bodyBytes >> 20) MB.")
         case .serviceUnavailable:
             self.init(.tryAgainLater, "The server is busy", retryAfter: error.headers["Retry-After"].flatMap { Int($0) } ?? 1)
         case let status where (400..<500).contains(status.rawValue) || status == .notImplemented || status == .versionNotSupported:

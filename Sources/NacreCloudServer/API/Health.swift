@@ -5,7 +5,7 @@ import NacreHTTPServer
 
 /// Whether the process lives, whether it can serve, what it is, and what it takes.
 struct Health: Sendable {
-    let cloud: Cloud
+    let registry: Registry
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -20,15 +20,30 @@ struct Health: Sendable {
         ]
     }
 
+    /// What the public listener takes of a client and gives to it.
+    private static let listener: [Limit] = {
+        let http = HTTPServerConfiguration()
+        let times = [
+            ("headerSeconds", http.headerDeadline), ("bodySeconds", http.bodyDeadline), ("workSeconds", http.workDeadline),
+            ("idleSeconds", http.idleTimeout), ("stallSeconds", http.stallTimeout), ("pieceSeconds", http.pieceDeadline),
+        ]
+        return [
+            Limit("headerBytes", http.headerBytesMax, .server), Limit("connections", http.connectionsMax, .server),
+            Limit("requestsUnderWay", http.requestsInFlightMax, .server),
+        ] + times.map { Limit($0, Int($1.components.seconds), .server) }
+    }()
+
+    static let otherLimits = budgets + listener
+
     func addRoutes(to router: inout Router) {
         router.get("/healthz", isAlwaysAnswered: true) { _, _ in .text("ok\n") }
         router.get("/readyz", isAlwaysAnswered: true) { _, _ in
             guard isRunning() else { throw ServerError.notReady }
             // A read that touches the store: ready is who can answer.
-            _ = try await cloud.container("iCloud.nacre.ready")
+            _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.budgets).json) }
+        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.otherLimits).json) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
 }

@@ -1,7 +1,7 @@
 import NacreCloudWire
 import NacreHTTPServer
 
-/// The endpoints of CloudKit Web Services that this version does not have. They say so under their names, whoever asks: a client that is told
+/// The endpoints of CloudKit Web Services that this version does not have. They answer with that error to every caller: a client that is told
 /// of an unknown path looks for the fault in its URL.
 enum UnbuiltEndpoints {
     private static let ofDatabases: [(methods: [HTTPMethod], name: String)] = [

@@ -7,7 +7,7 @@ extension AdminAPI {
     @Sendable func explainQuery(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewExplanation.self, of: request)
         let environment = try Self.environment(asked.environment)
-        try await cloud.requireContainer(asked.container)
+        try await cloud.registry.requireContainer(asked.container)
         let query = try RecordsQueryRequest(json: Array(asked.request.utf8))
         let scope: DatabaseKey.Scope
         let caller: Caller
@@ -25,9 +25,9 @@ extension AdminAPI {
             throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say whose private database: --user.")
         }
         guard user.contains("@") else { return user }
-        guard let account = try await cloud.account(email: user) else {
+        guard let account = try await cloud.registry.account(email: user) else {
             throw ServerError(.notFound, "no such account", field: "user", remedy: "Give the address of an account, or a user record name.")
         }
-        return try await cloud.userRecordName(of: account.id, container: asked.container, environment: environment)
+        return try await cloud.admit(account: account.id, to: asked.container, environment)
     }
 }

@@ -8,7 +8,7 @@ extension AdminAPI {
     @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         guard let container = request.query("container") else { throw ServerError.missingQuery("container") }
         guard let environment = request.query("environment") else { throw ServerError.missingQuery("environment") }
-        let schema = try await cloud.administeredSchema(of: container, Self.environment(environment))
+        let schema = try await cloud.registry.administeredSchema(of: container, Self.environment(environment))
         let building = schema.types.values.flatMap { type in
             type.fields.filter { $0.value.isBuilding }.map { "\(type.name).\($0.key)" }
         }
@@ -19,7 +19,7 @@ extension AdminAPI {
     /// `POST /admin/1/schema/deploy`
     @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDeployment.self, of: request)
-        let gains = try await cloud.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
+        let gains = try await cloud.registry.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
         return try answer(AdminMessages.Deployment(isDryRun: asked.isDryRun, gains: gains.map(AdminMessages.Gain.init)))
     }
 
@@ -41,7 +41,7 @@ extension AdminAPI {
             }
             return type
         }
-        let change = try await cloud.setIndexes(options, of: asked.recordType, field: asked.field, as: fieldType, in: asked.container)
+        let change = try await cloud.registry.setIndexes(options, of: asked.recordType, field: asked.field, as: fieldType, in: asked.container)
         return try answer(
             AdminMessages.Indexes(
                 recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),

@@ -9,11 +9,6 @@ import NacreTelemetry
 ///
 /// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token.
 package struct AdminAPI: Sendable {
-    /// The longest body that a request may have: an e-mail address, a password and their JSON, several times over.
-    private static let bodyBytesMax = 16 * 1024
-    /// Characters of a token's name. On this server: a line in a list.
-    private static let tokenNameCharacters = 200
-
     let cloud: Cloud
     let backups: BackupRunner
     private let passwords: PasswordHasher
@@ -43,19 +38,19 @@ package struct AdminAPI: Sendable {
         router.use(authenticate)
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
-        router.post("/admin/1/containers", bodyBytesMax: Self.bodyBytesMax, createContainer)
-        router.post("/admin/1/containers/change", bodyBytesMax: Self.bodyBytesMax, changeContainer)
-        router.post("/admin/1/tokens", bodyBytesMax: Self.bodyBytesMax, createToken)
-        router.post("/admin/1/users", bodyBytesMax: Self.bodyBytesMax, createUser)
+        router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
+        router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
+        router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
+        router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
         router.get("/admin/1/schema", schema)
-        router.post("/admin/1/schema/deploy", bodyBytesMax: Self.bodyBytesMax, deploySchema)
-        router.post("/admin/1/schema/indexes", bodyBytesMax: Self.bodyBytesMax, setIndexes)
-        router.post("/admin/1/schema/reset", bodyBytesMax: Self.bodyBytesMax, resetSchema)
-        router.post("/admin/1/check", bodyBytesMax: Self.bodyBytesMax, check)
+        router.post("/admin/1/schema/deploy", bodyBytesMax: Limits.accountBodyBytes, deploySchema)
+        router.post("/admin/1/schema/indexes", bodyBytesMax: Limits.accountBodyBytes, setIndexes)
+        router.post("/admin/1/schema/reset", bodyBytesMax: Limits.accountBodyBytes, resetSchema)
+        router.post("/admin/1/check", bodyBytesMax: Limits.accountBodyBytes, check)
         router.get("/admin/1/tasks", listTasks)
-        router.post("/admin/1/tasks/retry", bodyBytesMax: Self.bodyBytesMax, retryTask)
-        router.post("/admin/1/query/explain", bodyBytesMax: Self.bodyBytesMax, explainQuery)
-        addBackupRoutes(to: &router, bodyBytesMax: Self.bodyBytesMax)
+        router.post("/admin/1/tasks/retry", bodyBytesMax: Limits.accountBodyBytes, retryTask)
+        router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
+        addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
     }
 
     // MARK: Who may ask
@@ -104,8 +99,8 @@ package struct AdminAPI: Sendable {
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainer.self, of: request)
         let choice = try asked.justInTime.map(Self.justInTime) ?? .native
-        let made = try await cloud.createContainer(asked.name, justInTime: choice)
-        let schema = try await cloud.schema(of: asked.name, .development)
+        let made = try await cloud.registry.createContainer(asked.name, justInTime: choice)
+        let schema = try await cloud.registry.schema(of: asked.name, .development)
         return try answer(
             AdminMessages.Container(name: made.container.name, isNew: made.isNew, justInTime: schema.justInTime.rawValue), made.isNew ? .created : .ok
         )
@@ -113,7 +108,7 @@ package struct AdminAPI: Sendable {
 
     @Sendable private func changeContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
-        let before = try await cloud.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
+        let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
     }
 
@@ -124,16 +119,16 @@ package struct AdminAPI: Sendable {
         }
         let environment = try Self.environment(asked.environment)
         let name = asked.name ?? ""
-        guard name.count <= Self.tokenNameCharacters else {
-            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Self.tokenNameCharacters) characters.")
+        guard name.count <= Limits.tokenNameCharacters else {
+            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Limits.tokenNameCharacters) characters.")
         }
-        let token = try await cloud.createAPIToken(container: asked.container, environment: environment, name: name)
+        let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
         return try answer(AdminMessages.Token(token: token), .created)
     }
 
     @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUser.self, of: request)
-        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
+        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
         return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
     }
 
@@ -154,7 +149,7 @@ package struct AdminAPI: Sendable {
     }
 
     func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
-        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

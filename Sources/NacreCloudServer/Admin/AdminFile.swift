@@ -38,7 +38,7 @@ package struct AdminFile: Codable, Hashable, Sendable {
         return file
     }
 
-    /// nil for anything that is no such file.
+    /// nil where the file is not an admin file.
     package init?(json: [UInt8]) {
         guard let file = try? JSONDecoder().decode(AdminFile.self, from: Data(json)) else { return nil }
         self = file
@@ -89,7 +89,7 @@ package struct AdminFile: Codable, Hashable, Sendable {
             let holder = (try? PrivateFile.contents(descriptor, path)).flatMap { AdminFile(json: $0) }
             throw AdminFileInUse(path: path, pid: holder?.pid)
         }
-        // Whoever replaces the file has its lock, which is ours: unless it was replaced before, it stays the one we opened.
+        // Only the holder of the lock replaces the file, and we hold it: unless it was replaced before, it stays the one we opened.
         guard isOpen(path, as: descriptor) else { return }
         guard unlink(path) == 0 || errno == ENOENT else { throw PrivateFileError(.system(errno), path) }
     }

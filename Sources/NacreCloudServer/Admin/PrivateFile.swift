@@ -2,7 +2,7 @@ import Glibc
 
 /// Files that hold secrets: open to their owner alone, and never seen half written. Small ones; every call blocks for a moment.
 package enum PrivateFile {
-    /// A longer file is none of ours. On this server: the longest we write has a few hundred bytes.
+    /// A longer file was not written by this server. On this server: the longest we write has a few hundred bytes.
     package static let bytesMax = 64 * 1024
 
     /// Writes the file whole or not at all, in place of one that is there.

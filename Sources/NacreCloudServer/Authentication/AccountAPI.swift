@@ -7,9 +7,6 @@ import NacreTelemetry
 
 /// Sign-up, sign-in and sign-out: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
 struct AccountAPI: Sendable {
-    /// A body holds an address, a password and a few names. On this server.
-    static let bodyBytesMax = 16 * 1024
-
     let cloud: Cloud
     let authenticator: Authenticator
     let passwords: PasswordHasher
@@ -19,80 +16,51 @@ struct AccountAPI: Sendable {
     let overload: OverloadLog
     let attempts = SignInGuard()
 
+    /// Where its paths begin.
+    static let roots: Set = ["account"]
+
     func addRoutes(to router: inout Router) {
-        router.post("/account/1/sign-up", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signUp(request) }
-        router.post("/account/1/sign-in", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signIn(request) }
-        router.post("/account/1/sign-out", bodyBytesMax: Self.bodyBytesMax) { request, _ in try await signOut(request) }
+        router.post("/account/1/sign-up", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signUp(request) }
+        router.post("/account/1/sign-in", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signIn(request) }
+        router.post("/account/1/sign-out", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signOut(request) }
     }
 
     // MARK: Sign-up
 
-    private struct SignUp: Codable {
-        var email: String
-        var password: String
-    }
-
-    private struct SignedUp: Codable {
-        var email: String
-    }
-
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
-        let asked = try await body(SignUp.self, of: request)
-        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud, passwords)
-        return try answer(SignedUp(email: account.email))
+        let asked = try await body(AccountMessages.SignUp.self, of: request)
+        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
+        return try answer(AccountMessages.SignedUp(email: account.email))
     }
 
-    /// Makes an account, whoever asks for it: sign-up, or an administrator.
+    /// Makes an account, for sign-up and for administrators.
     static func createAccount(
-        email: String, password: String, in cloud: Cloud, _ passwords: PasswordHasher
+        email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
         if let fault = PasswordRule.fault(password) { throw fault }
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
-        return try await cloud.createAccount(email: email, passwordHash: hash)
+        return try await registry.createAccount(email: email, passwordHash: hash)
     }
 
     // MARK: Sign-in
 
-    private struct SignIn: Codable {
-        enum Kind: String, Codable {
-            /// A web auth token, for `ckWebAuthToken`.
-            case web
-            /// An account token, for the framework.
-            case account
-        }
-
-        var email: String
-        var password: String
-        var apiToken: String
-        var container: String
-        var environment: String
-        var kind: Kind?
-        var device: String?
-        var keepSignedIn: Bool?
-    }
-
-    private struct SignedIn: Codable {
-        var token: String
-        var userRecordName: String
-    }
-
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let asked = try await body(SignIn.self, of: request)
+        let asked = try await body(AccountMessages.SignIn.self, of: request)
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let user = try await cloud.admit(account: account.id, to: entry.container, environment)
         switch asked.kind ?? .web {
         case .web:
-            let session = try await cloud.startSession(
-                of: account.id, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
-            return try answer(SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: session.userRecordName))
+            let session = try await cloud.registry.startSession(
+                of: account.id, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
+            return try answer(AccountMessages.SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
         case .account:
-            let user = try await cloud.userRecordName(of: account.id, container: entry.container, environment: environment)
             let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
-            let token = try await cloud.createAccountToken(
+            let token = try await cloud.registry.createAccountToken(
                 for: account.id, containers: [entry.container], environment: environment, device: device)
-            return try answer(SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
+            return try answer(AccountMessages.SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
         }
     }
 
@@ -107,7 +75,7 @@ struct AccountAPI: Sendable {
         }
         var outcome = SignInGuard.Outcome.unknown
         defer { attempts.end(attempt, outcome, at: clock.now()) }
-        let account = try await cloud.account(email: email)
+        let account = try await cloud.registry.account(email: email)
         let isRight = try await Self.hashed(overload) {
             if let account { return try await passwords.verify(password, against: account.passwordHash) }
             return try await passwords.verifyUnknown(password)
@@ -143,8 +111,6 @@ struct AccountAPI: Sendable {
 
     // MARK: Sign-out
 
-    private struct SignedOut: Codable {}
-
     /// Ends what the request's own credential allows: an account token, or the session of a web auth token.
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
         if let token = Authenticator.bearer(request) {
@@ -154,13 +120,13 @@ struct AccountAPI: Sendable {
         } else {
             throw ServerError.noCredential
         }
-        return try answer(SignedOut())
+        return try answer(AccountMessages.SignedOut())
     }
 
     // MARK: JSON
 
     private func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
-        let bytes = try await request.body.collect(upTo: Self.bodyBytesMax)
+        let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

@@ -26,8 +26,7 @@ final class Authenticator: Sendable {
             self.environment = environment
             deviceID = Authenticator.deviceID(entry.id)
             for container in entry.containers {
-                userRecordNames[container] = try await cloud.userRecordName(
-                    of: entry.account, container: container, environment: environment)
+                userRecordNames[container] = try await cloud.admit(account: entry.account, to: container, environment)
             }
         }
     }
@@ -59,7 +58,7 @@ final class Authenticator: Sendable {
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
     func apiTokenEntry(_ token: String, container: String, environment: DatabaseKey.Environment) async throws -> APITokenEntry {
-        let entry = try await apiTokens.value(token, at: clock.now()) { try await cloud.apiToken(token) }
+        let entry = try await apiTokens.value(token, at: clock.now()) { try await cloud.registry.apiToken(token) }
         guard let entry, entry.container == container, entry.environment == environment.rawValue else {
             throw ServerError.authenticationFailed
         }
@@ -76,7 +75,7 @@ final class Authenticator: Sendable {
     /// Ends the session that a web auth token belongs to.
     func signOut(webAuthToken text: String, apiToken: String) async throws {
         let (token, _) = try await session(text, apiToken: apiToken)
-        try await cloud.endSession(token.session, of: token.account)
+        try await cloud.registry.endSession(token.session, of: token.account)
         sessions.forget(token.session)
     }
 
@@ -86,14 +85,14 @@ final class Authenticator: Sendable {
             let session = try await sessions.value(token.session, at: now, { try await admitted(token) }),
             session.apiToken == apiToken
         else { throw ServerError.authenticationRequired }
-        let lifetime = session.isKept ? Cloud.keptSessionSeconds : Cloud.sessionSeconds
+        let lifetime = session.isKept ? Limits.keptSessionSeconds : Limits.sessionSeconds
         guard now.secondsSince2001 - token.issued < lifetime else { throw ServerError.authenticationRequired }
         return (token, session)
     }
 
     /// A session of somebody who has a user record, also where it began before there were any.
     private func admitted(_ token: WebAuthToken) async throws -> SessionEntry? {
-        guard let session = try await cloud.session(token.session, of: token.account),
+        guard let session = try await cloud.registry.session(token.session, of: token.account),
             let environment = DatabaseKey.Environment(rawValue: session.environment)
         else { return nil }
         try await cloud.admitAgain(session.userRecordName, to: session.container, environment)
@@ -117,7 +116,7 @@ final class Authenticator: Sendable {
     /// Ends what an account token allows.
     func signOut(accountToken text: String) async throws {
         guard let token = sealer.open(AccountToken.self, text, for: .account) else { throw ServerError.authenticationFailed }
-        try await cloud.revokeAccountToken(token.id, of: token.account)
+        try await cloud.registry.revokeAccountToken(token.id, of: token.account)
         devices.forget(text)
     }
 
@@ -137,7 +136,7 @@ final class Authenticator: Sendable {
         // Kept by the text: to open its seal and read what is inside would cost each request more than all else that finds its sender.
         let device = try await devices.value(text, at: clock.now()) { () -> Device? in
             guard let token = sealer.open(AccountToken.self, text, for: .account),
-                let entry = try await cloud.accountToken(token.id, of: token.account)
+                let entry = try await cloud.registry.accountToken(token.id, of: token.account)
             else { return nil }
             return try await Device(entry, in: cloud)
         }

@@ -14,28 +14,27 @@ enum SignInPause {
         /// An account from an address from which it has signed in before: a stranger's guesses do not concern it.
         case known(account: String, address: String)
 
-        /// Wrong passwords before there are pauses. On this server: people mistype, and an address may be a school's.
+        /// Wrong passwords before there are pauses.
         var freeFailures: Int {
             switch self {
-            case .account, .known: 10
-            case .address: 50
+            case .account, .known: Limits.wrongPasswordsPerAccount
+            case .address: Limits.wrongPasswordsPerAddress
             }
         }
 
-        /// The longest pause in seconds. On this server: an account is guessed at four times an hour then, and an address that others share is not
-        /// shut out for long.
+        /// The longest pause in seconds.
         var longest: Double {
             switch self {
-            case .account: 900
-            case .address, .known: 60
+            case .account: Limits.accountPauseSeconds
+            case .address, .known: Limits.addressPauseSeconds
             }
         }
 
-        /// Passwords that may be checked at the same time, so that many at once are not a way round the pauses.
+        /// Passwords that may be checked at the same time.
         var checksAtOnce: Int {
             switch self {
-            case .account, .known: 4
-            case .address: 8
+            case .account, .known: Limits.passwordChecksPerAccount
+            case .address: Limits.passwordChecksPerAddress
             }
         }
     }
@@ -56,8 +55,6 @@ final class SignInGuard: Sendable {
     private static let forgetSeconds: Double = 24 * 3600
     /// Accounts, addresses and devices that are remembered; the one whose last attempt is longest ago goes first. On this server: 2 MB.
     static let entriesMax = 20_000
-    /// Passwords of strangers that may wait to be checked. On this server: of the hasher's 64, a quarter is left for known devices.
-    static let strangersAtOnce = 48
 
     /// One attempt that was let through, to be ended with what became of it.
     struct Attempt {
@@ -91,8 +88,8 @@ final class SignInGuard: Sendable {
     /// - Throws: `THROTTLED` with the seconds to wait, before any password is looked at.
     func begin(email: String, address: String, at now: Timestamp) throws -> Attempt {
         let now = now.secondsSince2001
-        // An e-mail address has at most 254 characters (RFC 5321, 4.5.3.1.3): what is longer is no account's.
-        let email = String(email.lowercased().prefix(256))
+        // No account has a longer address; one character more keeps a long text apart from the address that it begins with.
+        let email = String(email.lowercased().prefix(Limits.emailCharacters + 1))
         let address = IPAddress.customer(address)
         let device = SignInPause.Key.known(account: email, address: address)
         let result = state.withLock { state -> Result<Attempt, ServerError> in
@@ -100,7 +97,7 @@ final class SignInGuard: Sendable {
             var wait = 0.0
             for key in keys { wait = max(wait, state.wait(key, now)) }
             let attempt = Attempt(keys: keys, device: device)
-            if wait == 0, attempt.isStranger, state.strangers >= Self.strangersAtOnce { wait = 1 }
+            if wait == 0, attempt.isStranger, state.strangers >= Limits.strangersPasswordChecks { wait = 1 }
             guard wait == 0 else { return .failure(.signInPaused(seconds: Int(wait.rounded(.up)))) }
             for key in keys { state.entries[key, default: Entry(last: now)].checks += 1 }
             if attempt.isStranger { state.strangers += 1 }

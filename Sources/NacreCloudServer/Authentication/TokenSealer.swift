@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import NacreCrypto
 
 /// Makes tokens of this server's: deterministic authenticated encryption under keys that live in the database.
@@ -31,14 +32,14 @@ struct TokenSealer: TokenSealing {
     /// - Parameter binding: what must be said again to open it, such as the API token of a web auth token.
     func seal(_ bytes: [UInt8], for purpose: Purpose, binding: String = "") throws -> String {
         let sealed = try current.key.seal(bytes, associated: Self.associated(purpose, binding))
-        return Base64.encode([UInt8(current.id.count)] + current.id + sealed, alphabet: .standard)
+        return Base64.encode([UInt8(current.id.count)] + current.id + sealed)
     }
 
     /// nil for anything that `seal` did not make for this purpose and binding. An account token opens in the older text too: a device keeps it
     /// for years.
     func open(_ text: String, for purpose: Purpose, binding: String = "") -> [UInt8]? {
         guard text.utf8.count <= Self.textBytesMax else { return nil }
-        if let bytes = try? Base64.decode(text, alphabet: .standard), let length = bytes.first, bytes.count > Int(length) {
+        if let bytes = Base64.decode(text), let length = bytes.first, bytes.count > Int(length) {
             return open(bytes[(1 + Int(length))...], under: bytes[1..<1 + Int(length)], for: purpose, binding)
         }
         return purpose == .account ? openOlder(text, for: purpose, binding) : nil
@@ -64,8 +65,14 @@ struct TokenSealer: TokenSealing {
 extension TokenSealer {
     /// Opens the text that earlier versions made: the key's ID, a point, and base64 for URLs. No text of today has a point.
     private func openOlder(_ text: String, for purpose: Purpose, _ binding: String) -> [UInt8]? {
-        guard let point = text.firstIndex(of: "."), let sealed = try? Base64.decode(String(text[text.index(after: point)...]), alphabet: .urlSafe)
-        else { return nil }
+        guard let point = text.firstIndex(of: "."), let sealed = Self.decodeForURLs(text[text.index(after: point)...]) else { return nil }
         return open(sealed[...], under: text[..<point].utf8, for: purpose, binding)
+    }
+
+    /// Base64 for URLs (RFC 4648, section 5), which has no padding. nil for other text.
+    private static func decodeForURLs(_ text: Substring) -> [UInt8]? {
+        guard text.utf8.allSatisfy({ ![UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "=")].contains($0) }) else { return nil }
+        let standard = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        return Base64.decode(String(standard) + String(repeating: "=", count: (4 - standard.count % 4) % 4))
     }
 }

@@ -7,8 +7,7 @@ package import NacreTelemetry
 package struct ServerConfiguration: Sendable {
     /// Keeps the database and the admin file; made if it is missing, for this user alone.
     package var dataFolder: String
-    /// Records live in memory and end with the process; the folder holds the admin file only.
-    package var isMemory = false
+    package var engine = StorageEngine.sqlite
     package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
     /// Loopback, any free port: its address is written to the data folder.
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
@@ -38,6 +37,14 @@ package struct ServerConfiguration: Sendable {
 
     /// Believes the `X-Forwarded-For` of an address or a network such as `10.0.0.0/8`; false for text that is neither.
     package mutating func trust(proxy: String) -> Bool { trustedProxies.add(proxy) }
+}
+
+/// What keeps a server's data.
+package enum StorageEngine: String, Hashable, Sendable {
+    /// A database in the data folder.
+    case sqlite
+    /// Records live in memory and end with the process; the folder holds the admin file only.
+    case memory
 }
 
 /// The server's time, so that a test can hold it.

@@ -4,7 +4,7 @@ import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
-/// Wakes those who wait for a change of a database, in this process. A hint and no more: whoever wakes reads the feed.
+/// Wakes those who wait for a change of a database, in this process. It is only a hint: a request that is woken reads the feed.
 final class ChangeHub: Sendable {
     private struct State {
         var watches: [DatabaseID: [ObjectIdentifier: Watch]] = [:]
@@ -43,7 +43,7 @@ final class ChangeHub: Sendable {
 
     /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
     /// - Parameter waiter: who waits; nobody waits more than `Limits.waitsPerUser` times at once.
-    /// - Parameter account: of the request, which is none of those under way while it waits.
+    /// - Parameter account: of the request, which does not count as under way while it waits.
     /// - Throws: `THROTTLED` where that is so.
     func read<Value: Sendable>(
         _ database: DatabaseID, waiting seconds: Double, by waiter: String = "", account: RequestAccount? = nil, until isEnough: (Value) -> Bool,

@@ -43,7 +43,7 @@ extension MemoryState {
         zones[ZoneKey(address: address)] = row
         guard let row else { return }
         if row.state == .live {
-            guard liveZones[ZoneNameKey(row)] == nil else { throw StoreError.contradiction("two live zones of one name") }
+            guard liveZones[ZoneNameKey(row)] == nil else { throw StoreError.collision("two live zones of one name") }
             liveZones[ZoneNameKey(row)] = address
         }
         if row.feedSeq > 0 {

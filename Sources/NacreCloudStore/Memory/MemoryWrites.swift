@@ -81,7 +81,7 @@ extension MemoryState {
 
     private mutating func apply(_ put: RecordPut) throws {
         let key = RecordKey(zone: put.zone, name: NameBytes(put.row.name))
-        guard !put.isNew || records[key] == nil else { throw StoreError.contradiction("a record said to be new is there") }
+        guard !put.isNew || records[key] == nil else { throw StoreError.collision("a record said to be new is there") }
         setRecord(key, to: put.row)
         for place in put.leaves {
             feed[FeedKey(zone: put.zone, view: place.view, number: place.number, name: key.name)] = nil
@@ -174,22 +174,25 @@ extension MemoryState {
                 names.append(key.name)
                 return .goOn
             })
-        let reclaimed = Set(names)
         for name in names {
             setRecord(RecordKey(zone: zone, name: name), to: nil)
         }
-        for row in feed.rows where row.key.zone == zone && reclaimed.contains(row.key.name) {
-            feed[row.key] = nil
+        var left = limit - names.count
+        let places = feed.rows.map(\.key).filter { $0.zone == zone }.prefix(max(left, 0))
+        for key in places {
+            feed[key] = nil
         }
-        let linksGone = links.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count, 0))
+        left -= places.count
+        let linksGone = links.rows.map(\.key).filter { $0.zone == zone }.prefix(max(left, 0))
         for key in linksGone {
             links[key] = nil
         }
-        let rowsGone = index.rows.map(\.key).filter { $0.zone == zone }.prefix(max(limit - names.count - linksGone.count, 0))
+        left -= linksGone.count
+        let rowsGone = index.rows.map(\.key).filter { $0.zone == zone }.prefix(max(left, 0))
         for key in rowsGone {
             index[key] = nil
         }
-        return names.count + linksGone.count + rowsGone.count
+        return names.count + places.count + linksGone.count + rowsGone.count
     }
 
     mutating func removeExpired(before now: Timestamp, limit: Int) -> Int {

@@ -1,7 +1,7 @@
 import Glibc
 import NacreCloudContainer
 
-/// A data folder is its owner's alone: whoever else can read it has every record and every key, and whoever can write it can put others there.
+/// A data folder is its owner's alone: a user who can read it has every record and every key, and one who can write it can put others there.
 package enum DataFolder {
     /// What was found open to others.
     package struct Findings: Hashable, Sendable {

@@ -45,7 +45,9 @@ struct SQLiteFailure: Error {
             return StoreError(.readOnly, "The data folder cannot be written", values)
         case SQLITE_FULL: return StoreError(.full, "There is no room to write", values)
         case SQLITE_CORRUPT, SQLITE_NOTADB: return StoreError(.corrupt, "The database file is damaged", values)
-        case SQLITE_CONSTRAINT: return .contradiction("a row is there already, or lacks a value", values)
+        case SQLITE_CONSTRAINT where [nacre_constraint_primary_key, nacre_constraint_unique].contains(code):
+            return .collision("a row of this key is there already", values)
+        case SQLITE_CONSTRAINT: return .contradiction("a row lacks a value, or has one that cannot be", values)
         case SQLITE_BUSY, SQLITE_LOCKED: return StoreError(.unavailable, "The database file stayed locked", values)
         default: return StoreError(.unavailable, "The database file could not be read or written", values)
         }

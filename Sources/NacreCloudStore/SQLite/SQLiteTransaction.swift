@@ -48,28 +48,10 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     func reclaim(_ zone: ZoneAddress, limit: Int) throws -> Int {
         try ask { connection in
             guard limit > 0 else { return 0 }
-            let records = try connection.use(.recordsToReclaim) { statement in
-                statement.bind(zone)
-                statement.bind(limit)
-                return try statement.rows { (name: $0.string(), number: $0.number()) }
-            }
-            guard records.count == limit else {
-                // The last of the zone: whatever feed rows there are can go with them.
-                try connection.remove(records.map(\.name), of: zone)
-                try connection.use(.feedOfZoneRemove) { statement in
-                    statement.bind(zone)
-                    _ = try statement.step()
-                }
-                let links = try connection.reclaimLinks(of: zone, limit: limit - records.count)
-                return try records.count + links + connection.reclaimIndexRows(of: zone, limit: limit - records.count - links)
-            }
-            try connection.remove(records.map(\.name), of: zone)
-            for record in records {
-                // In the owner's view a record stands at its own change number.
-                try connection.removeFeedRow(zone, FeedPlace(view: .owner, number: record.number), record.name)
-            }
-            try connection.removeFromShares(records.map(\.name), of: zone)
-            return records.count
+            var count = try connection.reclaimRecords(of: zone, limit: limit)
+            count += try connection.reclaimFeed(of: zone, limit: limit - count)
+            count += try connection.reclaimLinks(of: zone, limit: limit - count)
+            return try count + connection.reclaimIndexRows(of: zone, limit: limit - count)
         }
     }
 
@@ -129,25 +111,33 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 }
 
 extension Connection {
-    fileprivate func remove(_ names: [String], of zone: ZoneAddress) throws {
+    /// Removes up to `limit` records of a zone, live or not. Returns how many.
+    fileprivate func reclaimRecords(of zone: ZoneAddress, limit: Int) throws -> Int {
+        let names = try use(.recordsToReclaim) { statement in
+            statement.bind(zone)
+            statement.bind(limit)
+            return try statement.rows { $0.string() }
+        }
         for name in names {
             try removeRecord(zone, name)
         }
+        return names.count
     }
 
-    /// The views of shares have no index by name: they are few and small, and looked through once a chunk.
-    fileprivate func removeFromShares(_ names: [String], of zone: ZoneAddress) throws {
-        let removed = Set(names.map(NameBytes.init))
-        let rows = try use(.feedOfShares) { statement in
+    /// Removes up to `limit` places of a zone's feeds. Returns how many.
+    fileprivate func reclaimFeed(of zone: ZoneAddress, limit: Int) throws -> Int {
+        let rows = try use(.feedToReclaim) { statement in
             statement.bind(zone)
+            statement.bind(limit)
             return try statement.rows { row in
                 let place = FeedPlace(view: FeedView(rawValue: row.integer()), number: row.number())
                 return (place: place, name: row.string())
             }
         }
-        for row in rows where removed.contains(NameBytes(row.name)) {
+        for row in rows {
             try removeFeedRow(zone, row.place, row.name)
         }
+        return rows.count
     }
 
     fileprivate func removeOperation(in database: DatabaseID, _ id: String) throws {

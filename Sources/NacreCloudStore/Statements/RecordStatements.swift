@@ -44,7 +44,7 @@ extension Statement {
         "SELECT name FROM records WHERE db_id = ?1 AND zone_id = ?2 AND parent = ?3 AND is_tombstone = 0")
 
     static let recordsToReclaim = Statement(
-        "SELECT name, incarnation, seq FROM records WHERE db_id = ?1 AND zone_id = ?2 ORDER BY name LIMIT ?3")
+        "SELECT name FROM records WHERE db_id = ?1 AND zone_id = ?2 ORDER BY name LIMIT ?3")
 
     static let recordRemove = Statement("DELETE FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3")
 
@@ -59,10 +59,11 @@ extension Statement {
     static let feedRemove = Statement(
         "DELETE FROM feed WHERE db_id = ?1 AND zone_id = ?2 AND view_id = ?3 AND incarnation = ?4 AND seq = ?5 AND name = ?6")
 
-    static let feedOfShares = Statement(
-        "SELECT view_id, incarnation, seq, name FROM feed WHERE db_id = ?1 AND zone_id = ?2 AND view_id > 0")
-
-    static let feedOfZoneRemove = Statement("DELETE FROM feed WHERE db_id = ?1 AND zone_id = ?2")
+    static let feedToReclaim = Statement(
+        """
+        SELECT view_id, incarnation, seq, name FROM feed WHERE db_id = ?1 AND zone_id = ?2
+        ORDER BY view_id, incarnation, seq, name LIMIT ?3
+        """)
 
     /// The feed leads and the record is looked up, which CROSS JOIN says; departures are left out before the lookup.
     static let feedAfterNumber = Statement(

@@ -3,7 +3,7 @@ package import NacreCloudWire
 /// A copy of a zone of families, made page by page, and what must be true of it.
 ///
 /// A deleted record is never saved again. So once a page that ends with a commit has shown that a record is gone, nothing that hangs on it is
-/// there: it went in that commit, and a commit is not torn. And whoever has read all has, for each record that hangs on another, that one too.
+/// there: it went in that commit, and a commit is not torn. And a follower that has read everything has the target of every record that refers to another one.
 package struct FamilyCheck: Sendable {
     private var owners: [String: String?] = [:]
     private var members: [String: Set<String>] = [:]

@@ -104,7 +104,7 @@ struct FollowerCheck {
         for item in copy.items.values where chains.next[item] >= 0 { miss(chains.next[item], at: whole, &graph) }
         guard knowsAll else { return }
         for (record, first) in chains.first where copy.items[record] == nil && !chains.broken.contains(record) {
-            // Whoever comes late hears nothing of a record that is deleted already.
+            // A follower that starts late does not see a record that is deleted already.
             if let last = chains.last[record], history.items[last].isDeletion { continue }
             miss(first, at: whole, &graph)
         }

@@ -2,7 +2,7 @@
 ///
 /// It looks for one order of commits that explains all that was seen: each batch at once and whole, after everything that was answered before it
 /// was asked (strict serializability of the zone). Lookups show a moment of that order, pages of the feed show its changes in order, and
-/// whoever follows the feed to its end has the zone as it was then. Tags are unique and versions name what they build on, so the order need
+/// a follower that reads the feed to its end has the zone as it was then. Tags are unique and versions name what they build on, so the order need
 /// not be searched: it is the absence of circles in one graph. Time and memory are linear in the history, but for the sort by time.
 package struct HistoryCheck {
     /// Circles that are told one by one; where there are more, something is wrong throughout.

@@ -20,7 +20,7 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case repeatedChange
         /// A follower of the feed misses a change.
         case skippedChange
-        /// Whoever goes on from an older token misses a change.
+        /// A client that goes on from an older token misses a change.
         case tokenSkips
         /// A read shows what had been replaced, by an acknowledged batch or one that somebody saw.
         case staleRead

@@ -107,7 +107,7 @@ package struct History: Sendable {
     package private(set) var streams: [Stream] = []
     /// What lookups showed when nobody wrote any more.
     package private(set) var finalSights: Range<Int> = 0..<0
-    /// What whoever took part saw at once to be wrong.
+    /// What a writer or a follower saw at once to be wrong.
     package private(set) var faults: [Violation] = []
 
     package init() {}

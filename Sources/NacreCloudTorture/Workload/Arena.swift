@@ -10,7 +10,7 @@ struct Arena: Sendable {
     let devices: [Asker]
     let board: Board
     let families = Locked(FamilyTree())
-    /// Never the same again: operation IDs of another run are none of ours.
+    /// Never the same again: operation IDs of another run must not be met again.
     let run: String
 
     func device(_ number: Int) -> Asker { devices[number % devices.count] }

@@ -1,4 +1,5 @@
 import NacreLocks
+import NacreRandom
 
 /// What those who take part in a round tell each other: the newest version that anybody heard of in each slot, and when it is over.
 final class Board: Sendable {
@@ -33,7 +34,7 @@ final class Board: Sendable {
 
     /// Writers start nothing more.
     var isOver: Bool { state.withLock { $0.isOver } }
-    /// Nothing changes any more: whoever follows, catches up once more and stops.
+    /// Nothing changes any more: followers catch up once more and stop.
     var writersAreDone: Bool { state.withLock { $0.writersAreDone } }
     /// Every name that anybody may have saved a record under.
     var records: [RecordKey] {

@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// Follows the zone of families, and holds what it sees against what a cascade is: all at once, and nobody left behind.
 struct FamilyFollower {

@@ -1,5 +1,6 @@
 import NacreCloudWire
 import NacreLocks
+import NacreRandom
 
 /// Makes families in a zone, hangs more records on those of others, and deletes from any place downwards: all while others do the same.
 struct FamilyWriter {

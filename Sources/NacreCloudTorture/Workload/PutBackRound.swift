@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// An older copy of the server's data is put back under devices that have seen what came after it: each must be told, or end with what a new device
 /// is shown; and no tag of what was lost may pass for one of what is there.

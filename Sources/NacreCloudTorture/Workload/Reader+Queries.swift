@@ -1,9 +1,10 @@
 import NacreCloudWire
+import NacreRandom
 
 extension Reader {
     /// Asks for the records of one shelf, in the order of the batches that left them so: one moment of the zone, as a lookup is.
     ///
-    /// Whoever saves a record never changes its shelf. So a record that this reader has seen, and that a query for its shelf does not show,
+    /// A save never changes the shelf of a record. So a record that this reader has seen, and that a query for its shelf does not show,
     /// is deleted; and one that the query shows as it was before an answered save, is an index behind its records.
     mutating func query() async throws {
         // Before the first save there is no such type.

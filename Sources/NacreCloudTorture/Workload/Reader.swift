@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// Follows the zone's feed and keeps its tokens, looks records up, and now and then goes back to an old token. Waits for news as the framework does.
 struct Reader {

@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// How a batch shows in the records that it saves.
 enum RecordForm {

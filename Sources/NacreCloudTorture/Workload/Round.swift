@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// One zone for each account, new, and everybody in it at once until the round is over; then what they bring home, zone by zone.
 struct Round: Sendable {
@@ -69,7 +70,7 @@ struct Round: Sendable {
         arena.board.endOfWriting()
         let followed = await read
         var all = await written + founded + followed + seen
-        // Whoever was given up on is not asked again.
+        // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
             await closing.runOnce()

@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreRandom
 
 /// Changes several records at once, each over the version it knows of, again and again; and now and then a record that is its own, over whatever
 /// is there. It abandons some answers and repeats some requests, as clients on bad networks do.

@@ -81,7 +81,7 @@ package enum ServerErrorCode: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The framework's code for it, where the place that raised it says nothing finer.
+    /// The framework's code for it, where the place that raised it does not give a more exact one.
     package var native: NativeErrorCode {
         switch self {
         case .accessDenied: .permissionFailure

@@ -87,7 +87,7 @@ extension JSONReader {
             try takeExponent(into: &number)
         }
         number.end = offset
-        guard number.end - number.start <= Self.maximumNumberLength else { throw JSONError(.numberTooLong, at: number.start) }
+        guard number.end - number.start <= Limits.numberBytes else { throw JSONError(.numberTooLong, at: number.start) }
         return number
     }
 

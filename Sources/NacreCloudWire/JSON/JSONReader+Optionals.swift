@@ -57,16 +57,13 @@ extension JSONReader {
         try kind() == .object ? [try element(&self)] : try array(element)
     }
 
-    /// How many names `desiredKeys` may have. Ours: far above any record's fields, and low enough that a request cannot buy hours of looking.
-    package static let maximumDesiredKeys = 4096
-
     /// `desiredKeys`, `desiredRecordTypes`: nil (all) where it is null; duplicates stay.
     package mutating func optionalNames() throws(JSONError) -> [String]? {
         if try takeNull() { return nil }
         var names: [String] = []
         try beginArray()
         while try nextElement() {
-            guard names.count < Self.maximumDesiredKeys else { throw JSONError(.tooManyKeys, at: offset) }
+            guard names.count < Limits.desiredNames else { throw JSONError(.tooManyKeys, at: offset) }
             names.append(try string())
         }
         return names

@@ -34,11 +34,6 @@ package enum JSONKind: Hashable, Sendable {
 ///
 /// The reader points into the document, which must outlive it. After an error it must not be used again, unless a checkpoint is restored.
 package struct JSONReader: ~Copyable {
-    /// Arrays and objects within each other. Ours: CloudKit's own messages need ten.
-    package static let maximumDepth = 64
-    /// Bytes of one number. Ours: 17 digits tell any double, 767 any decimal expansion of one.
-    package static let maximumNumberLength = 1024
-
     let bytes: UnsafeRawBufferPointer
     /// The next byte to read.
     package internal(set) var offset = 0
@@ -101,7 +96,7 @@ package struct JSONReader: ~Copyable {
 
     private mutating func begin() throws(JSONError) -> Int {
         let start = offset
-        guard depth < Self.maximumDepth else { throw JSONError(.tooDeep, at: start) }
+        guard depth < Limits.messageDepth else { throw JSONError(.tooDeep, at: start) }
         depth += 1
         offset += 1
         isFirst = true

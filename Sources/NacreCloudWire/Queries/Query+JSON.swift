@@ -122,7 +122,7 @@ extension QuerySort {
 }
 
 extension FieldValue {
-    /// A value as filters have it, such as `{"value": 5}`; nil for what is none.
+    /// A value as filters have it, such as `{"value": 5}`; nil for a value of another form.
     package init?(filterValue json: String) {
         let value = Array(json.utf8).withUnsafeBytes { bytes -> FieldValue? in
             var reader = JSONReader(bytes)

@@ -93,7 +93,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Null stands for an element without a moment, or with one that is no number.
+    /// Null stands for an element without a moment, or with one that is not a number.
     fileprivate mutating func writeSeconds(_ moments: [Timestamp?]) {
         key("nacre")
         beginObject()

@@ -10,9 +10,6 @@ struct FieldsDraft {
     /// Fields of most records: room for so many is made at once.
     private static let usualCount = 8
 
-    /// Bytes of a field's name. Source: CloudKit's schema, whose names have at most 255.
-    static let maximumNameLength = 255
-
     /// Reads the fields of a record that a server answers. A field that is null is absent.
     init(readingState reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
@@ -31,7 +28,7 @@ struct FieldsDraft {
         values.reserveCapacity(Self.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
-            if !Self.isFieldName(name) { note(.invalidFieldName(name)) }
+            if let fault = Names.fieldNameFault(name) { note(fault) }
             let place = reader.checkpoint
             do throws(JSONError) {
                 var isTyped = false
@@ -43,7 +40,7 @@ struct FieldsDraft {
                 }
             } catch {
                 guard case .value(let problem) = error.problem else { throw error }
-                note(ServerError(.badRequest, problem.reason, field: String(name.prefix(Self.maximumNameLength))))
+                note(ServerError(.badRequest, problem.reason, field: String(name.prefix(Limits.nameCharacters))))
                 reader.restore(place)
                 try reader.skip()
             }
@@ -76,25 +73,6 @@ struct FieldsDraft {
 
     private mutating func note(_ error: ServerError) {
         fault = fault ?? error
-    }
-
-    /// A letter, then letters, digits and underscores, all of ASCII: what CloudKit's schema language takes for a field's name.
-    static func isFieldName(_ name: String) -> Bool {
-        let utf8 = name.utf8
-        guard let first = utf8.first, isLetter(first), utf8.count <= maximumNameLength else { return false }
-        return utf8.allSatisfy { isLetter($0) || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 || $0 == UInt8(ascii: "_") }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-    }
-}
-
-extension ServerError {
-    fileprivate static func invalidFieldName(_ name: String) -> ServerError {
-        ServerError(
-            .badRequest, "invalid field name", field: String(name.prefix(FieldsDraft.maximumNameLength)),
-            remedy: "a field's name is a letter followed by at most 254 letters, digits and underscores")
     }
 }
 

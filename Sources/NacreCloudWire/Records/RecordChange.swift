@@ -49,7 +49,7 @@ package enum OperationType: String, Hashable, Sendable, CaseIterable {
     case forceReplace
     /// The record must exist, with the tag if one is given.
     case delete
-    /// Deletes whatever is there; a missing record is no error.
+    /// Deletes the record, whatever its tag; a missing record is not an error.
     case forceDelete
 
     package var isDelete: Bool { self == .delete || self == .forceDelete }

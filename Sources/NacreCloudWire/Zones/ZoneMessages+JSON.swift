@@ -135,7 +135,7 @@ struct ZoneDraft {
         try reader.require(zoneID, "zoneID", at: start)
     }
 
-    /// - Returns: a zone that says nothing of `atomic` is so if it is not the default one.
+    /// - Returns: a zone without `atomic` is atomic unless it is the default zone.
     func zone(from reader: borrowing JSONReader) throws(JSONError) -> Zone {
         let zoneID = try zoneID(from: reader)
         return Zone(zoneID: zoneID, syncToken: syncToken, atomic: atomic ?? !zoneID.isDefault)

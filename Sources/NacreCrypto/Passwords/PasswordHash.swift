@@ -32,7 +32,7 @@ package enum PasswordHash {
 
     /// Whether the password is the one that was hashed.
     ///
-    /// - Throws: `malformedPasswordHash` if `stored` is not such a hash, and `outOfMemory`, which says nothing of the password.
+    /// - Throws: `malformedPasswordHash` if `stored` is not such a hash, and `outOfMemory`, after which the password may be right or wrong.
     package static func verify(_ password: String, against stored: String) throws(CryptoError) -> Bool {
         let password = try characters(of: password)
         guard let cost = Cost(of: stored), cost.isBearable else { throw CryptoError(.malformedPasswordHash) }

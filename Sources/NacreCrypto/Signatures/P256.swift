@@ -2,7 +2,7 @@ import CNacreOpenSSL
 
 /// ECDSA on the curve P-256 with SHA-256 (FIPS 186-4): what server-to-server keys sign with.
 ///
-/// Signatures are ASN.1 DER. Anybody can turn a valid one into another valid one for the same message, so a signature is no identity of a message.
+/// Signatures are ASN.1 DER. Anybody can turn a valid one into another valid one for the same message, so a signature cannot identify a message.
 package enum P256 {
     /// A key that signs. Any number of threads may use one at once.
     package final class PrivateKey: Sendable {
@@ -63,7 +63,7 @@ package enum P256 {
 
         /// Whether the private half made this signature of this message; false also for bytes that are no signature. Takes about 50 µs.
         ///
-        /// - Throws: `libraryFailure`, which says nothing of the signature.
+        /// - Throws: `libraryFailure`, after which the signature may be right or wrong.
         package func isValid(_ signature: [UInt8], for message: [UInt8]) throws(CryptoError) -> Bool {
             guard let context = EVP_MD_CTX_new() else { throw .fromOpenSSL(.libraryFailure) }
             defer { EVP_MD_CTX_free(context) }

@@ -38,7 +38,7 @@ struct QueryCloud {
         try await user.modify([.delete("first")])
         for field in [SystemField.recordName, .createdTimestamp, .parent, .createdUserRecordName] {
             let options: IndexOptions = field.type == .timestamp || field == .recordName ? [.queryable, .sortable] : .queryable
-            _ = try await cloud.cloud.changeSchema(of: TestCloud.container, .development) {
+            _ = try await cloud.cloud.registry.changeSchema(of: TestCloud.container, .development) {
                 try $0.setIndexes(options, of: QueryData.type, field: field.rawValue)
             }
         }

@@ -7,10 +7,10 @@ import NacreCloudWire
 /// Random records and random queries for them: few different values, so that much matches and much is equal.
 struct QueryData {
     static let type = "Thing"
-    var random: TestCloudRandom
+    var random: SeededRandom
 
     init(seed: UInt64) {
-        random = TestCloudRandom(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     static let fields: [(name: String, type: FieldType)] = [

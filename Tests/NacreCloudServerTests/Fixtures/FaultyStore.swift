@@ -1,8 +1,9 @@
 import NacreCloudContainer
+import NacreCloudTestSupport
 import NacreLocks
 
 /// A store in front of another, which fails when it is told to.
-final class FaultyStore: Store {
+final class FaultyStore: LayeredStore {
     enum Fault: Sendable {
         /// Writes find no room; reads go on.
         case full
@@ -12,11 +13,11 @@ final class FaultyStore: Store {
         case corrupt
     }
 
-    private let store: any Store
+    let below: any Store
     private let fault = Locked<Fault?>(nil)
 
     init(_ store: any Store) {
-        self.store = store
+        below = store
     }
 
     func fail(_ fault: Fault?) {
@@ -27,7 +28,7 @@ final class FaultyStore: Store {
         switch fault.withLock({ $0 }) {
         case .full: throw StoreError(.full, "No room in /secret/folder", ["path": "/secret/folder"])
         case .unavailable: throw StoreError(.unavailable, "The disk of /secret/folder is gone")
-        case .corrupt, nil: return try await store.write(body)
+        case .corrupt, nil: return try await below.write(body)
         }
     }
 
@@ -35,9 +36,7 @@ final class FaultyStore: Store {
         switch fault.withLock({ $0 }) {
         case .unavailable: throw StoreError(.unavailable, "The disk of /secret/folder is gone")
         case .corrupt: throw StoreError(.corrupt, "A page of /secret/folder is damaged")
-        case .full, nil: return try await store.read(body)
+        case .full, nil: return try await below.read(body)
         }
     }
-
-    func close() async { await store.close() }
 }

@@ -1,9 +1,10 @@
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCloudTestSupport
 import NacreLocks
 
 /// A store in memory whose next reads wait until they are let go. Every request reads; what works in the background only writes.
-final class SlowStore: Store {
+final class SlowStore: LayeredStore {
     private struct State {
         var isHolding = false
         var isClosed = false
@@ -11,7 +12,7 @@ final class SlowStore: Store {
         var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let store = MemoryStore()
+    let below: any Store = MemoryStore()
     private let state = Locked(State())
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -51,15 +52,11 @@ final class SlowStore: Store {
             guard let watchers else { return continuation.resume() }
             for watcher in watchers { watcher.resume() }
         }
-        return try await store.read(body)
-    }
-
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await store.write(body)
+        return try await below.read(body)
     }
 
     func close() async {
-        await store.close()
+        await below.close()
         state.withLock { $0.isClosed = true }
     }
 }

@@ -48,8 +48,7 @@ final class TestServer: Sendable {
         configuration.doesTasks = doesTasks
         configuration.clock = clock.serverClock
         server = Server(configuration)
-        let keys = try await Cloud(store: store, clock: { clock.now }, random: random, tokens: NoTokens())
-            .sealingKeys { try SealingKey.newKeyBytes() }
+        let keys = try await Registry(store: store, clock: { clock.now }, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm))
@@ -60,25 +59,27 @@ final class TestServer: Sendable {
 
     /// Makes what every scenario may use, by the names it uses.
     private static func populate(_ cloud: Cloud, _ authenticator: Authenticator) async throws -> [String: String] {
-        _ = try await cloud.createContainer(container)
-        _ = try await cloud.createContainer(otherContainer)
+        _ = try await cloud.registry.createContainer(container)
+        _ = try await cloud.registry.createContainer(otherContainer)
         var names = [
-            "api": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
-            "api.second": try await cloud.createAPIToken(container: container, environment: .development, name: ""),
-            "api.production": try await cloud.createAPIToken(container: container, environment: .production, name: ""),
-            "api.other": try await cloud.createAPIToken(container: otherContainer, environment: .development, name: ""),
+            "api": try await cloud.registry.createAPIToken(container: container, environment: .development, name: ""),
+            "api.second": try await cloud.registry.createAPIToken(container: container, environment: .development, name: ""),
+            "api.production": try await cloud.registry.createAPIToken(container: container, environment: .production, name: ""),
+            "api.other": try await cloud.registry.createAPIToken(container: otherContainer, environment: .development, name: ""),
         ]
         for user in ["ada", "bob"] {
-            let account = try await cloud.createAccount(email: "\(user)@example.com", passwordHash: try passwordHash.get())
+            let account = try await cloud.registry.createAccount(email: "\(user)@example.com", passwordHash: try passwordHash.get())
             for (suffix, environment) in [("", DatabaseKey.Environment.development), (".production", .production)] {
                 let token = names["api" + suffix] ?? ""
                 for (kind, isKept) in [("", false), (".kept", true)] {
                     let entry = try await authenticator.apiTokenEntry(token, container: container, environment: environment)
-                    let session = try await cloud.startSession(of: account.id, apiToken: token, entry: entry, isKept: isKept)
+                    let name = try await cloud.admit(account: account.id, to: container, environment)
+                    let session = try await cloud.registry.startSession(
+                        of: account.id, as: name, apiToken: token, entry: entry, isKept: isKept)
                     names[user + kind + suffix] = try authenticator.webAuthToken(for: session)
                     names[user + ".name" + suffix] = session.userRecordName
                 }
-                let device = try await cloud.createAccountToken(
+                let device = try await cloud.registry.createAccountToken(
                     for: account.id, containers: [container], environment: environment, device: "test")
                 names[user + ".device" + suffix] = try authenticator.accountToken(for: device)
                 names[user + ".device.id" + suffix] = device.id
@@ -91,14 +92,14 @@ final class TestServer: Sendable {
 
     /// Ends an account token as another process would: this one's memory of it stays.
     func revokeElsewhere(_ user: String) async throws {
-        try await cloud.revokeAccountToken(names[user + ".device.id"] ?? "", of: names[user + ".account"] ?? "")
+        try await cloud.registry.revokeAccountToken(names[user + ".device.id"] ?? "", of: names[user + ".account"] ?? "")
     }
 
     /// Gives the development schema what a web client's save would lack, as an app of the framework would have before.
     func prepareTypes(for body: String, in container: String) async throws {
         guard let request = try? RecordsModifyRequest(json: Array(body.utf8)) else { return }
         let changes = request.operations.compactMap { try? $0.get() }.filter { !$0.type.isDelete }.map(\.change)
-        try await cloud.changeSchema(of: container, .development) { schema in
+        try await cloud.registry.changeSchema(of: container, .development) { schema in
             for change in changes {
                 // A change that names no type is one of a note here.
                 guard let type = change.recordType ?? (schema.types["Note"] == nil ? nil : "Note"), Names.recordTypeFault(type) == nil,
@@ -118,15 +119,8 @@ final class TestServer: Sendable {
     func startListening() async throws -> Int {
         let addresses = try await server.start(over: store)
         guard let port = ListenAddress(addresses.publicURL.replacingOccurrences(of: "http://", with: ""))?.port else {
-            throw SocketFault(step: "address", code: 0)
+            throw POSIXFault(call: "address", code: 0)
         }
         return port
     }
-}
-
-/// Seals nothing: for the question that is asked before there are keys.
-struct NoTokens: TokenSealing {
-    func seal(_ bytes: [UInt8]) throws -> String { throw ServerError.internalError }
-    func open(_ text: String) -> [UInt8]? { nil }
-    func isOutdated(_ text: String) -> Bool { false }
 }

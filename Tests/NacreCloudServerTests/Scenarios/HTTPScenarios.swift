@@ -1,4 +1,7 @@
 import NacreCloudContainer
+import NacreCloudWire
+
+@testable import NacreCloudServer
 
 /// What has to do with HTTP alone: methods, paths, hosts, CORS, health, and a store that fails.
 extension Scenario {
@@ -59,6 +62,11 @@ extension Scenario {
 
     private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After"
 
+    private static func page(_ path: String, _ status: Int) -> Step {
+        .get(path, .nobody).header("Origin", "https://app.example").gives(status).answers(header: "Access-Control-Allow-Origin", nil)
+            .answers(header: "Access-Control-Expose-Headers", nil).answers(header: "Cache-Control", nil)
+    }
+
     private static let cors: [Scenario] = [
         Scenario(
             "a page may read answers and their headers",
@@ -67,7 +75,16 @@ extension Scenario {
                 .answers(header: "Access-Control-Allow-Credentials", nil),
             .get("private/zones/list", .world).header("Origin", "null").gives(421).answers(header: "Access-Control-Allow-Origin", "*")
                 .answers(header: "Access-Control-Expose-Headers", exposed),
-            .get("/nothing", .nobody).header("Origin", "https://app.example").gives(404).answers(header: "Access-Control-Allow-Origin", "*")),
+            .get("/database/1/nothing", .nobody).header("Origin", "https://app.example").gives(404)
+                .answers(header: "Access-Control-Allow-Origin", "*"),
+            .post("/account/1/sign-in", .nobody, "[").header("Origin", "https://app.example").gives(400)
+                .answers(header: "Access-Control-Allow-Origin", "*").answers(header: "Access-Control-Expose-Headers", exposed)),
+        Scenario(
+            "what no app needs is not for pages",
+            page("/healthz", 200), page("/readyz", 200), page("/limits", 200), page("/version", 200), page("/nothing", 404),
+            page("/sign-in", 501),
+            .send("OPTIONS", "/limits", .nobody).header("Origin", "https://app.example").gives(200).answers(header: "Allow", "GET, HEAD, OPTIONS")
+                .answers(header: "Access-Control-Allow-Methods", nil).answers(header: "Access-Control-Allow-Origin", nil)),
         Scenario("without an origin there is no CORS", .get("private/zones/list", .ada).gives().answers(header: "Access-Control-Allow-Origin", nil)),
         Scenario(
             "a preflight says what may be asked",
@@ -89,11 +106,13 @@ extension Scenario {
             "health, readiness, version and limits ask for no credential", .get("/healthz", .nobody).contains("ok").gives(),
             .get("/readyz", .nobody).contains("ready").gives(),
             .get("/version", .nobody).gives(200, ["name": "nacre", "version": .some]),
-            .get("/limits", .nobody).contains("bodyBytesOfStrangers").contains("answerBytesOfUsers").gives(
+            .get("/limits", .nobody).contains("bodyBytesOfStrangers").contains("answerBytesOfUsers").contains("\"sessionSeconds\"").contains(
+                "headerSeconds"
+            ).gives(
                 200,
                 [
-                    "limits": .count(Limits.table.count + 6), "limits[0].name": "itemsPerNativeRequest", "limits[0].value": 400,
-                    "limits[0].source": "CloudKit",
+                    "limits": .count(Limits.table.count + Health.otherLimits.count), "limits[0].name": "itemsPerNativeRequest",
+                    "limits[0].value": 400, "limits[0].source": "CloudKit",
                 ])),
         Scenario(
             "a server without its store lives, and is not ready", .store(.unavailable), .get("/healthz", .nobody).gives(),

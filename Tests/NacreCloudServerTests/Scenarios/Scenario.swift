@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import Testing
 
 /// A story of requests and what each must be answered with: data, told to a server at any height.

@@ -96,11 +96,14 @@ import Testing
         repeat {
             removed.append(try await store.write { .commit(try $0.reclaim(Sample.zone, limit: 10)) })
             let left = max(25 - removed.reduce(0, +), 0)
-            #expect(try await store.feed().count == left)
-            #expect(try await store.feed(view: Self.share).count == left)
+            #expect(
+                try await store.read { try $0.records(in: Sample.zone, after: nil, limit: 99) + $0.tombstones(in: Sample.zone, limit: 99) }.count
+                    == left)
+            #expect(try await store.feed().count <= left)
+            #expect(try await store.feed(view: Self.share).count <= left)
         } while removed.last != 0
-        // 25 records, as many links, and twice as many index rows.
-        #expect(removed == [10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 0])
+        // 25 records, as many links, and twice as many places in feeds and index rows.
+        #expect(removed == [10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 0])
         #expect(try await store.dependents(of: ["p"]).isEmpty)
         #expect(try await store.read { try $0.tombstones(in: Sample.zone, limit: 9) }.isEmpty)
         for (zone, left) in [(Sample.zone, 0), (sibling, 1)] {

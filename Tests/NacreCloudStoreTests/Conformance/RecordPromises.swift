@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a record said to be new that is there is refused, and nothing of its plan stays`(engine: Engine) async throws {
+    func `a record said to be new that is there collides, and nothing of its plan stays`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Sample.put("note", 1)])
         let plan = WritePlan(\.records, [Sample.put("other", 2), Sample.put("note", 2)])
-        await #expect { try await store.apply(plan) } throws: { ($0 as? StoreError)?.code == .corrupt }
+        await #expect { try await store.apply(plan) } throws: { ($0 as? StoreError)?.code == .collision }
         #expect(try await store.names() == ["note"])
     }
 

@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `two live zones of one name contradict each other, and nothing of such a plan stays`(engine: Engine) async throws {
+    func `two live zones of one name collide, and nothing of such a plan stays`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate()
         var plan = WritePlan(\.zones, [Sample.zoneRow("Notes", ZoneAddress(database: Sample.database, zone: 8))])
@@ -113,7 +113,7 @@ import Testing
         database.lastSeq = 77
         plan.databases = [database]
         let bad = plan
-        await #expect { try await store.apply(bad) } throws: { ($0 as? StoreError)?.code == .corrupt }
+        await #expect { try await store.apply(bad) } throws: { ($0 as? StoreError)?.code == .collision }
         #expect(try await store.read { try $0.zones(in: Sample.database, named: ["Notes"]) } == [Sample.zoneRow()])
         #expect(try await store.read { try $0.databases([Sample.database]) } == [Sample.databaseRow])
     }

@@ -109,8 +109,8 @@ import Testing
     }
 
     @Test(arguments: Place.allCases) fileprivate func `a flipped bit is found or does no harm`(place: Place) async throws {
-        let seed = SeededGenerator.seed
-        var random = SeededGenerator(seed: seed)
+        let seed = HistorySeed.value
+        var random = SeededRandom(seed: seed)
         let folder = try TemporaryFolder(on: .memory)
         let store = try await SQLiteStore.open(folder: folder.path)
         try await Self.write(to: store)
@@ -160,7 +160,7 @@ extension BitRot.Place {
     private static let headerBytes = 100
     private static let pageHeadBytes = 64
 
-    fileprivate func offset(in bytes: [UInt8], _ random: inout SeededGenerator) -> Int {
+    fileprivate func offset(in bytes: [UInt8], _ random: inout SeededRandom) -> Int {
         let pages = bytes.count / Self.pageBytes
         switch self {
         case .header: return Int.random(in: 0..<Self.headerBytes, using: &random)

@@ -89,8 +89,8 @@ import Testing
     }
 
     @Test(arguments: Column.all) fileprivate func `a flipped bit is mended, and old and new devices agree`(column: Column) async throws {
-        let seed = SeededGenerator.seed
-        var random = SeededGenerator(seed: seed)
+        let seed = HistorySeed.value
+        var random = SeededRandom(seed: seed)
         let origin = try TemporaryFolder(on: .memory)
         let (bytes, truth) = try await Self.prepare(origin)
         for round in 0..<Self.rounds {
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// - Returns: whether there was a row whose bit could flip.
-    private static func flip(_ column: Column, in folder: TemporaryFolder, _ random: inout SeededGenerator) throws -> Bool {
+    private static func flip(_ column: Column, in folder: TemporaryFolder, _ random: inout SeededRandom) throws -> Bool {
         let tables: Set = ["records", "feed", "record_links", "record_index"]
         let count = Int(try folder.sql("SELECT count(*) FROM \(column.table)").first ?? "") ?? 0
         guard count > 0 else { return false }

@@ -11,7 +11,7 @@ import Testing
 
     @Test(arguments: Engine.allCases)
     func `every verb may fail at any place of a random history, and the rest of it does not change`(engine: Engine) async throws {
-        let seed = SeededGenerator.seed
+        let seed = HistorySeed.value
         let oracle = MemoryStore()
         var maker = HistoryMaker(seed: seed)
         var played: [(step: HistoryStep, answers: [HistoryStep.Answer])] = []

@@ -56,7 +56,7 @@ import Testing
     /// Opens what is left after each of the calls.
     /// - Returns: what was lost or cannot be, a line for each cut.
     private static func faults(
-        of events: [Event], _ survival: Survival, syncing isHonest: Bool, _ random: inout SeededGenerator
+        of events: [Event], _ survival: Survival, syncing isHonest: Bool, _ random: inout SeededRandom
     ) async throws -> [String] {
         var platter = Platter()
         var acknowledged: Set<UInt8> = []
@@ -100,8 +100,8 @@ import Testing
 
     @Test(arguments: Survival.allCases)
     private func `wherever the power is cut, what was acknowledged is there, and nothing is there by half`(survival: Survival) async throws {
-        let seed = SeededGenerator.seed
-        var random = SeededGenerator(seed: seed)
+        let seed = HistorySeed.value
+        var random = SeededRandom(seed: seed)
         let events = try await Self.trace()
         #expect(events.count > 100)
         let faults = try await Self.faults(of: events, survival, syncing: true, &random)
@@ -110,7 +110,7 @@ import Testing
 
     /// The same history on a disk that says yes to a sync and does nothing: if this loses nothing, the test above proves nothing.
     @Test func `a disk that lies about its syncs loses what was acknowledged`() async throws {
-        var random = SeededGenerator(seed: 1)
+        var random = SeededRandom(seed: 1)
         #expect(try await !Self.faults(of: Self.trace(), .nothing, syncing: false, &random).isEmpty)
     }
 }
@@ -159,7 +159,7 @@ private struct Platter {
     }
 
     /// Each call or not, and of a write perhaps only its first sectors.
-    static func chosen(of calls: [DiskCall], _ random: inout SeededGenerator) -> [DiskCall] {
+    static func chosen(of calls: [DiskCall], _ random: inout SeededRandom) -> [DiskCall] {
         calls.compactMap { call in
             switch (call, Int.random(in: 0..<4, using: &random)) {
             case (_, 0): return nil

@@ -13,7 +13,7 @@ import Testing
 
     @Test(arguments: 0..<runs)
     func `SQLite agrees with memory after every step`(run: Int) async throws {
-        let seed = SeededGenerator.seed &+ UInt64(run)
+        let seed = HistorySeed.value &+ UInt64(run)
         let (memory, sqlite) = (MemoryStore(), try await TemporarySQLiteStore())
         var maker = HistoryMaker(seed: seed)
         var done = 0
@@ -46,11 +46,11 @@ import Testing
     @Test func `concurrent histories keep every record in the feed once, and the feed in order`() async throws {
         let store = try await TemporarySQLiteStore()
         try await store.populate()
-        let seed = SeededGenerator.seed
+        let seed = HistorySeed.value
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    var random = SeededGenerator(seed: seed &+ UInt64(task))
+                    var random = SeededRandom(seed: seed &+ UInt64(task))
                     for _ in 0..<120 {
                         let names = Set((0..<Int.random(in: 1...4, using: &random)).map { _ in "r\(Int.random(in: 0..<40, using: &random))" })
                         let isKept = Int.random(in: 0..<8, using: &random) > 0

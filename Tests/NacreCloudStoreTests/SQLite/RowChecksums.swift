@@ -19,7 +19,7 @@ import Testing
         let ann = test.user("_ann")
         try await ann.makeZone("Notes")
         for place in 0..<5 { try await ann.modify([.create("r\(place)", ["n": .int64(1)])], zone: "Notes", token: [1, 2, 3]) }
-        _ = try await test.cloud.createContainer(TestCloud.container)
+        _ = try await test.cloud.registry.createContainer(TestCloud.container)
         await store.close()
         return (folder, 5)
     }

@@ -22,7 +22,7 @@ struct AdministrationTests {
             #expect(account.status == 0 && !account.line.isEmpty)
 
             let server = CloudKitServer(
-                url: try RawClient.url(administrator.server.url), environment: .development, apiToken: token.line, accountToken: account.line)
+                url: try WebServicesClient.url(administrator.server.url), environment: .development, apiToken: token.line, accountToken: account.line)
             let database = CKContainer(identifier: Administrator.container, server: server).privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
             let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "groceries", zoneID: zone.zoneID))
@@ -84,8 +84,8 @@ struct AdministrationTests {
             components?.queryItems = [URLQueryItem(name: "ckAPIToken", value: apiToken), URLQueryItem(name: "ckWebAuthToken", value: signedIn.line)]
             // A plus sign in a query is a space to the server.
             let address = components?.string?.replacingOccurrences(of: "+", with: "%2B")
-            let request = URLRequest(url: try RawClient.url(try #require(address)))
-            let answer = try await RawClient.send(request, nil, over: .shared)
+            let request = URLRequest(url: try WebServicesClient.url(try #require(address)))
+            let answer = try await WebServicesClient.send(request, nil, over: .shared)
             #expect(answer.status == 200)
             #expect(String(decoding: answer.body, as: UTF8.self).contains("userRecordName"))
         }

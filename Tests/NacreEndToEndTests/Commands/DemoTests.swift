@@ -26,7 +26,7 @@ struct DemoTests {
             ], in: server.scratch, input: known.password)
         try #require(signedIn.status == 0)
         let settings = CloudKitServer(
-            url: try RawClient.url(server.url), environment: .development, apiToken: known.apiToken, accountToken: signedIn.line)
+            url: try WebServicesClient.url(server.url), environment: .development, apiToken: known.apiToken, accountToken: signedIn.line)
         return CKContainer(identifier: Self.container, server: settings).privateCloudDatabase
     }
 

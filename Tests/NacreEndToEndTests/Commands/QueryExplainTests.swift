@@ -17,7 +17,7 @@ struct QueryExplainTests {
             let token = try await administrator.preparedWithUser()
             let account = try await administrator.run(Administrator.signIn(token) + ["--account"], input: Administrator.password)
             let cloud = CloudKitServer(
-                url: try RawClient.url(administrator.server.url), environment: .development, apiToken: token, accountToken: account.line)
+                url: try WebServicesClient.url(administrator.server.url), environment: .development, apiToken: token, accountToken: account.line)
             let database = CKContainer(identifier: Administrator.container, server: cloud).privateCloudDatabase
             for (name, stars) in [("bread", 1), ("olives", 2), ("wine", 3)] {
                 let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name))

@@ -18,7 +18,7 @@ import Testing
         let account = try await administrator.run(replaced(Administrator.signIn(token.line)) + ["--account"], input: Administrator.password)
         try #require(token.status == 0 && account.status == 0)
         let server = CloudKitServer(
-            url: try RawClient.url(administrator.server.url), environment: environment, apiToken: token.line, accountToken: account.line)
+            url: try WebServicesClient.url(administrator.server.url), environment: environment, apiToken: token.line, accountToken: account.line)
         return CKContainer(identifier: Administrator.container, server: server).privateCloudDatabase
     }
 

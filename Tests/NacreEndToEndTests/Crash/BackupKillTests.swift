@@ -13,7 +13,7 @@ struct BackupKillTests {
 
     @Test(.timeLimit(.minutes(30)))
     func `every finished backup is a state that was, and an unfinished one is recognized`() async throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         print(seed)
         try await RunningServer.with { server in
             let cloud = try await FaultedCloud(server)
@@ -60,7 +60,7 @@ struct BackupKillTests {
     }
 
     private func attempt(
-        _ round: Int, _ server: RunningServer, _ counters: [Locked<Int>], _ seed: inout Seed, disturbs: Bool = true
+        _ round: Int, _ server: RunningServer, _ counters: [Locked<Int>], _ seed: inout SeededRandom, disturbs: Bool = true
     ) async throws -> [Finished] {
         let path = "\(server.scratch)/round\(round).backup"
         let acknowledged = counters.map { $0.withLock { $0 } }

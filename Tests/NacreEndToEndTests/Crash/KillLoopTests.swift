@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -13,7 +14,7 @@ struct KillLoopTests {
     private static let answersPerRound = 60
 
     @Test func `what was acknowledged survives kill -9, whole and once, and every token leads to it`() async throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         // Whatever fails, it is found again by this.
         print(seed)
         let log = OutsideLog(zones: Self.zones)
@@ -34,7 +35,7 @@ struct KillLoopTests {
     }
 
     /// Writers and readers at work while the server is killed and started again, round after round.
-    private func work(against server: RunningServer, _ client: SurvivingClient, _ log: OutsideLog, _ seed: inout Seed) async throws {
+    private func work(against server: RunningServer, _ client: SurvivingClient, _ log: OutsideLog, _ seed: inout SeededRandom) async throws {
         let goesOn = Locked(true)
         let writers = (0..<Self.writers).map { Writer("w\($0)", zones: Self.zones, client: client, log: log, seed: seed.branch()) }
         let readers = (0..<Self.readers).map { _ in Reader(zones: Self.zones, client: client, log: log, seed: seed.branch()) }
@@ -67,7 +68,7 @@ struct KillLoopTests {
         }
     }
 
-    private func report(_ faults: Set<HistoryFault>, of history: History, _ seed: Seed) {
+    private func report(_ faults: Set<HistoryFault>, of history: History, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }.count
         #expect(acknowledged > 0)
         #expect(!history.replays.isEmpty && !history.looks.isEmpty)
@@ -75,7 +76,7 @@ struct KillLoopTests {
     }
 
     /// The data speak for themselves: each seal fits what its batch wrote, no more and no fewer, and the counter counted each of its writes.
-    private func check(_ witnesses: [RawRecord], against history: History, _ seed: Seed) {
+    private func check(_ witnesses: [RawRecord], against history: History, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }
         let batches = Dictionary(uniqueKeysWithValues: acknowledged.map { ($0.id, $0) })
         var sealed: Set<String> = []

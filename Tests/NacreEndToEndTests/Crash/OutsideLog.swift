@@ -1,3 +1,4 @@
+import NacreCloudTestSupport
 import NacreLocks
 
 /// What the test's own process remembers, whatever becomes of the server: each batch with its answer, each page, each look.
@@ -70,7 +71,7 @@ final class OutsideLog: Sendable {
     }
 
     /// One of the latest batches, answered or not.
-    func recent(_ seed: inout Seed) -> (zone: String, batch: History.Batch)? {
+    func recent(_ seed: inout SeededRandom) -> (zone: String, batch: History.Batch)? {
         state.withLock { $0.sent.suffix(12) }.randomElement(using: &seed)
     }
 

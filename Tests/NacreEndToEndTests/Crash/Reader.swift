@@ -1,14 +1,15 @@
 import Foundation
+import NacreCloudTestSupport
 
 /// Follows the feeds of all zones from token to token, begins anew now and then, and looks at batches while they are being written.
 struct Reader: Sendable {
     private let zones: [String]
     private let client: SurvivingClient
     private let log: OutsideLog
-    private var seed: Seed
+    private var seed: SeededRandom
     private var readings: [String: [History.Page]] = [:]
 
-    init(zones: [String], client: SurvivingClient, log: OutsideLog, seed: Seed) {
+    init(zones: [String], client: SurvivingClient, log: OutsideLog, seed: SeededRandom) {
         self.zones = zones
         self.client = client
         self.log = log

@@ -2,14 +2,14 @@ import Foundation
 
 /// A client that outlives its server: what the network lost it sends again, the same bytes, once the server is back.
 struct SurvivingClient: Sendable {
-    let client: RawClient
+    let client: WebServicesClient
     let server: RunningServer
 
     /// How often one request may meet a dying server. Each round kills once; more means that it never gets through.
     private static let attemptsMax = 200
 
     func post<Message: Decodable>(_ path: String, _ message: some Encodable, as type: Message.Type = Message.self) async throws -> Message {
-        let bytes = try RawClient.bytes(message)
+        let bytes = try WebServicesClient.bytes(message)
         for _ in 0..<Self.attemptsMax {
             await server.whenUp()
             // Whatever the network says, the answer is unknown.

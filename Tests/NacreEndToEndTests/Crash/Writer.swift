@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 
 /// Writes atomic batches, one after the other, and notes each with its answer.
 ///
@@ -21,11 +22,11 @@ struct Writer: Sendable {
     private let zones: [String]
     private let client: SurvivingClient
     private let log: OutsideLog
-    private var seed: Seed
+    private var seed: SeededRandom
     private var own: [String: [String: Known]] = [:]
     private var count = 0
 
-    init(_ name: String, zones: [String], client: SurvivingClient, log: OutsideLog, seed: Seed) {
+    init(_ name: String, zones: [String], client: SurvivingClient, log: OutsideLog, seed: SeededRandom) {
         self.name = name
         self.zones = zones
         self.client = client

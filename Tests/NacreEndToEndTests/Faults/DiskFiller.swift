@@ -1,4 +1,5 @@
 import Glibc
+import NacreCloudTestSupport
 
 /// Leaves a disk without room.
 enum DiskFiller {

@@ -6,7 +6,7 @@ struct FaultedCloud: Sendable {
     static let zone = "Notes"
 
     let server: RunningServer
-    let client: RawClient
+    let client: WebServicesClient
 
     /// Signs a user in on a server that is up, and makes the zone.
     init(_ server: RunningServer) async throws {
@@ -32,7 +32,7 @@ struct FaultedCloud: Sendable {
             operations: [RawOperation(operationType: "create", record: record)], zoneID: RawZoneID(zoneName: Self.zone), atomic: true,
             nacre: RawExtension(operationID: name))
         guard let url = URL(string: "\(client.server)/database/1/\(client.container)/development/private/records/modify"),
-            let body = try? RawClient.bytes(message)
+            let body = try? WebServicesClient.bytes(message)
         else { return nil }
         var request = URLRequest(url: url)
         request.httpMethod = "POST"

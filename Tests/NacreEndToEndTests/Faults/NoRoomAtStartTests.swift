@@ -8,9 +8,9 @@ import Testing
 struct NoRoomAtStartTests {
     /// Waits for the answer of a route that needs no store.
     private func isUp(_ server: RunningServer, _ process: Launched) async throws {
-        let request = URLRequest(url: try RawClient.url("\(server.url)/readyz"))
+        let request = URLRequest(url: try WebServicesClient.url("\(server.url)/readyz"))
         while process.isRunning {
-            if let answer = try? await RawClient.send(request, nil, over: .shared), answer.status == 200 { return }
+            if let answer = try? await WebServicesClient.send(request, nil, over: .shared), answer.status == 200 { return }
         }
         throw ServerDidNotStart(status: await process.ended(), errors: process.errorText)
     }

@@ -15,7 +15,7 @@ struct PowerCutTests {
 
     @Test(.enabled(if: mayRun(MountedDisk.isAllowedExt4), "needs root and a loop device"))
     func `what was acknowledged before a power cut is there after it`() async throws {
-        var seed = Seed()
+        var seed = SeededRandom()
         try await RunningServer.with { server in
             await server.kill()
             var image = server.scratch + "/disk-0"

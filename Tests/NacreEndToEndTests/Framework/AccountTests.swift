@@ -107,7 +107,7 @@ struct AccountTests {
                 let named = try await NewCloud(cloud.server, container: name)
                 CloudKitServer.configure(
                     CloudKitServer(
-                        url: try RawClient.url(cloud.server.url), environment: .development, apiToken: named.apiToken,
+                        url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: named.apiToken,
                         accountToken: try await named.device(of: Device.ada)), forContainer: name)
             }
             defer { for name in [first, second] { CloudKitServer.configure(nil, forContainer: name) } }

@@ -9,7 +9,7 @@ struct Device: Sendable {
 
     init(_ cloud: NewCloud, token: String?, through url: String? = nil) throws {
         let server = CloudKitServer(
-            url: try RawClient.url(url ?? cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
+            url: try WebServicesClient.url(url ?? cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
         container = CKContainer(identifier: cloud.container, server: server)
     }
 

@@ -246,11 +246,11 @@ struct QueryTests {
     /// Marks a system field of cities queryable, as an administrator does, and waits until it can be used.
     private func index(_ field: String, _ cloud: NewCloud) async throws {
         let admin = try cloud.server.admin
-        var request = URLRequest(url: try RawClient.url("\(admin.url)/admin/1/schema/indexes"))
+        var request = URLRequest(url: try WebServicesClient.url("\(admin.url)/admin/1/schema/indexes"))
         request.setValue("Bearer \(admin.token)", forHTTPHeaderField: "Authorization")
         let asked = AdminMessages.NewIndexes(
             container: cloud.container, recordType: "City", field: field, options: ["QUERYABLE"], fieldType: nil)
-        let answer = try await RawClient.send(request, try RawClient.bytes(asked), over: .shared)
+        let answer = try await WebServicesClient.send(request, try WebServicesClient.bytes(asked), over: .shared)
         #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// `waitSeconds`: a request for changes that is answered when there are some.
 struct WaitingTests {
-    private func with(_ body: (_ a: RawClient, _ b: RawClient, _ server: RunningServer) async throws -> Void) async throws {
+    private func with(_ body: (_ a: WebServicesClient, _ b: WebServicesClient, _ server: RunningServer) async throws -> Void) async throws {
         try await RunningServer.with { server in
             let cloud = try await NewCloud(server)
             try await cloud.addUser(Device.ada)
@@ -16,7 +16,7 @@ struct WaitingTests {
         }
     }
 
-    private func changes(_ client: RawClient, after token: String?, waiting seconds: Double? = nil) async throws -> RawDatabaseChanges {
+    private func changes(_ client: WebServicesClient, after token: String?, waiting seconds: Double? = nil) async throws -> RawDatabaseChanges {
         let request = RawDatabaseChangesRequest(syncToken: token, nacre: seconds.map { RawExtension(waitSeconds: $0) })
         return try await client.post("changes/database", request)
     }

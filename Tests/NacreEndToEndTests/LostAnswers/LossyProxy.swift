@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 
 /// Stands between a client and the server, and loses answers after the server has given them.

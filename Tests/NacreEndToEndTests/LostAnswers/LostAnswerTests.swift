@@ -11,9 +11,9 @@ struct LostAnswerTests {
         var cloud: NewCloud
         var proxy: LossyProxy
         /// Speaks to the server itself.
-        var direct: RawClient
+        var direct: WebServicesClient
         /// Speaks through the proxy.
-        var through: RawClient
+        var through: WebServicesClient
     }
 
     /// A server with a zone, and a proxy that loses what `isLost` says of answers to `records/modify`, by how many went before.
@@ -45,7 +45,7 @@ struct LostAnswerTests {
     }
 
     /// Everything that the zone's feed shows after a token.
-    private func feed(_ client: RawClient, after token: String? = nil) async throws -> (records: [RawRecord], token: String) {
+    private func feed(_ client: WebServicesClient, after token: String? = nil) async throws -> (records: [RawRecord], token: String) {
         let asked = RawZoneChanges(zoneID: RawZoneID(zoneName: Self.zone), syncToken: token)
         let answer: RawZones = try await client.post("changes/zone", RawZones(zones: [asked]))
         return (try #require(answer.zones[0].records), try #require(answer.zones[0].syncToken))
@@ -55,7 +55,7 @@ struct LostAnswerTests {
         try await with {
             $0 % 2 == 0
         } _: { setting in
-            let create = try RawClient.bytes(modify("create", counter(1), id: "create"))
+            let create = try WebServicesClient.bytes(modify("create", counter(1), id: "create"))
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", create) }
             let (first, token) = try await feed(setting.direct)
             #expect(first.map(\.recordName) == ["counter"])
@@ -64,7 +64,7 @@ struct LostAnswerTests {
             #expect(created.recordChangeTag == first.first?.recordChangeTag)
             #expect(try await feed(setting.direct, after: token).records.isEmpty)
 
-            let update = try RawClient.bytes(modify("update", counter(2, tag: created.recordChangeTag), id: "update"))
+            let update = try WebServicesClient.bytes(modify("update", counter(2, tag: created.recordChangeTag), id: "update"))
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", update) }
             let (second, later) = try await feed(setting.direct, after: token)
             #expect(second.map { $0.number("number") } == [2])
@@ -83,7 +83,7 @@ struct LostAnswerTests {
         } _: { setting in
             var request = modify("create", counter(1), id: "")
             request.nacre = nil
-            let bytes = try RawClient.bytes(request)
+            let bytes = try WebServicesClient.bytes(request)
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", bytes) }
             let retried = try await setting.through.post("records/modify", bytes).read(RawRecords.self).records[0]
             #expect(retried.serverErrorCode == "CONFLICT")
@@ -138,7 +138,7 @@ struct LostAnswerTests {
         try await with {
             $0 == 0
         } _: { setting in
-            let create = try RawClient.bytes(modify("create", counter(1), id: "mine"))
+            let create = try WebServicesClient.bytes(modify("create", counter(1), id: "mine"))
             await #expect(throws: (any Error).self) { try await setting.through.post("records/modify", create) }
             let tag = try await feed(setting.direct).records.first?.recordChangeTag
             let others: RawRecords = try await setting.direct.post("records/modify", modify("update", counter(7, tag: tag), id: "others"))

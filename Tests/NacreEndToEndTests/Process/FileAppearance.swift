@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import NacreCloudTestSupport
 
 /// Waits, without asking again and again, until a name appears in a folder. Watches from its making on, so that nothing is missed between.
 final class FileAppearance: Sendable {
@@ -66,9 +67,4 @@ final class FileAppearance: Sendable {
         }
         return names
     }
-}
-
-struct POSIXFault: Error {
-    var call: String
-    var code: Int32
 }

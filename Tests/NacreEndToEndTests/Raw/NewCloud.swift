@@ -37,8 +37,8 @@ struct NewCloud: Sendable {
         return try await Self.post("\(server.url)/account/1/sign-in", asked, bearer: nil)
     }
 
-    func client(_ token: String, through url: String? = nil, keepsConnections: Bool = true) -> RawClient {
-        RawClient(server: url ?? server.url, container: container, token: token, keepsConnections: keepsConnections)
+    func client(_ token: String, through url: String? = nil, keepsConnections: Bool = true) -> WebServicesClient {
+        WebServicesClient(server: url ?? server.url, container: container, token: token, keepsConnections: keepsConnections)
     }
 
     private static func admin(_ server: RunningServer, _ path: String, _ message: [String: String]) async throws -> [String: String] {
@@ -47,9 +47,9 @@ struct NewCloud: Sendable {
     }
 
     private static func post(_ url: String, _ message: [String: String], bearer: String?) async throws -> [String: String] {
-        var request = URLRequest(url: try RawClient.url(url))
+        var request = URLRequest(url: try WebServicesClient.url(url))
         if let bearer { request.setValue("Bearer \(bearer)", forHTTPHeaderField: "Authorization") }
-        let answer = try await RawClient.send(request, try RawClient.bytes(message), over: .shared)
+        let answer = try await WebServicesClient.send(request, try WebServicesClient.bytes(message), over: .shared)
         guard (200..<300).contains(answer.status) else {
             throw UnexpectedAnswer(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
         }

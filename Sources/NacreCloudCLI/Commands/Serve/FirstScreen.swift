@@ -20,7 +20,7 @@ struct FirstScreen: Encodable {
     }
 
     init(_ addresses: Server.Addresses, _ configuration: ServerConfiguration) {
-        mode = configuration.isMemory ? "memory" : "sqlite"
+        mode = configuration.engine.rawValue
         data = URL(fileURLWithPath: configuration.dataFolder).standardizedFileURL.path
         url = addresses.publicURL
         adminURL = addresses.adminURL

@@ -49,7 +49,10 @@ enum Serve {
         Output.message(screen.text)
         await signals.first()
         await server.shutdown()
-        Output.message(configuration.isMemory ? "in memory: discarded (use --data without --memory to keep)" : "saved to \(screen.data)")
+        switch configuration.engine {
+        case .memory: Output.message("in memory: discarded (use --data without --memory to keep)")
+        case .sqlite: Output.message("saved to \(screen.data)")
+        }
     }
 
     private static func configuration(_ call: Call) throws -> ServerConfiguration {
@@ -58,7 +61,7 @@ enum Serve {
         guard var configuration = ServerConfiguration(dataFolder: folder, logFormat: format, logLevel: try call.require(logLevel)) else {
             throw UsageError(.invalid("--\(logLevel.name)", ServerConfiguration.logLevels.joined(separator: ", ")), path: call.path)
         }
-        configuration.isMemory = call.has(memory)
+        configuration.engine = call.has(memory) ? .memory : .sqlite
         configuration.listen = try address(listen, call)
         configuration.adminListen = try address(adminListen, call)
         configuration.opensSignUp = call.has(openSignUp)

@@ -24,7 +24,7 @@ enum UserSignIn {
         let wantsAccount = call.has(account)
         if wantsAccount, call.has(keep) { throw UsageError(.exclusive("--account", "--keep-signed-in"), path: call.path) }
         if call.isGiven(server), call.isGiven(SharedOptions.data) { throw UsageError(.exclusive("--server", "--data"), path: call.path) }
-        let request = SignIn(
+        let request = AccountMessages.SignIn(
             email: try call.require(email), password: try Password.fromInput(), apiToken: try call.require(apiToken),
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
             kind: wantsAccount ? .account : .web, device: wantsAccount ? call.value(device) ?? machineName : nil,

@@ -10,10 +10,10 @@ import NacreCrypto
 package enum BackupFile {
     static let ending = Array("nacre backup 1\r\n".utf8)
     private static let tailBytes = 32 + 8 + ending.count
-    /// A longer manifest is none of ours: 64 MiB tell the chunks of 4 TB.
+    /// A longer manifest was not written by this program: 64 MiB hold the chunks of 4 TB.
     private static let manifestBytesMax = 64 << 20
 
-    /// Why a file is no sound backup.
+    /// Why a file is not a sound backup.
     package struct Damage: Error, Hashable, Sendable {
         /// For people.
         package var text: String

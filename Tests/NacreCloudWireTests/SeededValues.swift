@@ -1,34 +1,11 @@
-import Foundation
+import NacreCloudTestSupport
 
-/// A random generator that repeats itself: a failing test prints its seed, and `NACRE_SEED=…` runs it again.
-struct Seed: RandomNumberGenerator, CustomStringConvertible {
-    let value: UInt64
-    private var state: UInt64
-
-    init(_ value: UInt64? = nil) {
-        let given = ProcessInfo.processInfo.environment["NACRE_SEED"].flatMap { UInt64($0) }
-        self.value = value ?? given ?? .random(in: 0...UInt64.max)
-        state = self.value
-    }
-
-    var description: String { "NACRE_SEED=\(value)" }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-
-    mutating func chance(_ oneIn: Int) -> Bool { Int.random(in: 0..<oneIn, using: &self) == 0 }
-
-    mutating func maybe<Value>(_ value: (inout Seed) -> Value) -> Value? {
+extension SeededRandom {
+    mutating func maybe<Value>(_ value: (inout SeededRandom) -> Value) -> Value? {
         chance(2) ? nil : value(&self)
     }
 
-    mutating func list<Value>(upTo count: Int, _ value: (inout Seed) -> Value) -> [Value] {
+    mutating func list<Value>(upTo count: Int, _ value: (inout SeededRandom) -> Value) -> [Value] {
         (0..<Int.random(in: 0...count, using: &self)).map { _ in value(&self) }
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import FoundationNetworking
 
 /// One device that speaks CloudKit Web Services by hand.
-struct RawClient: Sendable {
+struct WebServicesClient: Sendable {
     struct Answer: Sendable {
         var status: Int
         var body: Data

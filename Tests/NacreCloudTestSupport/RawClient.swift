@@ -2,47 +2,41 @@ import Foundation
 import NacreLocks
 
 /// What a client sees of one response.
-struct RawResponse: Sendable {
-    let status: Int
-    let headers: [(name: String, value: String)]
-    let body: [UInt8]
+package struct RawResponse: Sendable {
+    package let status: Int
+    package let headers: [(name: String, value: String)]
+    package let body: [UInt8]
 
-    func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
-    func count(_ name: String) -> Int { headers.count { $0.name.lowercased() == name.lowercased() } }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
+    package func count(_ name: String) -> Int { headers.count { $0.name.lowercased() == name.lowercased() } }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-enum RawClientError: Error {
-    case refused(Int32)
+package enum RawClientError: Error {
     /// The server has closed the connection.
     case closed
     case silence
 }
 
 /// A client that says exactly the bytes it is told. Its calls block threads of their own, never those of Swift's pool.
-final class RawClient: Sendable {
+package final class RawClient: Sendable {
     private let socket: Int32
     private let isOpen = Locked(true)
     private let unread = Locked<[UInt8]>([])
 
     /// Connects to a port of this machine. Reading gives up after four minutes, so that a fault is a failure and not a hang.
-    init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
+    package init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
         socket = try await onThread {
-            let socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            let socket = try LoopbackSocket.make()
             var limit = timeval(tv_sec: 240, tv_usec: 0)
             setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
             if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
             if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = UInt16(port).bigEndian
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            let connected = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-            }
-            guard connected == 0 else {
+            do {
+                try LoopbackSocket.connect(socket, port)
+            } catch {
                 close(socket)
-                throw RawClientError.refused(errno)
+                throw error
             }
             return socket
         }
@@ -50,9 +44,9 @@ final class RawClient: Sendable {
 
     deinit { hangUp() }
 
-    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+    package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    func send(_ bytes: [UInt8]) async throws {
+    package func send(_ bytes: [UInt8]) async throws {
         try await onThread { [socket] in
             var sent = 0
             while sent < bytes.count {
@@ -64,12 +58,12 @@ final class RawClient: Sendable {
     }
 
     /// Sends what the socket takes now, and answers how much that was.
-    func sendNow(_ bytes: [UInt8]) -> Int {
+    package func sendNow(_ bytes: [UInt8]) -> Int {
         max(0, bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) })
     }
 
     /// Sends a few bytes and the end of all sending in one segment, and can still read.
-    func sendLast(_ text: String) {
+    package func sendLast(_ text: String) {
         let bytes = Array(text.utf8)
         // MSG_MORE keeps the bytes back until the end takes them along.
         _ = bytes.withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_MORE)) }
@@ -77,7 +71,7 @@ final class RawClient: Sendable {
     }
 
     /// Closes the connection, as a process that ends does; nothing may be asked of the client after that.
-    func hangUp() {
+    package func hangUp() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
             return isOpen
@@ -86,7 +80,7 @@ final class RawClient: Sendable {
     }
 
     /// The next response. `toHead` expects no body, whatever the headers say.
-    func response(toHead: Bool = false) async throws -> RawResponse {
+    package func response(toHead: Bool = false) async throws -> RawResponse {
         try await onThread { [self] in
             let head = try readHead()
             var lines = head.components(separatedBy: "\r\n")
@@ -110,7 +104,7 @@ final class RawClient: Sendable {
     }
 
     /// Waits for the server to close, and answers what came before that.
-    func rest() async throws -> [UInt8] {
+    package func rest() async throws -> [UInt8] {
         try await onThread { [self] in try readRest() }
     }
 
@@ -161,7 +155,7 @@ final class RawClient: Sendable {
 }
 
 /// Runs a body that blocks on a thread of its own.
-func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }

@@ -17,7 +17,7 @@ package struct TransferClock: Sendable {
 }
 
 /// When a transfer is given up: a value without a clock.
-struct Deadlines: Hashable, Sendable {
+struct TransferDeadlines: Hashable, Sendable {
     private let idle: Duration?
     private let total: Duration?
     private let start: Duration

@@ -1,5 +1,5 @@
 /// Reads the lines of an answer's head as they come: a value.
-struct HeadReader: Sendable {
+struct AnswerHeadReader: Sendable {
     /// The most bytes of all header lines. Ours: no honest server comes near.
     static let bytesMax = 256 << 10
 

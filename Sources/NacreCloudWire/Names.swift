@@ -1,0 +1,64 @@
+/// The rules for names: what client and server let through. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`, `CKRecord`'s overview.
+package enum Names {
+    package static let nameRemedy =
+        "Names are 1 to \(Limits.nameCharacters) printable ASCII characters and do not begin with an underscore."
+    package static let recordTypeRemedy =
+        "A record type is an ASCII letter, then ASCII letters, digits and underscores, \(Limits.nameCharacters) characters at most."
+    package static let fieldRemedy =
+        "A field's name is an ASCII letter, then ASCII letters, digits and underscores, \(Limits.nameCharacters) characters at most."
+
+    /// The shape of record names and zone names. CloudKit: ASCII, at most 255 characters, not empty.
+    package static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= Limits.nameCharacters && name.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f }
+    }
+
+    /// Names that begin with an underscore are CloudKit's own: apps cannot give them. A record of such a name can only be a user's.
+    package static func isReserved(_ name: String) -> Bool {
+        name.utf8.first == UInt8(ascii: "_")
+    }
+
+    /// The shape of record types and field names. CloudKit: a letter, then letters, digits and underscores.
+    package static func isIdentifier(_ name: String) -> Bool {
+        guard name.utf8.count <= Limits.nameCharacters, let first = name.utf8.first, isLetter(first) else { return false }
+        return name.utf8.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    /// What is wrong with a record name or a zone name that an app gives.
+    /// - Parameter mayBeUser: a user's record may stand there, whose name begins with an underscore. Whether it does is the record's verdict.
+    package static func recordNameFault(_ name: String, field: String, mayBeUser: Bool = false) -> ServerError? {
+        if isName(name), mayBeUser || !isReserved(name) { return nil }
+        return ServerError(.badRequest, "invalid name", field: field, remedy: nameRemedy)
+    }
+
+    package static func recordTypeFault(_ type: String) -> ServerError? {
+        isIdentifier(type) ? nil : ServerError(.badRequest, "invalid record type", field: "recordType", remedy: recordTypeRemedy)
+    }
+
+    /// A leading underscore is CloudKit's own here too.
+    package static func fieldNameFault(_ name: String) -> ServerError? {
+        if isIdentifier(name) { return nil }
+        return ServerError(.badRequest, "invalid field name", field: String(name.prefix(Limits.nameCharacters)), remedy: fieldRemedy)
+    }
+
+    /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".
+    package static func containerFault(_ name: String) -> ServerError? {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let wellFormed = parts.allSatisfy { part in
+            !part.isEmpty && part.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        }
+        guard parts.count >= 3, parts[0].elementsEqual("iCloud".utf8), wellFormed, name.utf8.count <= Limits.nameCharacters else {
+            return ServerError(
+                .badRequest, "invalid container name", field: "container",
+                remedy: "Containers are named in reverse DNS behind iCloud., as in iCloud.com.example.notes.")
+        }
+        return nil
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}

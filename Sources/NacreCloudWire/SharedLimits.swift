@@ -1,0 +1,26 @@
+/// Every limit of the cloud, each once, with its source. These are the ones that clients and the server share; the server's own are in
+/// `NacreCloudContainer/Limits.swift`, and `GET /limits` shows all of them. CloudKit's own numbers are described there as changeable: clients react
+/// to errors.
+package enum Limits {
+    /// Items of one modify or lookup from the framework. CloudKit: `CKError.limitExceeded`, and its message with "(400)".
+    package static let itemsPerNativeRequest = 400
+    /// Items of one request from a web client. CloudKit: Web Services Reference, "Data Size Limits".
+    package static let itemsPerWebRequest = 200
+    /// Bytes of one request's values from the framework, assets not counted. CloudKit: `CKError.limitExceeded`.
+    package static let nativeRequestBytes = 2_000_000
+    /// Bytes of one record's values, assets not counted. CloudKit: "no more than 1 MB".
+    package static let recordBytes = 1_000_000
+    /// Characters of a record name, zone name, record type or field name; all ASCII. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`.
+    package static let nameCharacters = 255
+    /// Changes or zones on a page, most and default. CloudKit: Web Services Reference, "resultsLimit".
+    package static let resultsPerPage = 200
+    /// Zones of one request. CloudKit: Web Services Reference, items of a request.
+    package static let zonesPerRequest = 200
+    /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: far above any record's fields, and low enough that a request cannot buy
+    /// hours of looking.
+    package static let desiredNames = 4096
+    /// Arrays and objects within each other in a message. On this server: CloudKit's own messages need ten.
+    package static let messageDepth = 64
+    /// Bytes of one number in a message. On this server: 17 digits tell any double, 767 any decimal expansion of one.
+    package static let numberBytes = 1024
+}

@@ -1,0 +1,22 @@
+package import NacreCloudContainer
+
+/// A store over another one. What it does not do itself the other does.
+package protocol LayeredStore: Store {
+    var below: any Store { get }
+}
+
+extension LayeredStore {
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
+    ) async throws -> Value {
+        try await below.write(body)
+    }
+
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        try await below.read(body)
+    }
+
+    package func close() async {
+        await below.close()
+    }
+}
