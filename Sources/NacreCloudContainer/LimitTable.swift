@@ -53,6 +53,7 @@ extension Limits {
         Limit("purgeChunk", purgeChunk, .server),
         Limit("pageBytes", pageBytes, .server),
         Limit("answerBytes", answerBytes, .server),
+        Limit("textPerAnswerByte", textPerAnswerByte, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
         Limit("queryScanRows", queryScanRows, .server),
         Limit("queryScanBytes", queryScanBytes, .server),

@@ -71,6 +71,9 @@ package enum Limits {
     /// Bytes of records that one request may name, where its answer has no pages: a lookup, or a modify, which answers what it saves and what it
     /// conflicts with. On this server: as a page; beyond, the request is to be split, which the framework does.
     package static let answerBytes = 8_000_000
+    /// Bytes of JSON that count as one of `pageBytes` and `answerBytes`, where a record takes more as JSON than as a body: text full of control
+    /// characters takes six times as much. So an answer ends at 16 MB of JSON. On this server.
+    package static let textPerAnswerByte = 2
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.

@@ -17,8 +17,8 @@ struct FeedPage: Sendable {
         self.token = moreComing ? token : .caughtUp(with: zone, view: token.view)
     }
 
-    /// Of the records' bodies.
-    var bytes: Int { records.reduce(0) { $0 + $1.row.body.count } }
+    /// What it takes of `Limits.pageBytes`.
+    private(set) var bytes = 0
 
     /// - Parameter keepsCommitsWhole: the rest of the last commit comes along, beyond the limit, as far as it may.
     init(
@@ -39,7 +39,8 @@ struct FeedPage: Sendable {
             moreComing = isMidCommit || position.number < zone.number
             if moreComing { self.token = token.moved(to: position, in: zone) }
         }
-        records = reading.entries.map { StoredRecord($0.record, in: zone.address) }
+        records = reading.records
+        bytes = reading.bytes
     }
 
     /// The page as it is answered.
@@ -80,7 +81,9 @@ private struct FeedReading {
     let token: ChangeToken.OfZone
     let transaction: any ReadTransaction
     private(set) var entries: [FeedEntry] = []
-    private var bytes = 0
+    /// Those of the entries, in their order.
+    private(set) var records: [StoredRecord] = []
+    private(set) var bytes = 0
 
     init(token: ChangeToken.OfZone, transaction: any ReadTransaction) {
         self.token = token
@@ -101,10 +104,12 @@ private struct FeedReading {
             let portion = min(count - entries.count, max(1, (Limits.pageBytes - bytes) / mean))
             let found = try next(portion, through: last)
             for entry in found {
+                let record = StoredRecord(entry.record, in: token.zone)
                 // A page that is not empty ends before the record that it has no room for.
-                if bytes > 0, bytes + entry.record.body.count > Limits.pageBytes { return .bytes }
+                if bytes > 0, bytes + record.pageBytes > Limits.pageBytes { return .bytes }
                 entries.append(entry)
-                bytes += entry.record.body.count
+                records.append(record)
+                bytes += record.pageBytes
             }
             if found.count < portion { return .end }
         }

@@ -28,6 +28,15 @@ extension Cloud {
         return ChangesZoneResponse(zones: results)
     }
 
+    /// How much work pages of these zones are likely to be: much for a client that begins, or that has not come to where it began.
+    package func lane(of zones: [ChangesZoneRequest.Item]) -> Turn.Lane {
+        let isUpToDate = zones.allSatisfy { item in
+            guard let token = try? zoneToken(item.syncToken) else { return false }
+            return token.baseline == .zero
+        }
+        return isUpToDate ? .short : .bulk
+    }
+
     private func page(
         of item: ChangesZoneRequest.Item, in database: CallerDatabase, room: inout Int
     ) async throws -> ChangesZoneResponse.Page {

@@ -96,7 +96,9 @@ struct QueryPage: Sendable {
             taken += 1
             let row = try reader.row(of: hit, in: zone.address)
             let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
-            if let record = zone.showing.record(stored, keys: keys) { records.append(record) }
+            guard let record = zone.showing.record(stored, keys: keys) else { continue }
+            bytes += max(0, record.fields.pageBytes - hit.size)
+            records.append(record)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end
     }
