@@ -62,6 +62,11 @@ extension Limits {
         Limit("sortsPerQuery", sortsPerQuery, .server),
         Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
         Limit("waitSeconds", Int(waitSeconds), .server),
+        Limit("requestRate", requestRate, .server),
+        Limit("requestRateOfAddress", requestRateOfAddress, .server),
+        Limit("requestRateOfAPIToken", requestRateOfAPIToken, .server),
+        Limit("requestRateOfContainer", requestRateOfContainer, .server),
+        Limit("requestBurstSeconds", Int(requestBurstSeconds), .server),
         Limit("waitsPerUser", waitsPerUser, .server),
     ]
 }

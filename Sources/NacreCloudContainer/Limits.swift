@@ -91,6 +91,17 @@ package enum Limits {
     package static let indexBuildRetrySeconds = 30
     /// The longest that a request may wait for a change, in seconds. On this server.
     package static let waitSeconds: Double = 30
+    /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, one for a request, one for each
+    /// record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
+    package static let requestRate = 10_000
+    /// An address, an API token and a container may have as many times that. On this server: others are behind them.
+    package static let requestRateOfAddress = 10
+    /// As for an address. On this server.
+    package static let requestRateOfAPIToken = 20
+    /// As for an address. On this server.
+    package static let requestRateOfContainer = 40
+    /// Seconds for which who was quiet may have that at once. On this server.
+    package static let requestBurstSeconds: Double = 60
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100
 }

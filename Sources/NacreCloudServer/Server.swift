@@ -182,14 +182,15 @@ package final class Server: Sendable {
         Doorkeeper(hosts: hosts, errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(
-            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows
+            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows,
+            rates: RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         ).addRoutes(to: &router)
         signInPage.addRoutes(to: &router)
         AccountAPI(
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload
         ).addRoutes(to: &router)
-        Health(cloud: cloud, isRunning: isRunning).addRoutes(to: &router)
+        Health(cloud: cloud, requestRate: configuration.requestRate, isRunning: isRunning).addRoutes(to: &router)
         return router
     }
 

@@ -25,6 +25,7 @@ struct API: Sendable {
     let errors: ErrorAnswer
     /// That one page of a query may look at.
     let queryScanRows: Int
+    let rates: RequestRates
     let pages = Gate(pagesAtATime)
     let largeBodies = Gate(decodedAtATime)
 
@@ -54,7 +55,9 @@ struct API: Sendable {
         var caller: Caller
 
         func body() async throws -> [UInt8] {
-            try await request.body.collect(upTo: API.bodyBytesMax)
+            let body = try await request.body.collect(upTo: API.bodyBytesMax)
+            WorkMeter.current?.add(bytes: body.count)
+            return body
         }
 
         /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
@@ -79,17 +82,23 @@ struct API: Sendable {
     private func handler(_ endpoint: @escaping Endpoint) -> Router.Handler {
         { request, parameters in
             let target = try DatabaseTarget(parameters)
+            let address = IPAddress.customer(request.clientAddress)
+            let meter = WorkMeter()
+            var payers = rates.payers(of: request, address: address)
+            try rates.require(payers)
+            defer { rates.take(meter.cost, from: payers) }
             // Until it is known who asks, an address asks.
-            let identity = try await Turn.$current.withValue(Turn(asker: IPAddress.customer(request.clientAddress))) {
+            let identity = try await Turn.$current.withValue(Turn(asker: address)) {
                 try await authenticator.identify(request, container: target.container, environment: target.environment)
             }
             let call = Call(request: request, target: target, caller: identity.caller)
             var response: HTTPResponse
             do {
+                let more = rates.payers(of: call.caller, in: target)
+                try rates.require(more)
+                payers += more
                 try request.account.belong(to: call.holder)
-                response = try await StoreFaultLog.$requestID.withValue(request.id) {
-                    try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
-                }
+                response = try await WorkMeter.$current.withValue(meter) { try await answer(call, endpoint) }
             } catch let error as CancellationError {
                 // The client went away: nobody reads an answer, and nothing failed.
                 throw error
@@ -97,8 +106,16 @@ struct API: Sendable {
                 // Not thrown on, because the token goes back with an error too.
                 response = errors.response(to: error, request)
             }
+            if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
             if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
             return response
+        }
+    }
+
+    /// As the request of its sender, in whose turn and name the store works.
+    private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
+        try await StoreFaultLog.$requestID.withValue(call.request.id) {
+            try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
         }
     }
 }
@@ -166,6 +183,7 @@ extension API {
     func inTurn<Value>(_ change: (inout Turn) -> Void, run body: () async throws -> Value) async rethrows -> Value {
         var turn = Turn.current
         change(&turn)
+        WorkMeter.current?.add(rows: turn.rows)
         return try await Turn.$current.withValue(turn) { try await body() }
     }
 

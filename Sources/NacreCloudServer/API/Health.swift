@@ -6,6 +6,8 @@ import NacreHTTPServer
 /// Whether the process lives, whether it can serve, what it is, and what it takes.
 struct Health: Sendable {
     let cloud: Cloud
+    /// As it is set; nil where nobody is kept to a rate.
+    let requestRate: Int?
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -20,6 +22,11 @@ struct Health: Sendable {
         ]
     }
 
+    private var limits: [Limit] {
+        // 0 says that there is none.
+        Limits.table.map { $0.name == "requestRate" ? Limit($0.name, requestRate ?? 0, $0.source) : $0 } + Self.budgets
+    }
+
     func addRoutes(to router: inout Router) {
         router.get("/healthz", isAlwaysAnswered: true) { _, _ in .text("ok\n") }
         router.get("/readyz", isAlwaysAnswered: true) { _, _ in
@@ -28,7 +35,7 @@ struct Health: Sendable {
             _ = try await cloud.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.budgets).json) }
+        router.get("/limits") { _, _ in .json(try LimitTable(limits: limits).json) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
 }
