@@ -54,6 +54,7 @@ extension Limits {
         Limit("pageBytes", pageBytes, .server),
         Limit("answerBytes", answerBytes, .server),
         Limit("textPerAnswerByte", textPerAnswerByte, .server),
+        Limit("smallBodyBytes", smallBodyBytes, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
         Limit("queryScanRows", queryScanRows, .server),
         Limit("queryScanBytes", queryScanBytes, .server),

@@ -74,6 +74,8 @@ package enum Limits {
     /// Bytes of JSON that count as one of `pageBytes` and `answerBytes`, where a record takes more as JSON than as a body: text full of control
     /// characters takes six times as much. So an answer ends at 16 MB of JSON. On this server.
     package static let textPerAnswerByte = 2
+    /// Bytes of a body up to which nobody looks at what it takes as JSON. On this server.
+    package static let smallBodyBytes = 2048
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.

@@ -97,7 +97,7 @@ struct QueryPage: Sendable {
             let row = try reader.row(of: hit, in: zone.address)
             let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
             guard let record = zone.showing.record(stored, keys: keys) else { continue }
-            bytes += max(0, record.fields.pageBytes - hit.size)
+            if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }
             records.append(record)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end

@@ -20,7 +20,8 @@ extension ReadTransaction {
 extension StoredRecord {
     /// What the record takes of `Limits.pageBytes` and `Limits.answerBytes`: its body, or, where that is more, half of its JSON, so that an answer
     /// takes 16 MB of JSON.
-    var pageBytes: Int { max(row.body.count, content.fields.pageBytes) }
+    /// What a small one takes as JSON is not counted: that would cost more than the page has to fear from it.
+    var pageBytes: Int { row.body.count <= Limits.smallBodyBytes ? row.body.count : max(row.body.count, content.fields.pageBytes) }
 }
 
 extension RecordFields {

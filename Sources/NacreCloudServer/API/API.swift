@@ -197,7 +197,12 @@ extension API {
             let account = call.request.account
             try account.requireAnswerRoom()
             let answer = try await make()
-            guard answer.valueBytes > Self.encodedOnLoopBytesMax else { return try Self.encoded(answer, account, json) }
+            guard answer.valueBytes > Self.encodedOnLoopBytesMax else {
+                // To look how much room it needs would cost as much as to make it.
+                let bytes = json(answer)
+                account.countAnswer(bytes.count)
+                return .json(bytes)
+            }
             return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.encodedElsewhere(answer, account, json) }
         }
     }
