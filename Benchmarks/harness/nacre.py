@@ -27,7 +27,9 @@ class Nacre:
         """Starts the process and returns when it serves."""
         self.port = client.free_port()
         self.process = subprocess.Popen(
-            [self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning"],
+            [self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
+             # One user sends what thousands would.
+             "--request-rate", "0"],
             stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_until_ready(self.process, self.port, "/readyz")

@@ -59,6 +59,11 @@ extension Limits {
     /// Bytes of records that one request may name, where its answer has no pages: a lookup, or a modify, which answers what it saves and what it
     /// conflicts with. On this server: as a page; beyond, the request is to be split, which the framework does.
     package static let answerBytes = 8_000_000
+    /// Bytes of JSON that count as one of `pageBytes` and `answerBytes`, where a record takes more as JSON than as a body: text full of control
+    /// characters takes six times as much. So an answer ends at 16 MB of JSON. On this server.
+    package static let textPerAnswerByte = 2
+    /// Bytes of a body up to which nobody looks at what it takes as JSON. On this server.
+    package static let smallBodyBytes = 2048
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.
@@ -76,6 +81,17 @@ extension Limits {
     package static let indexBuildRetrySeconds = 30
     /// The longest that a request may wait for a change, in seconds. On this server.
     package static let waitSeconds: Double = 30
+    /// What one user may have done a second, where the server is not told otherwise: units of about ten microseconds, one for a request, one for each
+    /// record that it names, and one for each thousand bytes that it sends, is sent or has looked at. On this server: a tenth of a core.
+    package static let requestRate = 10_000
+    /// An address, an API token and a container may have as many times that. On this server: others are behind them.
+    package static let requestRateOfAddress = 10
+    /// As for an address. On this server.
+    package static let requestRateOfAPIToken = 20
+    /// As for an address. On this server.
+    package static let requestRateOfContainer = 40
+    /// Seconds for which who was quiet may have that at once. On this server.
+    package static let requestBurstSeconds: Double = 60
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100
     /// Seconds that a web auth token is good for without use. CloudKit: Web Services Reference, 30 minutes.

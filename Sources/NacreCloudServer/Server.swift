@@ -183,14 +183,15 @@ package final class Server: Sendable {
         Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         API(
-            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows
+            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows,
+            rates: RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         ).addRoutes(to: &router)
         signInPage.addRoutes(to: &router)
         AccountAPI(
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload
         ).addRoutes(to: &router)
-        Health(registry: cloud.registry, isRunning: isRunning).addRoutes(to: &router)
+        Health(registry: cloud.registry, requestRate: configuration.requestRate, isRunning: isRunning).addRoutes(to: &router)
         return router
     }
 

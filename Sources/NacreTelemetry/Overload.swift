@@ -8,6 +8,7 @@ package enum Overload: String, Sendable, CaseIterable {
     case connections
     case waits
     case passwords
+    case rates
 
     var message: StaticString {
         switch self {
@@ -17,6 +18,7 @@ package enum Overload: String, Sendable, CaseIterable {
         case .connections: "Connections are short: those that idled longest are closed"
         case .waits: "Requests are refused: one user waits for changes too many times at once"
         case .passwords: "Sign-ins are refused: too many passwords wait to be checked"
+        case .rates: "Requests are refused: somebody asks for more work than the rate allows"
         }
     }
 
@@ -27,6 +29,7 @@ package enum Overload: String, Sendable, CaseIterable {
         case .answers: "The log at level info shows who asks: clients that do not read are closed soon; limit their address in the proxy."
         case .connections: "Raise the limit of descriptors (LimitNOFILE= of systemd, ulimit -Hn), or limit connections for each address in the proxy."
         case .waits: "A client opens more than one wait for each device; if it is yours, close the one before."
+        case .rates: "The log at level info shows who asks. Where that is honest work, raise --request-rate."
         case .passwords: "Somebody guesses or everybody signs in at once: limit /account/1/sign-in for each address in the proxy."
         }
     }

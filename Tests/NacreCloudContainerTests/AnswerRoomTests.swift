@@ -65,6 +65,23 @@ import Testing
         #expect(try await ann.modify(operations, zone: "Z", id: "op").prefix(10).allSatisfy { $0.record?.fields["text"] == Self.text })
     }
 
+    /// Control characters take six bytes each as JSON.
+    @Test(arguments: Engine.allCases)
+    func `text that is far longer as JSON counts as that`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        let text = FieldValue.string(String(repeating: "\u{1}", count: 950_000))
+        for name in Self.names.prefix(4) { try await ann.modify([.make(.create, name, ["text": text])], zone: "Z") }
+        #expect(await error { _ = try await ann.lookup(Array(Self.names.prefix(3)), zone: "Z") } == .answerTooLarge)
+        #expect(try await ann.lookup(Array(Self.names.prefix(2)), zone: "Z").allSatisfy { $0.record?.fields["text"] == text })
+        let stale = Self.names.prefix(3).map { RecordOperation.make(.update, $0, tag: "stale", ["note": .int64(1)]) }
+        #expect(await error { try await ann.modify(stale, zone: "Z", atomic: false) } == .answerTooLarge)
+        let first = try await ann.changes("Z")
+        #expect(first.records.count == 2 && first.moreComing)
+        let rest = try await ann.changes("Z", after: first.syncToken)
+        #expect(rest.records.count == 2 && !rest.moreComing)
+    }
+
     @Test(arguments: Engine.allCases)
     func `zones behind those that fill an answer are told to have more, and come with the next`(engine: Engine) async throws {
         let zones = ["a", "b", "c"]

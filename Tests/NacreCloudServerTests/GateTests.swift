@@ -1,3 +1,4 @@
+import NacreCloudContainer
 import NacreLocks
 import Testing
 
@@ -5,12 +6,13 @@ import Testing
 
 struct GateTests {
     @Test func `no more are inside than there are places, and everybody gets in`() async {
-        let gate = Gate(places: 3)
+        let gate = Gate(LanePlaces(all: 3, long: 2, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 1))
         let count = Locked((inside: 0, most: 0, done: 0))
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<200 {
+            for index in 0..<200 {
+                let turn = Turn(asker: "\(index % 7)", lane: Turn.Lane.allCases[index % 3])
                 group.addTask {
-                    await gate.pass {
+                    await gate.pass(turn) {
                         count.withLock {
                             $0.inside += 1
                             $0.most = max($0.most, $0.inside)
@@ -29,7 +31,7 @@ struct GateTests {
 
     @Test func `who fails inside leaves its place to the next`() async {
         struct Fault: Error {}
-        let gate = Gate(places: 1)
+        let gate = Gate(LanePlaces(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
         await #expect(throws: Fault.self) { try await gate.pass { throw Fault() } }
         #expect(await gate.pass { true })
     }

@@ -14,7 +14,7 @@ import Testing
         for isRunning in [false, true] {
             var router = Router()
             router.onError = { ErrorAnswer(logger: .silent).response(to: $0, $1) }
-            Health(registry: registry, isRunning: { isRunning }).addRoutes(to: &router)
+            Health(registry: registry, requestRate: nil, isRunning: { isRunning }).addRoutes(to: &router)
             let ready = await router.respond(to: HTTPRequest(method: .get, target: "/readyz"))
             #expect(ready.status == (isRunning ? .ok : .serviceUnavailable))
             #expect(ready.headers["Retry-After"] == (isRunning ? nil : "1"))

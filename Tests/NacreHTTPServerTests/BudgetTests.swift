@@ -58,6 +58,31 @@ import Testing
         #expect(budget.bytesTaken == 8 + 8 + 8 + 20)
     }
 
+    @Test func `room for answers is taken before they are made, and what they did not need is given back`() throws {
+        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let ann = (0..<16).map { _ in RequestAccount(budgets, ByteHolder(.user, "ann")) }
+        let taken = ann.filter { (try? $0.takeAnswer(Self.megabyte)) != nil }
+        #expect(taken.count == 4, "half of the part, whatever comes together")
+        #expect(budgets.answers.bytesTaken == 4 * Self.megabyte)
+        try RequestAccount(budgets, ByteHolder(.user, "bob")).takeAnswer(Self.megabyte)
+        taken.first?.countAnswer(Self.megabyte / 2)
+        #expect(budgets.answers.bytesTaken == 4 * Self.megabyte + Self.megabyte / 2)
+        #expect(throws: HTTPError.self) { try ann.last?.takeAnswer(Self.megabyte) }
+        for account in ann { account.endAnswer() }
+        #expect(budgets.answers.bytesTaken == Self.megabyte)
+        #expect(throws: Never.self) { try RequestAccount(budgets, ByteHolder(.user, "ann")).takeAnswer(3 * Self.megabyte) }
+    }
+
+    @Test func `an answer larger than all room is made alone`() throws {
+        let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
+        let (ann, bob) = (RequestAccount(budgets, ByteHolder(.user, "ann")), RequestAccount(budgets, ByteHolder(.user, "bob")))
+        try ann.takeAnswer(9 * Self.megabyte)
+        let refusal = #expect(throws: HTTPError.self) { try bob.takeAnswer(8192) }
+        #expect(refusal?.status == .serviceUnavailable && refusal?.headers["Retry-After"] == "1")
+        ann.endAnswer()
+        try bob.takeAnswer(8192)
+    }
+
     @Test func `bodies whose last byte is withheld fill the share of who sends them, and no other`() async throws {
         let budgets = ByteBudgets(bodies: Self.small, answers: Self.small)
         let lines = Lines()

@@ -20,16 +20,16 @@ struct FeedPage: Sendable {
     /// - Parameters:
     ///   - read: of its feed behind the token.
     ///   - rest: of the last commit, behind `read`; nil: nobody looked.
-    fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedPortion, rest: FeedRest) {
+    fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedRead, rest: FeedRest) {
         self.init(unreadAfter: token, of: zone)
-        records = (read.entries + rest.entries).map { StoredRecord($0.record, in: zone.address) }
+        records = read.records + rest.read.records
         if read.isWhole {
             moreComing = false
             self.token = .caughtUp(with: zone, view: token.view)
         } else if let last = read.entries.last {
             let number = last.feed.place.number
             isMidCommit = rest.goesOn
-            let end = rest.entries.last ?? last
+            let end = rest.read.entries.last ?? last
             moreComing = isMidCommit || number < zone.number
             let position = FeedPosition(number, name: isMidCommit ? end.record.name : nil)
             self.token = moreComing ? token.moved(to: position, in: zone) : .caughtUp(with: zone, view: token.view)
@@ -60,9 +60,18 @@ struct FeedPage: Sendable {
     }
 }
 
+/// What was read of a feed and has room on its page.
+private struct FeedRead {
+    var entries: [FeedEntry] = []
+    /// Those of the entries, in their order.
+    var records: [StoredRecord] = []
+    /// There is no more.
+    var isWhole: Bool
+}
+
 /// Of the commit that a page ends in, what is behind its limit.
 private struct FeedRest {
-    var entries: [FeedEntry] = []
+    var read = FeedRead(isWhole: false)
     /// The commit is longer than what was read of it.
     var goesOn = false
 }
@@ -95,10 +104,10 @@ extension FeedPage {
             let cut = open.filter { read[$0.place].entries.count == asked[$0.place].limit }
             let found = try transaction.portions(
                 of: cut.map { asked[$0.place].scan(after: $0.last, through: $0.last.number, limit: Limits.changesPerUnsplitCommit - 1) }, in: &room)
-            for (cut, portion) in zip(cut, found) { rests[cut.place].entries = portion.entries }
+            for (cut, portion) in zip(cut, found) { rests[cut.place].read = portion }
             let whole = Set(zip(cut, found).filter { $1.isWhole }.map(\.0.place))
             open = open.filter { !whole.contains($0.place) }.map {
-                (place: $0.place, last: rests[$0.place].entries.last.map(FeedPosition.init(of:)) ?? $0.last)
+                (place: $0.place, last: rests[$0.place].read.entries.last.map(FeedPosition.init(of:)) ?? $0.last)
             }
         }
         let behind =
@@ -111,22 +120,27 @@ extension FeedPage {
 }
 
 extension ReadTransaction {
-    /// - Parameter room: for bodies; what they take is taken off. Only the first record of all may need more than there is.
-    fileprivate func portions(of scans: [FeedScan], in room: inout Int) throws -> [FeedPortion] {
+    /// - Parameter room: for records, as `StoredRecord.pageBytes` counts them; what they take is taken off. Only the first record of all may need
+    ///   more than there is.
+    fileprivate func portions(of scans: [FeedScan], in room: inout Int) throws -> [FeedRead] {
         guard !scans.isEmpty else { return [] }
-        var portions = try feed(scans, bytesMax: max(room, 1))
-        let bytes = portions.reduce(0) { $0 + $1.bytes }
-        room -= bytes
-        let isAlone = room + bytes == Limits.pageBytes && portions.reduce(0) { $0 + $1.entries.count } == 1
-        if room < 0, !isAlone, let last = portions.lastIndex(where: { !$0.entries.isEmpty }) {
-            room += portions[last].entries.removeLast().record.body.count
+        var isFull = false
+        var reads: [FeedRead] = []
+        for (scan, portion) in zip(scans, try feed(scans, bytesMax: max(room, 1))) {
+            var read = FeedRead(isWhole: portion.isWhole)
+            for entry in portion.entries where !isFull {
+                let record = StoredRecord(entry.record, in: scan.zone)
+                isFull = record.pageBytes > room && room < Limits.pageBytes
+                if isFull { break }
+                room -= record.pageBytes
+                read.entries.append(entry)
+                read.records.append(record)
+            }
+            read.isWhole = portion.isWhole && read.entries.count == portion.entries.count
+            reads.append(read)
         }
-        return portions
+        return reads
     }
-}
-
-extension FeedPortion {
-    fileprivate var bytes: Int { entries.reduce(0) { $0 + $1.record.body.count } }
 }
 
 extension FeedPosition {

@@ -31,6 +31,15 @@ extension Cloud {
         return ChangesZoneResponse(zones: results)
     }
 
+    /// How much work pages of these zones are likely to be: much for a client that begins, or that has not come to where it began.
+    package func lane(of zones: [ChangesZoneRequest.Item]) -> Turn.Lane {
+        let isUpToDate = zones.allSatisfy { item in
+            guard let token = try? zoneToken(item.syncToken) else { return false }
+            return token.baseline == .zero
+        }
+        return isUpToDate ? .short : .bulk
+    }
+
     /// A zone of the request, as far as it can be judged without the store.
     private struct AskedZone: Sendable {
         var zone: RequestedZone

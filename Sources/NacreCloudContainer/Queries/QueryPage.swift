@@ -9,6 +9,8 @@ struct QueryPage: Sendable {
     private(set) var cursor: QueryCursor?
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
+    /// Bytes that it looked at.
+    private(set) var work = 0
     /// How it was found, a line a zone.
     private(set) var steps: [String] = []
     let query: CheckedQuery
@@ -69,6 +71,7 @@ struct QueryPage: Sendable {
         for (zone, found) in zip(zones, found) {
             rowsRead += found.reader.rowsRead
             recordsRead += found.reader.recordsRead
+            self.work += found.reader.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
             let met = found.reader.damaged.values.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
@@ -98,7 +101,9 @@ struct QueryPage: Sendable {
             taken += 1
             let row = try reader.row(of: hit, in: zone.address)
             let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
-            if let record = zone.showing.record(stored, keys: keys) { records.append(record) }
+            guard let record = zone.showing.record(stored, keys: keys) else { continue }
+            if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }
+            records.append(record)
         }
         return taken < whole.count ? whole[taken - 1].hit.position : end
     }

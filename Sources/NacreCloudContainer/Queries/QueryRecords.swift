@@ -32,6 +32,7 @@ extension Cloud {
         let limit = try Self.pageLimit(request.resultsLimit)
         let digest = QueryCursor.digest(of: request, in: database.id, by: caller)
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
+        let meter = WorkMeter.current
         let page = try await rebuildingIndexes(of: target.container, target.environment) { schema, transaction in
             let query = try CheckedQuery(request.query, in: schema, of: target.container, by: caller)
             let zones =
@@ -41,9 +42,11 @@ extension Cloud {
             guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
             let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
-            return try QueryPage(
+            let page = try QueryPage(
                 query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys, rows: rows,
                 work: bytes, transaction)
+            meter?.add(bytes: page.work)
+            return page
         }
         for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
         return page

@@ -15,8 +15,8 @@ extension Cloud {
             try await self.store.read { transaction -> [String: StoredRecord] in
                 guard let zone = try zone.find(transaction) else { return [:] }
                 var found: [String: StoredRecord] = [:]
-                for row in try transaction.records(in: zone.address, named: names, within: Limits.answerBytes) {
-                    found[row.name] = StoredRecord(row, in: zone.address)
+                for record in try transaction.stored(in: zone.address, named: names, within: Limits.answerBytes) {
+                    found[record.row.name] = record
                 }
                 return found
             }

@@ -158,8 +158,8 @@ struct RecordModification: Sendable {
     private func add(
         _ names: [String], from zone: ZoneRow, to stored: inout [String: StoredRecord], within bytes: Int, _ transaction: any ReadTransaction
     ) throws {
-        for row in try transaction.records(in: zone.address, named: Array(Set(names)), within: bytes) {
-            stored[row.name] = StoredRecord(row, in: zone.address)
+        for record in try transaction.stored(in: zone.address, named: Array(Set(names)), within: bytes) {
+            stored[record.row.name] = record
         }
     }
 

@@ -6,12 +6,15 @@ import NacreHTTPServer
 /// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
 struct API: Sendable {
     /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
-    private static let pagesAtATime = 8
+    /// Two are left for short answers, and one asker has two of a kind at most, or six short ones.
+    private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 4, shortOfOneAsker: 6, longOfOneAsker: 2)
     /// A larger body is decoded off the loop, which serves others meanwhile; one like a batch of 200 notes takes it less than the change of threads
     /// costs others.
     private static let decodedOnLoopBytesMax = 512 * 1024
+    /// An answer with more bytes of values is written down beside the loop, for the same reason.
+    private static let encodedOnLoopBytesMax = 512 * 1024
     /// Large bodies that are decoded at the same time. On this server: the values take several times the bytes.
-    private static let decodedAtATime = 2
+    private static let decodedAtATime = LanePlaces(all: 2, long: 2, longOfOneKind: 2, shortOfOneAsker: 1, longOfOneAsker: 1)
 
     let cloud: Cloud
     let authenticator: Authenticator
@@ -19,8 +22,9 @@ struct API: Sendable {
     let errors: ErrorAnswer
     /// That one page of a query may look at.
     let queryScanRows: Int
-    let pages = Gate(places: pagesAtATime)
-    let largeBodies = Gate(places: decodedAtATime)
+    let rates: RequestRates
+    let pages = Gate(pagesAtATime)
+    let largeBodies = Gate(decodedAtATime)
 
     /// Where its paths begin, those of endpoints that are not built among them.
     static let roots: Set = ["database", "device"]
@@ -51,7 +55,9 @@ struct API: Sendable {
         var caller: Caller
 
         func body() async throws -> [UInt8] {
-            try await request.body.collect(upTo: Limits.bodyBytes)
+            let body = try await request.body.collect(upTo: Limits.bodyBytes)
+            WorkMeter.current?.add(bytes: body.count)
+            return body
         }
 
         /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
@@ -76,12 +82,23 @@ struct API: Sendable {
     private func handler(_ endpoint: @escaping Endpoint) -> Router.Handler {
         { request, parameters in
             let target = try DatabaseTarget(parameters)
-            let identity = try await authenticator.identify(request, container: target.container, environment: target.environment)
+            let address = IPAddress.customer(request.clientAddress)
+            let meter = WorkMeter()
+            var payers = rates.payers(of: request, address: address)
+            try rates.require(payers)
+            defer { rates.take(meter.cost, from: payers) }
+            // Until it is known who asks, an address asks.
+            let identity = try await Turn.$current.withValue(Turn(asker: address)) {
+                try await authenticator.identify(request, container: target.container, environment: target.environment)
+            }
             let call = Call(request: request, target: target, caller: identity.caller)
             var response: HTTPResponse
             do {
+                let more = rates.payers(of: call.caller, in: target)
+                try rates.require(more)
+                payers += more
                 try request.account.belong(to: call.holder)
-                response = try await StoreFaultLog.$requestID.withValue(request.id) { try await endpoint(call) }
+                response = try await WorkMeter.$current.withValue(meter) { try await answer(call, endpoint) }
             } catch let error as CancellationError {
                 // The client went away: nobody reads an answer, and nothing failed.
                 throw error
@@ -89,8 +106,16 @@ struct API: Sendable {
                 // Not thrown on, because the token goes back with an error too.
                 response = errors.response(to: error, request)
             }
+            if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
             if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
             return response
+        }
+    }
+
+    /// As the request of its sender, in whose turn and name the store works.
+    private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
+        try await StoreFaultLog.$requestID.withValue(call.request.id) {
+            try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
         }
     }
 }
@@ -119,34 +144,89 @@ struct DetailedError: Error {
 
 extension API {
     /// Decode, ask, encode. Errors from here on know whether the client wants our details.
-    /// - Parameter isPage: whether the answer may be large, so that few are made at a time.
+    /// - Parameter turn: says how much work the request is.
     func answer<Request: RequestMessage, Answer: AnswerMessage>(
-        _ call: Call, _ body: [UInt8], as type: Request.Type, isPage: Bool = false,
-        form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) }, ask: (Request) async throws -> Answer
+        _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) },
+        turn: (Request, inout Turn) -> Void = { _, _ in }, ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
         let request = try await decoded(type, body)
         let form = form(request)
-        return try await detailed(form.details) {
-            guard isPage else { return .json(try await ask(request).json(form)) }
-            return try await page(of: call) { try await ask(request).json(form) }
+        return try await inTurn {
+            turn(request, &$0)
+        } run: {
+            try await detailed(form.details) { .json(try await ask(request).json(form)) }
         }
     }
 
-    /// Makes an answer that may be large: few at a time, and none for who does not read those before.
-    func page(of call: Call, _ make: () async throws -> [UInt8]) async throws -> HTTPResponse {
+    /// As `answer`, for answers that may be large.
+    /// - Parameter turn: says how much work the request is, and of which kind.
+    func page<Request: RequestMessage, Answer: RecordAnswerMessage>(
+        _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
+        ask: (Request) async throws -> Answer
+    ) async throws -> HTTPResponse {
+        let request = try await decoded(type, body)
+        let form = form(request)
+        return try await inTurn {
+            turn(request, &$0)
+        } run: {
+            try await detailed(form.details) {
+                try await page(of: call) {
+                    try await ask(request)
+                } json: {
+                    $0.json(form)
+                }
+            }
+        }
+    }
+
+    /// Runs what answers a request in a turn of its own kind.
+    func inTurn<Value>(_ change: (inout Turn) -> Void, run body: () async throws -> Value) async rethrows -> Value {
+        var turn = Turn.current
+        change(&turn)
+        WorkMeter.current?.add(rows: turn.rows)
+        return try await Turn.$current.withValue(turn) { try await body() }
+    }
+
+    /// Makes an answer that may be large: few at a time, none for who does not read those before, and its JSON beside the loop where it is long.
+    func page<Answer: RecordAnswerMessage>(
+        of call: Call, _ make: () async throws -> Answer, json: @escaping @Sendable (Answer) -> [UInt8]
+    ) async throws -> HTTPResponse {
         try await pages.pass {
             // Its client may have gone while it waited for its turn.
             try Task.checkCancellation()
-            try call.request.account.requireAnswerRoom()
-            let bytes = try await make()
-            call.request.account.countAnswer(bytes.count)
-            return .json(bytes)
+            let account = call.request.account
+            try account.requireAnswerRoom()
+            let answer = try await make()
+            guard answer.valueBytes > Self.encodedOnLoopBytesMax else {
+                // To look how much room it needs would cost as much as to make it.
+                let bytes = json(answer)
+                account.countAnswer(bytes.count)
+                return .json(bytes)
+            }
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.encodedElsewhere(answer, account, json) }
         }
+    }
+
+    /// Room is taken before the bytes are made.
+    private static func encoded<Answer: RecordAnswerMessage>(
+        _ answer: Answer, _ account: RequestAccount, _ json: (Answer) -> [UInt8]
+    ) throws -> HTTPResponse {
+        try account.takeAnswer(answer.answerBytes)
+        let bytes = json(answer)
+        account.countAnswer(bytes.count)
+        return .json(bytes)
+    }
+
+    @concurrent
+    private static func encodedElsewhere<Answer: RecordAnswerMessage>(
+        _ answer: Answer, _ account: RequestAccount, _ json: @Sendable (Answer) -> [UInt8]
+    ) async throws -> HTTPResponse {
+        try encoded(answer, account, json)
     }
 
     private func decoded<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
         guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
-        return try await largeBodies.pass {
+        return try await largeBodies.pass(Turn(asker: Turn.current.asker, bytes: body.count)) {
             try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.decodedElsewhere(type, body) }
         }
     }

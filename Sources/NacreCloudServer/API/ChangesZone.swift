@@ -8,12 +8,17 @@ extension API {
         let request = try ChangesZoneRequest(json: try await call.body())
         let details = request.extension.wantsDetails
         return try await detailed(details) {
-            try await page(of: call) {
-                let answer = try await cloud.zoneChanges(request, in: call.target, by: call.caller)
-                var writer = JSONWriter()
-                // Every zone says for itself how it wants its numbers; results stand in the order of the request.
-                answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
-                return writer.finish()
+            try await inTurn {
+                ($0.lane, $0.rows) = (cloud.lane(of: request.zones), request.zones.count)
+            } run: {
+                try await page(of: call) {
+                    try await cloud.zoneChanges(request, in: call.target, by: call.caller)
+                } json: { answer in
+                    var writer = JSONWriter()
+                    // Every zone says for itself how it wants its numbers; results stand in the order of the request.
+                    answer.write(to: &writer, details: details) { request.zones.indices.contains($0) && request.zones[$0].numbersAsStrings }
+                    return writer.finish()
+                }
             }
         }
     }

@@ -1,65 +1,44 @@
+import NacreCloudContainer
 import NacreLocks
 
-/// Lets so many in at a time; others wait in the order in which they came. Fair, and costs a lock.
+/// Lets so many in at a time; others wait for their turn, as `Lanes` says. Costs a lock.
 ///
 /// A page of records passes through many forms before it is bytes: rows, values, text. Readers of the store make them faster than the one loop
 /// can write them down, so without a gate 200 clients at once would have 200 pages lying about in every form.
 final class Gate: Sendable {
-    fileprivate struct State {
-        var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
-        /// Of `waiting`, those who went in already; they are removed now and then, and not each alone.
-        var gone = 0
+    private let state: Locked<Lanes<CheckedContinuation<Void, Never>>>
+
+    init(_ places: LanePlaces) {
+        // Requests under way are bounded already.
+        state = Locked(Lanes(places, room: .unbounded))
     }
 
-    private let state: Locked<State>
-
-    init(places: Int) {
-        state = Locked(State(free: places))
-    }
-
-    func pass<Value>(_ body: () async throws -> Value) async rethrows -> Value {
-        await enter()
-        defer { leave() }
+    /// Whoever the turn is of comes in as soon as there is a place for it.
+    func pass<Value>(_ turn: Turn = .current, _ body: () async throws -> Value) async rethrows -> Value {
+        await enter(turn)
+        defer { leave(turn) }
         return try await body()
     }
 
-    private func enter() async {
-        let isIn = state.withLock { $0.takePlace() }
+    private func enter(_ turn: Turn) async {
+        let isIn = state.withLock { $0.beginNow(turn) }
         if isIn { return }
         await withCheckedContinuation { continuation in
-            let isIn = state.withLock { state in
-                if state.takePlace() { return true }
-                state.waiting.append(continuation)
-                return false
+            let next = state.withLock { lanes in
+                // There is always room.
+                _ = lanes.add(continuation, turn)
+                return lanes.next()
             }
-            if isIn { continuation.resume() }
+            next?.element.resume()
         }
     }
 
-    private func leave() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard state.gone < state.waiting.count else {
-                state.free += 1
-                return nil
-            }
-            defer {
-                state.gone += 1
-                if state.gone * 2 > state.waiting.count {
-                    state.waiting.removeFirst(state.gone)
-                    state.gone = 0
-                }
-            }
-            return state.waiting[state.gone]
+    private func leave(_ turn: Turn) {
+        // Nobody else can go in by this than the one who takes the place.
+        let next = state.withLock { lanes in
+            lanes.end(turn)
+            return lanes.next()
         }
-        next?.resume()
-    }
-}
-
-extension Gate.State {
-    fileprivate mutating func takePlace() -> Bool {
-        guard free > 0 else { return false }
-        free -= 1
-        return true
+        next?.element.resume()
     }
 }

@@ -6,6 +6,8 @@ import NacreHTTPServer
 /// Whether the process lives, whether it can serve, what it is, and what it takes.
 struct Health: Sendable {
     let registry: Registry
+    /// As it is set; nil where nobody is kept to a rate.
+    let requestRate: Int?
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -33,6 +35,11 @@ struct Health: Sendable {
         ] + times.map { Limit($0, Int($1.components.seconds), .server) }
     }()
 
+    private var limits: [Limit] {
+        // 0 says that there is none.
+        Limits.table.map { $0.name == "requestRate" ? Limit($0.name, requestRate ?? 0, $0.source) : $0 } + Self.otherLimits
+    }
+
     static let otherLimits = budgets + listener
 
     func addRoutes(to router: inout Router) {
@@ -43,7 +50,7 @@ struct Health: Sendable {
             _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }
-        router.get("/limits") { _, _ in .json(try LimitTable(limits: Limits.table + Self.otherLimits).json) }
+        router.get("/limits") { _, _ in .json(try LimitTable(limits: limits).json) }
         router.get("/version") { _, _ in .json(Array(#"{"name":"nacre","version":"\#(ServerVersion.current)"}"#.utf8)) }
     }
 }

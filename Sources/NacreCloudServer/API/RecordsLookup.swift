@@ -5,9 +5,11 @@ import NacreHTTPServer
 extension API {
     /// `POST records/lookup`
     func recordsLookup(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsLookupRequest.self, isPage: true) { request in
+        try await page(call, try await call.body(), as: RecordsLookupRequest.self) { request in
             AnswerForm(
                 details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings, zoneID: request.zoneID)
+        } turn: {
+            $1.rows = $0.records.count
         } ask: { request in
             let token = try await currentSyncToken(of: request.zoneID, for: call)
             var answer = try await cloud.lookupRecords(request, in: call.target, by: call.caller)

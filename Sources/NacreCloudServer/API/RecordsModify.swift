@@ -9,6 +9,8 @@ extension API {
         let body = try await call.body()
         return try await answer(call, body, as: RecordsModifyRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
+        } turn: {
+            ($1.rows, $1.bytes) = ($0.operations.count, body.count)
         } ask: { request in
             var answer = try await cloud.modifyRecords(
                 request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))

@@ -5,8 +5,10 @@ import NacreHTTPServer
 extension API {
     /// `POST records/query`
     func recordsQuery(_ call: Call) async throws -> HTTPResponse {
-        try await answer(call, try await call.body(), as: RecordsQueryRequest.self, isPage: true) { request in
+        try await page(call, try await call.body(), as: RecordsQueryRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
+        } turn: { _, turn in
+            turn.lane = .query
         } ask: { request in
             let isOfOneZone = request.zoneID != nil || !request.zoneWide
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil

@@ -21,6 +21,8 @@ package struct ServerConfiguration: Sendable {
     package var backsUpBeforeMigration = true
     /// Whose `X-Forwarded-For` is believed, for pauses of sign-ins, shares of memory and the log.
     var trustedProxies = TrustedProxies()
+    /// Work that one user may have done a second, in the unit of `Limits.requestRate`; others have a multiple of it. nil: as much as they like.
+    package var requestRate: Int? = ServerConfiguration.usualRequestRate
     package var logger: Logger
     /// Threads that serve HTTP.
     package var loopCount = 1
@@ -29,6 +31,8 @@ package struct ServerConfiguration: Sendable {
     package var queryScanRows = Limits.queryScanRows
     /// Whether the server does the outbox's tasks, so that a test can choose when they are done.
     var doesTasks = true
+
+    package static let usualRequestRate = Limits.requestRate
 
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder

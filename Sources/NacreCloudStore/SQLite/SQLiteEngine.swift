@@ -4,8 +4,8 @@ import NacreLocks
 
 /// The running parts of an open store: threads, their connections, the queues to them, and the claim on the folder.
 final class SQLiteEngine: Sendable {
-    let writes = WorkQueue<any PendingWrite>(limit: SQLiteLimits.waitingWrites, consumers: .one)
-    let reads = WorkQueue<any PendingRead>(limit: SQLiteLimits.waitingReads, consumers: .many)
+    let writes = WorkQueue<any PendingWrite>(.unbounded, room: SQLiteLimits.waitingWrites)
+    let reads = WorkQueue<any PendingRead>(SQLiteLimits.readerPlaces, room: SQLiteLimits.waitingReads)
     let statistics = SQLiteStatistics()
 
     private let lock: FolderLock
@@ -70,8 +70,10 @@ final class SQLiteEngine: Sendable {
         try startThread { [checkpointer, connections] in checkpointer.run { connections.checkpointer } }
         for index in 0..<SQLiteLimits.readers {
             try startThread { [reads, connections] in
-                while let request = reads.next() {
-                    connections.read(index, request)
+                var served: Turn?
+                while let read = reads.next(after: served) {
+                    connections.read(index, read.element)
+                    served = read.turn
                 }
             }
         }
@@ -79,32 +81,33 @@ final class SQLiteEngine: Sendable {
 
     /// The writer's thread.
     private func write() {
-        var first: [any PendingWrite] = []
-        guard let writer = connections.writer ?? waitUntilWritable(&first) else { return }
-        Writer(
-            connection: writer.connection, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk, openRun: writer.run,
-            bound: bound,
-            readers: readers
-        ).run(first: first)
+        while let first = writes.next() {
+            guard let writer = writer(for: first) else { continue }
+            return Writer(
+                connection: writer.connection, queue: writes, checkpointer: checkpointer, statistics: statistics, disk: disk, openRun: writer.run,
+                bound: bound,
+                readers: readers
+            ).run(first: first)
+        }
     }
 
-    /// Tries to write whenever somebody wants to, and refuses them until it can be done.
-    /// - Returns: the connection, and in `waiting` the writes that found it; nil once the store is closed.
-    private func waitUntilWritable(_ waiting: inout [any PendingWrite]) -> OpenConnections.Writer? {
-        while true {
-            waiting = writes.all()
-            if waiting.isEmpty { return nil }
-            do {
-                let writer = try connections.becomeWritable()
-                report(.writable)
-                return writer
-            } catch let error {
-                let refusal = StoreError(error)
-                for request in waiting {
-                    request.fail(refusal)
-                    request.answer()
-                }
+    /// Who writes; where nobody can, whether somebody can now. If not, the write that asked and all that wait beside it are refused.
+    private func writer(for first: Writer.Write) -> OpenConnections.Writer? {
+        if let writer = connections.writer { return writer }
+        do {
+            let writer = try connections.becomeWritable()
+            report(.writable)
+            return writer
+        } catch let error {
+            let refusal = StoreError(error)
+            var waiting = [first]
+            while let next = writes.nextNow() { waiting.append(next) }
+            defer { writes.end(waiting) }
+            for write in waiting {
+                write.element.fail(refusal)
+                write.element.answer()
             }
+            return nil
         }
     }
 

@@ -1,16 +1,25 @@
+import NacreCloudContainer
+
 /// Every bound of the SQLite engine. All measured on two shared cores (`docs/storage.md`) unless another source stands there.
 enum SQLiteLimits {
-    /// Writes that wait for the writer; beyond, a write is refused. About 100 ms of work at 50,000 single writes a second.
-    static let waitingWrites = 4096
+    /// Writes that wait for the writer; beyond, a write is refused. About 100 ms of work at 50,000 single writes a second, or some seconds of batches;
+    /// eight of the largest requests' bytes.
+    static let waitingWrites = LaneRoom(count: 4096, rows: 100_000, bytes: 64 * 1024 * 1024)
 
     /// Reads that wait for a reader; beyond, a read is refused.
-    static let waitingReads = 4096
+    static let waitingReads = LaneRoom(count: 4096, rows: 400_000, bytes: 64 * 1024 * 1024)
 
     /// Connections that read. More than cores buys nothing: a read computes, it seldom waits for the disk.
     static let readers = 4
 
+    /// Who may have them: one is always left for short reads, and one asker never has all.
+    static let readerPlaces = LanePlaces(all: readers, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
+
     /// Rows changed by a group of writes after which it is committed: one huge request must not hold back small ones.
     static let rowsInGroup: Int64 = 4000
+
+    /// Bytes of requests in a group after which it is committed, for the same reason.
+    static let bytesInGroup = 2 * 1024 * 1024
 
     /// How long a group takes requests in before it is committed.
     static let groupDuration: Duration = .milliseconds(2)

@@ -42,8 +42,8 @@ package final class SQLiteStore: Store {
 
     package var statistics: SQLiteStatistics { engine.statistics }
 
-    /// How many writes may wait; beyond, a write is refused with `.unavailable`.
-    package static var waitingWritesMaximum: Int { SQLiteLimits.waitingWrites }
+    /// How many writes of one asker may wait while nobody else's do; beyond, a write is refused with `.unavailable`.
+    package static var waitingWritesOfOneMaximum: Int { SQLiteLimits.waitingWrites.count / 2 }
 
     /// Writes that were accepted and not begun.
     package var waitingWrites: Int { engine.writes.count }

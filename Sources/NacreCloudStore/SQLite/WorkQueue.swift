@@ -1,11 +1,13 @@
 import NacreCloudContainer
 import NacreLocks
 
-/// Requests on their way from Swift's tasks to threads that may block. Bounded: beyond the bound a request is refused at once, because
-/// a queue that only grows answers everybody too late.
+/// Requests on their way from Swift's tasks to threads that may block, served in turn as `Lanes` says. Bounded: beyond the bound a request is refused
+/// at once, because a queue that only grows answers everybody too late.
 final class WorkQueue<Request: Sendable>: Sendable {
+    typealias Taken = Lanes<Request>.Taken
+
     private struct State {
-        var waiting: [Request] = []
+        var lanes: Lanes<Request>
         var isClosed = false
         /// Threads that wait, or are about to.
         var sleepers = 0
@@ -15,62 +17,50 @@ final class WorkQueue<Request: Sendable>: Sendable {
 
         /// Whether to wake a thread for what waits.
         mutating func mustCall() -> Bool {
-            guard !waiting.isEmpty, sleepers > 0, !isCalling else { return false }
+            guard sleepers > 0, !isCalling, lanes.hasNext else { return false }
             isCalling = true
             return true
         }
     }
 
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let signal = Signal()
-    private let limit: Int
-    private let consumers: Consumers
 
-    /// Who takes requests from it: one thread takes all that wait, or several take one each.
-    enum Consumers: Sendable {
-        case one
-        case many
-    }
-
-    init(limit: Int, consumers: Consumers) {
-        self.limit = limit
-        self.consumers = consumers
+    init(_ places: LanePlaces, room: LaneRoom) {
+        state = Locked(State(lanes: Lanes(places, room: room)))
     }
 
     /// Adds a request, or says why not.
-    func submit(_ request: Request) -> StoreError? {
+    func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
         let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
-            guard state.waiting.count < limit else {
-                return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.waiting.count)]), false)
+            guard state.lanes.add(request, turn) else {
+                return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.lanes.count)]), false)
             }
-            state.waiting.append(request)
-            switch consumers {
-            // It takes all at once and needs to be told only of the first.
-            case .one: return (nil, state.waiting.count == 1)
-            case .many: return (nil, state.mustCall())
-            }
+            return (nil, state.mustCall())
         }
         if mustCall { signal.notify() }
         return refusal
     }
 
     /// Requests that nobody has taken yet.
-    var count: Int { state.withLock { $0.waiting.count } }
+    var count: Int { state.withLock { $0.lanes.count } }
 
-    /// The oldest request, waiting for one if need be; nil once the queue is closed and empty. For `.many`.
-    func next() -> Request? {
+    /// The request whose turn it is, waiting for one if need be; nil once the queue is closed and empty. It has a place until `end`.
+    /// - Parameter last: of what the thread has served, whose place is free now.
+    func next(after last: Turn? = nil) -> Taken? {
+        var last = last
         while true {
-            let (request, mustCall, isOver): (Request?, Bool, Bool) = state.withLock { state in
-                guard state.waiting.isEmpty else {
-                    let request = state.waiting.removeFirst()
-                    return (request, state.mustCall(), false)
-                }
-                if !state.isClosed { state.sleepers += 1 }
-                return (nil, false, state.isClosed)
+            let (taken, mustCall, isOver): (Taken?, Bool, Bool) = state.withLock { state in
+                if let last { state.lanes.end(last) }
+                last = nil
+                if let taken = state.lanes.next() { return (taken, state.mustCall(), false) }
+                let isOver = state.isClosed && state.lanes.count == 0
+                if !isOver { state.sleepers += 1 }
+                return (nil, false, isOver)
             }
             if mustCall { signal.notify() }
-            if let request { return request }
+            if let taken { return taken }
             if isOver {
                 // Hands the news on to the next thread that waits.
                 signal.notify()
@@ -84,25 +74,15 @@ final class WorkQueue<Request: Sendable>: Sendable {
         }
     }
 
-    /// All requests, waiting for one if need be; none once the queue is closed and empty. For `.one`.
-    func all() -> [Request] {
-        while true {
-            let (requests, isOver) = takeAll()
-            if !requests.isEmpty || isOver { return requests }
-            signal.wait()
-        }
-    }
-
     /// What there is now, without waiting.
-    func allNow() -> [Request] {
-        takeAll().requests
+    func nextNow() -> Taken? {
+        state.withLock { $0.lanes.next() }
     }
 
-    private func takeAll() -> (requests: [Request], isOver: Bool) {
+    /// The places of requests are free again.
+    func end(_ served: [Taken]) {
         state.withLock { state in
-            let requests = state.waiting
-            state.waiting = []
-            return (requests, state.isClosed)
+            for taken in served { state.lanes.end(taken.turn) }
         }
     }
 

@@ -1,10 +1,13 @@
 import NacreCloudContainer
 
-/// The one writer: takes whatever writes wait, runs them in one transaction, each in a savepoint, and commits them with one sync of the disk.
+/// The one writer: takes what writes wait, in turn, runs them in one transaction, each in a savepoint, and commits them with one sync of the disk.
 ///
+/// A group is as long and as large as `SQLiteLimits` says, so a small write waits for one group at most, whatever others want written.
 /// Nobody is answered before the commit, not even a write that was refused by its own body: what it read may be a neighbour's.
 /// When SQLite gives the whole transaction up, or the commit fails, the group is replayed one write at a time, so that each gets its own answer.
 struct Writer: Sendable {
+    typealias Write = WorkQueue<any PendingWrite>.Taken
+
     let connection: Connection
     let queue: WorkQueue<any PendingWrite>
     let checkpointer: Checkpointer
@@ -15,30 +18,28 @@ struct Writer: Sendable {
     let readers: LogReaders
 
     /// Serves until the queue is closed and empty.
-    /// - Parameter first: writes that were taken from it already.
-    func run(first: [any PendingWrite] = []) {
+    /// - Parameter first: a write that was taken from it already.
+    func run(first: Write) {
         var log = LogLength()
-        var waiting = first[...]
-        while true {
-            if waiting.isEmpty { waiting = queue.all()[...] }
-            if waiting.isEmpty { return }
-            while !waiting.isEmpty {
-                serveGroup(&waiting)
-                keepShort(&log)
-            }
+        serveGroup(first)
+        keepShort(&log)
+        while let next = queue.next() {
+            serveGroup(next)
+            keepShort(&log)
         }
     }
 
-    private func serveGroup(_ waiting: inout ArraySlice<any PendingWrite>) {
-        if let lost = disk.lost { return answer(waiting.removeAll(), with: lost) }
-        var group: [any PendingWrite] = []
+    private func serveGroup(_ first: Write) {
+        var group = [first]
+        defer { queue.end(group) }
+        if let lost = disk.lost { return answer(group, with: lost) }
         do {
-            try gather(&group, from: &waiting)
+            try gather(&group)
             if connection.isInTransaction {
                 try commit()
             }
-            for request in group {
-                request.answer()
+            for write in group {
+                write.element.answer()
             }
         } catch let failure {
             connection.abandonTransaction()
@@ -47,16 +48,18 @@ struct Writer: Sendable {
         statistics.count(.writes, group.count)
     }
 
-    /// Runs writes in one transaction until none waits, or the group is as long or as large as a group may be.
-    private func gather(_ group: inout [any PendingWrite], from waiting: inout ArraySlice<any PendingWrite>) throws {
+    /// Runs the first write of a group and those whose turn is next, until none waits, or the group is as long or as large as a group may be.
+    private func gather(_ group: inout [Write]) throws {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
         let rows = connection.changedRows + SQLiteLimits.rowsInGroup
-        while true {
-            if waiting.isEmpty { waiting = queue.allNow()[...] }
-            guard let request = waiting.popFirst() else { return }
-            group.append(request)
-            try perform(request)
-            if connection.changedRows >= rows || ContinuousClock.now >= end { return }
+        var bytes = 0
+        var next: Write? = group.first
+        while let write = next {
+            try perform(write.element)
+            bytes += write.turn.bytes
+            if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return }
+            next = queue.nextNow()
+            if let next { group.append(next) }
         }
     }
 
@@ -88,13 +91,13 @@ struct Writer: Sendable {
     }
 
     /// Gives every write of a group that did not happen its own answer.
-    private func recover(_ group: [any PendingWrite], from failure: any Error) {
+    private func recover(_ group: [Write], from failure: any Error) {
         guard !disk.isLost(to: failure), group.count > 1 else { return answer(group, with: StoreError(failure)) }
         statistics.count(.replays)
-        for (index, request) in group.enumerated() {
+        for (index, write) in group.enumerated() {
             if let lost = disk.lost { return answer(group[index...], with: lost) }
-            performAlone(request)
-            request.answer()
+            performAlone(write.element)
+            write.element.answer()
         }
     }
 
@@ -113,12 +116,12 @@ struct Writer: Sendable {
         }
     }
 
-    private func answer(_ group: some Collection<any PendingWrite>, with error: StoreError) {
+    private func answer(_ group: some Collection<Write>, with error: StoreError) {
         // What a backup keeps in the log is room that writes need.
         if error.code == .full { readers.endBackup() }
-        for request in group {
-            request.fail(error)
-            request.answer()
+        for write in group {
+            write.element.fail(error)
+            write.element.answer()
         }
     }
 
@@ -173,13 +176,5 @@ struct Writer: Sendable {
         case anew
         case blocked
         case failed
-    }
-}
-
-extension ArraySlice {
-    /// Empties it and returns what it held.
-    fileprivate mutating func removeAll() -> ArraySlice {
-        defer { self = [] }
-        return self
     }
 }

@@ -66,10 +66,14 @@ package final class ByteBudget: Sendable {
     }
 
     /// Takes bytes for a holder, or answers false and takes none.
-    package func take(_ bytes: Int, for holder: ByteHolder) -> Bool {
+    /// - Parameter mayBeAlone: where nobody has anything of the part, any number may be taken.
+    package func take(_ bytes: Int, for holder: ByteHolder, mayBeAlone: Bool = false) -> Bool {
         state.withLock { state in
-            let free = parts.bytes(holder.kind) - state.taken[holder.kind, default: 0]
-            guard Self.mayTake(bytes, held: state.held[holder, default: 0], free: free) else { return false }
+            let taken = state.taken[holder.kind, default: 0]
+            guard
+                mayBeAlone && taken == 0
+                    || Self.mayTake(bytes, held: state.held[holder, default: 0], free: parts.bytes(holder.kind) - taken)
+            else { return false }
             state.add(bytes, holder)
             return true
         }

@@ -77,6 +77,20 @@ package final class RequestAccount: Sendable {
         if held >= free { throw refused(.answers) }
     }
 
+    /// Takes room for an answer that is about to be made, as much as it can need. `countAnswer` gives back what it did not need. An answer that is
+    /// larger than all the room there is can be made alone.
+    /// - Throws: 503 with `Retry-After` where answers that are being made, or that nobody reads, leave the holder no such room.
+    package func takeAnswer(_ bytes: Int) throws {
+        guard let budgets, bytes > ServerLimits.uncountedBytesMax else { return }
+        let isTaken = state.withLock { state in
+            guard !state.isAnswerOver, bytes > state.answer else { return true }
+            guard budgets.answers.take(bytes - state.answer, for: state.holder, mayBeAlone: true) else { return false }
+            state.answer = bytes
+            return true
+        }
+        guard isTaken else { throw refused(.answers) }
+    }
+
     /// The answer lies in memory with so many bytes now: made, compressed, sent in part. It is there already, so it is counted whatever is left.
     package func countAnswer(_ bytes: Int) {
         guard let budgets else { return }

@@ -60,7 +60,7 @@ import Testing
     private func user(_ store: CountingStore) async throws -> TestCloudUser {
         let ann = TestCloud(store).user("_ann")
         try await ann.define(["n": .int64, "few": .int64, "tags": .stringList, "text": .string, "at": .location])
-        _ = try await ann.cloud.changeSchema(of: TestCloud.container, .development) {
+        _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
         _ = try await ann.cloud.runDueTasks()

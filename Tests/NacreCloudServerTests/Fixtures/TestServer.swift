@@ -34,7 +34,8 @@ final class TestServer: Sendable {
 
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
-        queryScanRows: Int = Limits.queryScanRows, doesTasks: Bool = true, over inner: any Store = MemoryStore()
+        queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
+        over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -45,6 +46,7 @@ final class TestServer: Sendable {
         configuration.publicURL = publicURL
         configuration.opensSignUp = opensSignUp
         configuration.queryScanRows = queryScanRows
+        configuration.requestRate = requestRate
         configuration.doesTasks = doesTasks
         configuration.clock = clock.serverClock
         server = Server(configuration)

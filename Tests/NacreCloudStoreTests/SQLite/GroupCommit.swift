@@ -93,6 +93,39 @@ private struct Refusal: Error {}
         #expect(Set(numbers) == Set(1...20))
     }
 
+    @Test func `a small write goes before the batches of others that came first, and everybody gets one in turn`() async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate()
+        let order = Locked([String]())
+        let turns = (0..<12).map { Turn(asker: $0 % 4 == 0 ? "uploader" : "another", rows: 400) } + [Turn(asker: "small")]
+        let (isHeld, isRunning) = (Locked(true), Locked(false))
+        async let holder: Void = temporary.write { _ in
+            isRunning.withLock { $0 = true }
+            while isHeld.withLock({ $0 }) {}
+            return .rollback(())
+        }
+        while !isRunning.withLock({ $0 }) { await Task.yield() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, turn) in turns.enumerated() {
+                group.addTask {
+                    try await Turn.$current.withValue(turn) {
+                        try await temporary.write { transaction in
+                            order.withLock { $0.append(turn.asker) }
+                            try transaction.apply(WritePlan(\.records, [Sample.put("r\(index)", 1)]))
+                            return .commit(())
+                        }
+                    }
+                }
+                while temporary.store.waitingWrites < index + 1 { await Task.yield() }
+            }
+            isHeld.withLock { $0 = false }
+            try await group.waitForAll()
+        }
+        try await holder
+        let first = ["small", "uploader", "another", "uploader", "another", "uploader", "another"]
+        #expect(order.withLock { $0 } == first + Array(repeating: "another", count: 6))
+    }
+
     @Test func `a queue that is full refuses at once, and takes requests again later`() async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
@@ -105,7 +138,7 @@ private struct Refusal: Error {}
         }
         while !isRunning.withLock({ $0 }) { await Task.yield() }
         let refusals = await withTaskGroup(of: StoreError?.self) { group in
-            for _ in 0..<SQLiteStore.waitingWritesMaximum + 10 {
+            for _ in 0..<SQLiteStore.waitingWritesOfOneMaximum + 10 {
                 group.addTask {
                     do {
                         try await temporary.apply(WritePlan())

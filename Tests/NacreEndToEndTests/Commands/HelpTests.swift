@@ -21,7 +21,7 @@ struct HelpTests {
         Documented(
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
-                + "trusted-proxy json"
+                + "trusted-proxy request-rate json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

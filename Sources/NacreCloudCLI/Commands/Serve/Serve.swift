@@ -13,6 +13,9 @@ enum Serve {
     private static let publicURL = Option.value("public-url", "url", "The URL by which apps reach the server, where a proxy stands before it.")
     private static let trustedProxy = Option.value(
         "trusted-proxy", "addresses", "Proxies whose X-Forwarded-For is believed: addresses or networks, with commas between.")
+    private static let requestRate = Option.value(
+        "request-rate", "units", fallback: String(ServerConfiguration.usualRequestRate),
+        "Work that one user may have done a second; 0 for as much as they like.")
     private static let logFormat = Option.value(
         "log-format", "format", oneOf: ServerConfiguration.LogFormat.allCases.map(\.rawValue),
         "How log lines look on standard error. By default text on a terminal, else json.")
@@ -30,7 +33,8 @@ enum Serve {
             was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
             """,
         options: [
-            data, listen, memory, publicURL, trustedProxy, adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup, logFormat,
+            data, listen, memory, publicURL, trustedProxy, requestRate, adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            logFormat,
             logLevel, SharedOptions.json,
         ]
     ) { call in
@@ -71,6 +75,10 @@ enum Serve {
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
             throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)
         }
+        guard let rate = Int(try call.require(requestRate)), (0...1_000_000_000).contains(rate) else {
+            throw UsageError(.invalid("--\(requestRate.name)", "give a number of units a second, or 0"), path: call.path)
+        }
+        configuration.requestRate = rate == 0 ? nil : rate
         return configuration
     }
 

@@ -1,0 +1,140 @@
+/// What waits for one of so many places, in lanes: long work never has all places, one asker never more than a part of them, and lanes take turns.
+/// A value: who uses it locks it.
+package struct Lanes<Element> {
+    /// Something that has a place, until `end`.
+    package struct Taken {
+        package let element: Element
+        package let turn: Turn
+    }
+
+    private let places: LanePlaces
+    private let room: LaneRoom
+    private var queues: [FairQueue<Element>]
+    private var underWay: [Int]
+    private var waiting = LaneRoom.none
+    private var held: [String: LaneRoom] = [:]
+    /// The lane that is asked first the next time.
+    private var first = 0
+
+    package init(_ places: LanePlaces, room: LaneRoom) {
+        self.places = places
+        self.room = room
+        queues = Turn.Lane.allCases.map { FairQueue(share: $0 == .short ? places.shortOfOneAsker : places.longOfOneAsker) }
+        underWay = queues.map { _ in 0 }
+    }
+
+    /// How many wait.
+    package var count: Int { waiting.count }
+
+    /// Lets something wait, or answers false: there is no room for it, or its asker has as much of it as is left for others.
+    package mutating func add(_ element: Element, _ turn: Turn) -> Bool {
+        let more = Self.room(of: turn)
+        let mine = held[turn.asker, default: .none] + more
+        let free = room - waiting
+        guard free.holds(more), free.holds(mine) else { return false }
+        held[turn.asker] = mine
+        waiting = waiting + more
+        queues[turn.lane.rawValue].add(element, turn)
+        return true
+    }
+
+    /// Whether something waits that may go now.
+    package var hasNext: Bool {
+        Turn.Lane.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
+    }
+
+    /// What goes next; nil where nothing may.
+    package mutating func next() -> Taken? {
+        for step in queues.indices {
+            let index = (first + step) % queues.count
+            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let (element, turn) = queues[index].next() else { continue }
+            first = index + 1
+            underWay[index] += 1
+            let less = Self.room(of: turn)
+            waiting = waiting - less
+            let mine = held[turn.asker, default: less] - less
+            held[turn.asker] = mine.count > 0 ? mine : nil
+            return Taken(element: element, turn: turn)
+        }
+        return nil
+    }
+
+    /// Takes a place without waiting, where nobody waits for one; false where somebody does, or none is free.
+    package mutating func beginNow(_ turn: Turn) -> Bool {
+        guard isOpen(turn.lane), queues[turn.lane.rawValue].beginNow(turn) else { return false }
+        underWay[turn.lane.rawValue] += 1
+        return true
+    }
+
+    /// The place is free again.
+    package mutating func end(_ turn: Turn) {
+        underWay[turn.lane.rawValue] -= 1
+        queues[turn.lane.rawValue].end(turn.asker)
+    }
+
+    private func isOpen(_ lane: Turn.Lane) -> Bool {
+        guard underWay.reduce(0, +) < places.all else { return false }
+        guard lane != .short else { return true }
+        let long = underWay.reduce(0, +) - underWay[Turn.Lane.short.rawValue]
+        return long < places.long && underWay[lane.rawValue] < places.longOfOneKind
+    }
+
+    private static func room(of turn: Turn) -> LaneRoom {
+        LaneRoom(count: 1, rows: turn.rows, bytes: turn.bytes)
+    }
+}
+
+extension Lanes.Taken: Sendable where Element: Sendable {}
+
+/// How many may be under way at the same time.
+package struct LanePlaces: Hashable, Sendable {
+    package var all: Int
+    /// Of both long lanes together; the rest is the short lane's.
+    package var long: Int
+    /// Of each long lane.
+    package var longOfOneKind: Int
+    /// Of one asker, in the short lane and in each of the long ones.
+    package var shortOfOneAsker: Int
+    package var longOfOneAsker: Int
+
+    package init(all: Int, long: Int, longOfOneKind: Int, shortOfOneAsker: Int, longOfOneAsker: Int) {
+        self.all = all
+        self.long = long
+        self.longOfOneKind = longOfOneKind
+        self.shortOfOneAsker = shortOfOneAsker
+        self.longOfOneAsker = longOfOneAsker
+    }
+
+    /// As many as come.
+    package static var unbounded: LanePlaces {
+        LanePlaces(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
+    }
+}
+
+/// How much may wait. In it an asker gets as much as would still be left for all others.
+package struct LaneRoom: Hashable, Sendable {
+    package var count: Int
+    package var rows: Int
+    package var bytes: Int
+
+    package init(count: Int, rows: Int, bytes: Int) {
+        self.count = count
+        self.rows = rows
+        self.bytes = bytes
+    }
+
+    package static let unbounded = LaneRoom(count: .max, rows: .max, bytes: .max)
+    static let none = LaneRoom(count: 0, rows: 0, bytes: 0)
+
+    func holds(_ other: LaneRoom) -> Bool {
+        other.count <= count && other.rows <= rows && other.bytes <= bytes
+    }
+
+    static func + (left: LaneRoom, right: LaneRoom) -> LaneRoom {
+        LaneRoom(count: left.count + right.count, rows: left.rows + right.rows, bytes: left.bytes + right.bytes)
+    }
+
+    static func - (left: LaneRoom, right: LaneRoom) -> LaneRoom {
+        LaneRoom(count: left.count - right.count, rows: left.rows - right.rows, bytes: left.bytes - right.bytes)
+    }
+}

@@ -1,0 +1,32 @@
+/// Who asks the store for something, and how much: by this an engine lets those who wait go in turn. It goes with the task that asks, because each
+/// request is one; what asks without it is the server itself.
+package struct Turn: Hashable, Sendable {
+    /// Reads that take about as long as each other.
+    package enum Lane: Int, Hashable, Sendable, CaseIterable {
+        /// Lookups, and feeds of who is up to date.
+        case short
+        case query
+        /// Feeds of who begins.
+        case bulk
+    }
+
+    /// A user, or the address of somebody whose user is not known; empty for the server itself.
+    package var asker: String
+    package var lane = Lane.short
+    /// Records that the request names.
+    package var rows = 1
+    /// Bytes that the request keeps in memory while it waits.
+    package var bytes = 0
+
+    package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0) {
+        self.asker = asker
+        self.lane = lane
+        self.rows = rows
+        self.bytes = bytes
+    }
+
+    @TaskLocal package static var current = Turn(asker: "")
+
+    /// What it counts for beside others: a thousand bytes are as much work as a record.
+    package var cost: Int { max(rows, 1) + bytes / 1000 }
+}

@@ -1,0 +1,170 @@
+// How long an answer can be as JSON. A control character takes six bytes there, a reference repeats its zone, a number takes a digit for each
+// third of a byte or so: text of a record can be many times what it takes in the store. These are upper bounds, near what is written for text, and
+// a few times that for numbers.
+
+extension RecordFields {
+    /// Bytes of the fields as JSON, at most. Costs a walk over all values, and over the bytes of texts.
+    package var answerBytes: Int {
+        entries.indices.reduce(0) { $0 + JSONSize.text(entries[$1].name) + JSONSize.field + entries[$1].value.answerBytes }
+    }
+}
+
+extension Record {
+    /// Bytes of the record as JSON, at most. Costs a walk over all values, and over the bytes of texts.
+    package var answerBytes: Int {
+        let links = [parent, share].reduce(0) { $0 + ($1.map { $0.answerBytes } ?? 0) }
+        let stamps = [created, modified].reduce(0) { $0 + JSONSize.text($1.userRecordName) + ($1.deviceID.map(JSONSize.text) ?? 0) }
+        return JSONSize.record + JSONSize.text(recordName) + JSONSize.text(recordType) + JSONSize.zone(zoneID) + stamps + links + fields.answerBytes
+    }
+}
+
+extension RecordResult {
+    /// Bytes of the result as JSON, at most.
+    package var answerBytes: Int {
+        switch self {
+        case .record(let record): record.answerBytes
+        case .deleted(let tombstone): JSONSize.record + JSONSize.text(tombstone.recordName) + JSONSize.text(tombstone.recordType ?? "")
+        case .failure(let name, let error): JSONSize.text(name ?? "") + error.answerBytes
+        }
+    }
+}
+
+extension ServerError {
+    fileprivate var answerBytes: Int {
+        let texts = [reason, redirectURL, field, remedy].reduce(0) { $0 + ($1.map(JSONSize.text) ?? 0) }
+        return JSONSize.record + texts + (serverRecord?.value.answerBytes ?? 0)
+    }
+}
+
+/// An answer whose size its records make.
+package protocol RecordAnswerMessage: AnswerMessage {
+    /// Bytes of the answer as JSON, at most.
+    var answerBytes: Int { get }
+    /// Bytes of the values in it, whatever they take as JSON. Costs a walk over the fields, and none over texts.
+    var valueBytes: Int { get }
+}
+
+extension Sequence where Element == RecordResult {
+    fileprivate var answerBytes: Int { reduce(JSONSize.record) { $0 + $1.answerBytes } }
+
+    fileprivate var valueBytes: Int {
+        reduce(0) { sum, result in
+            switch result {
+            case .record(let record): sum + record.fields.byteCount
+            case .deleted: sum
+            case .failure(_, let error): sum + (error.serverRecord?.value.fields.byteCount ?? 0)
+            }
+        }
+    }
+}
+
+extension RecordsResponse: RecordAnswerMessage {
+    package var answerBytes: Int { records.answerBytes }
+    package var valueBytes: Int { records.valueBytes }
+}
+
+extension RecordsChangesResponse: RecordAnswerMessage {
+    package var answerBytes: Int { records.answerBytes }
+    package var valueBytes: Int { records.valueBytes }
+}
+
+extension RecordsQueryResponse: RecordAnswerMessage {
+    package var answerBytes: Int {
+        let failed = failures.reduce(0) { $0 + JSONSize.text($1.recordName) + JSONSize.zone($1.zoneID) + $1.error.answerBytes }
+        return records.reduce(JSONSize.record + failed) { $0 + $1.answerBytes }
+    }
+    package var valueBytes: Int { records.reduce(0) { $0 + $1.fields.byteCount } }
+}
+
+extension ChangesZoneResponse: RecordAnswerMessage {
+    package var answerBytes: Int {
+        zones.reduce(JSONSize.record) { sum, zone in
+            switch zone {
+            case .page(let page): sum + JSONSize.zone(page.zoneID) + JSONSize.base64(page.clientChangeToken?.count ?? 0) + page.records.answerBytes
+            case .failure(let zoneID, let error): sum + JSONSize.zone(zoneID) + error.answerBytes
+            }
+        }
+    }
+    package var valueBytes: Int {
+        zones.reduce(0) { sum, zone in
+            guard case .page(let page) = zone else { return sum }
+            return sum + page.records.valueBytes
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var answerBytes: Int {
+        switch self {
+        case .string(let value): JSONSize.text(value)
+        case .int64(let value): JSONSize.integer(value)
+        case .double: JSONSize.number
+        case .timestamp: 2 * JSONSize.number
+        case .bytes(let value): JSONSize.base64(value.count)
+        case .location: JSONSize.location
+        case .reference(let value): value.answerBytes
+        case .asset(let value): value.answerBytes
+        case .stringList(let values): values.reduce(0) { $0 + JSONSize.text($1) }
+        case .int64List(let values): values.reduce(0) { $0 + JSONSize.integer($1) }
+        case .doubleList(let values): values.count * JSONSize.number
+        case .timestampList(let values): values.count * 2 * JSONSize.number
+        case .bytesList(let values): values.reduce(0) { $0 + JSONSize.base64($1.count) }
+        case .locationList(let values): values.count * JSONSize.location
+        case .referenceList(let values): values.reduce(0) { $0 + $1.answerBytes }
+        case .assetList(let values): values.reduce(0) { $0 + $1.answerBytes }
+        case .emptyList: 2
+        case .sealed(let value): JSONSize.base64(value.bytes.count) + JSONSize.text(value.keyID ?? "")
+        }
+    }
+}
+
+extension Reference {
+    fileprivate var answerBytes: Int { JSONSize.text(recordName) + JSONSize.reference + JSONSize.zone(zoneID) }
+}
+
+extension Asset {
+    fileprivate var answerBytes: Int {
+        [fileChecksum, referenceChecksum, wrappingKey, receipt, downloadURL].reduce(JSONSize.asset) { $0 + ($1.map(JSONSize.text) ?? 0) }
+    }
+}
+
+/// What parts of an answer take at most: keys, braces and commas included.
+private enum JSONSize {
+    /// All of a record but its names and fields, or of an error but its texts.
+    static let record = 600
+    /// `"":{"value":,"type":"TIMESTAMP_LIST","isEncrypted":true,"nacre":{"keyID":""}},`
+    static let field = 96
+    /// The longest double, quoted, and a comma.
+    static let number = 28
+    /// Seven components with their names, and a moment, twice.
+    static let location = 420
+    /// `{"recordName":,"action":"DELETE_SELF","zoneID":},`
+    static let reference = 64
+    static let asset = 160
+
+    static func zone(_ zoneID: ZoneID?) -> Int {
+        guard let zoneID else { return 0 }
+        return 96 + text(zoneID.zoneName) + text(zoneID.ownerRecordName ?? "")
+    }
+
+    /// Quoted, with its escapes, and a comma.
+    static func text(_ value: String) -> Int {
+        var value = value
+        return value.withUTF8 { bytes in
+            var (short, long) = (0, 0)
+            for byte in bytes {
+                // Control characters are written as six bytes, or as two; quotes and backslashes as two.
+                long &+= byte < 0x20 ? 1 : 0
+                short &+= byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
+            }
+            return bytes.count + short + 5 * long + 3
+        }
+    }
+
+    static func integer(_ value: Int64) -> Int {
+        // A decimal digit says more than three bits; sign, quotes and comma besides.
+        (64 - value.magnitude.leadingZeroBitCount) / 3 + 5
+    }
+
+    static func base64(_ count: Int) -> Int { (count + 2) / 3 * 4 + 3 }
+}

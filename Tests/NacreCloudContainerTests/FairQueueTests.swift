@@ -1,0 +1,201 @@
+import NacreCloudTestSupport
+import Testing
+
+@testable import NacreCloudContainer
+
+@Suite struct FairQueueTests {
+    private func queue(share: Int = .max, _ waiting: [(asker: String, rows: Int)]) -> FairQueue<Int> {
+        var queue = FairQueue<Int>(share: share)
+        for (index, each) in waiting.enumerated() { queue.add(index, Turn(asker: each.asker, rows: each.rows)) }
+        return queue
+    }
+
+    private func askers(_ queue: inout FairQueue<Int>, _ count: Int = .max) -> String {
+        var order = ""
+        while order.count < count, let next = queue.next() { order += next.turn.asker }
+        return order
+    }
+
+    @Test func `askers take turns, whoever came first and however much each wants`() {
+        var queue = queue([("a", 1), ("a", 1), ("a", 1), ("a", 1), ("b", 1), ("b", 1), ("c", 1)])
+        #expect(askers(&queue) == "abcabaa")
+    }
+
+    @Test func `what one asker wants goes in the order in which it came`() {
+        var queue = queue((0..<50).map { ("a", $0 % 7 == 0 ? 400 : 1) })
+        var order: [Int] = []
+        while let next = queue.next() { order.append(next.element) }
+        #expect(order == Array(0..<50))
+    }
+
+    @Test func `everybody gets the same amount of work done, in large pieces or in small ones`() {
+        var queue = queue((0..<10).map { _ in ("a", 100) } + (0..<1000).map { _ in ("b", 1) })
+        let first = askers(&queue, 505)
+        #expect(first.count { $0 == "a" } == 5 && first.count { $0 == "b" } == 500)
+    }
+
+    @Test func `one small thing goes next, whatever waits and however often its askers had their turn`() {
+        for done in 0..<40 {
+            var queue = queue((0..<48).map { ("\($0 % 16)", 400) })
+            for _ in 0..<done { _ = queue.next() }
+            queue.add(-1, Turn(asker: "small"))
+            #expect(queue.next()?.element == -1, "after \(done)")
+        }
+    }
+
+    @Test func `a large thing is not put off for ever by small ones of ever new askers`() {
+        var queue = queue([("large", 400)] + (0..<10).map { ("s\($0)", 1) })
+        var turns = 0
+        while let next = queue.next(), next.turn.asker != "large", turns < 100_000 {
+            turns += 1
+            queue.add(turns, Turn(asker: "n\(turns)"))
+        }
+        // One of eleven has an eleventh of the work.
+        #expect(turns >= 400 && turns < 400 * 13, "\(turns)")
+    }
+
+    @Test func `bytes count as work`() {
+        var queue = FairQueue<Int>(share: .max)
+        queue.add(0, Turn(asker: "a", bytes: 2_000_000))
+        queue.add(1, Turn(asker: "b", rows: 100))
+        #expect(queue.next()?.element == 1)
+    }
+
+    @Test func `an asker has no more under way than its share, and goes on when one is done`() {
+        var queue = queue(share: 2, [("a", 1), ("a", 1), ("a", 1), ("b", 1)])
+        #expect(askers(&queue) == "aba")
+        #expect(!queue.hasNext && queue.count == 1)
+        queue.end("b")
+        #expect(!queue.hasNext)
+        queue.end("a")
+        #expect(askers(&queue) == "a")
+    }
+
+    @Test func `whatever comes and goes, each thing goes once, in its asker's order, and shares are kept`() {
+        var random = SeededRandom(seed: 7)
+        var queue = FairQueue<Int>(share: 3)
+        var underWay: [String: Int] = [:]
+        var last: [String: Int] = [:]
+        var left = 0
+        for number in 0..<20_000 {
+            switch random.next() % 3 {
+            case 0:
+                queue.add(number, Turn(asker: "\(random.next() % 90)", rows: Int(random.next() % 400)))
+                left += 1
+            case 1:
+                guard let next = queue.next() else { continue }
+                let asker = next.turn.asker
+                #expect(next.element > last[asker, default: -1])
+                last[asker] = next.element
+                underWay[asker, default: 0] += 1
+                left -= 1
+                #expect(underWay[asker, default: 0] <= 3)
+            default:
+                guard let asker = underWay.keys.sorted().first(where: { underWay[$0, default: 0] > 0 }) else { continue }
+                underWay[asker, default: 0] -= 1
+                queue.end(asker)
+            }
+        }
+        while left > 0 {
+            if let next = queue.next() {
+                left -= 1
+                underWay[next.turn.asker, default: 0] += 1
+                continue
+            }
+            for (asker, count) in underWay { for _ in 0..<count { queue.end(asker) } }
+            underWay = [:]
+            guard queue.hasNext else { break }
+        }
+        #expect(left == 0 && queue.count == 0)
+    }
+}
+
+@Suite struct LanesTests {
+    private static let places = LanePlaces(all: 4, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
+
+    private func lanes(_ turns: [Turn], _ places: LanePlaces = places, room: LaneRoom = .unbounded) -> Lanes<Int> {
+        var lanes = Lanes<Int>(places, room: room)
+        for (index, turn) in turns.enumerated() { _ = lanes.add(index, turn) }
+        return lanes
+    }
+
+    private func taken(_ lanes: inout Lanes<Int>) -> [Turn] {
+        var taken: [Turn] = []
+        while let next = lanes.next() { taken.append(next.turn) }
+        return taken
+    }
+
+    @Test func `whatever waits, a place is left for short work`() {
+        let long = (0..<20).flatMap { [Turn(asker: "\($0)", lane: .query), Turn(asker: "\($0)", lane: .bulk)] }
+        var lanes = lanes(long)
+        #expect(taken(&lanes).count == 3)
+        #expect(!lanes.hasNext)
+        #expect(lanes.add(-1, Turn(asker: "a")) == true)
+        #expect(lanes.next()?.element == -1)
+    }
+
+    @Test func `one kind of long work leaves a place to the other`() {
+        var lanes = lanes((0..<20).map { Turn(asker: "\($0)", lane: .query) })
+        #expect(taken(&lanes).count == 2)
+        _ = lanes.add(-1, Turn(asker: "a", lane: .bulk))
+        #expect(lanes.next()?.element == -1)
+    }
+
+    @Test(arguments: Turn.Lane.allCases)
+    func `one asker never has all places`(lane: Turn.Lane) {
+        var lanes = lanes((0..<20).map { _ in Turn(asker: "a", lane: lane) })
+        #expect(taken(&lanes).count == (lane == .short ? 3 : 2))
+        _ = lanes.add(-1, Turn(asker: "b"))
+        #expect(lanes.next()?.element == -1)
+    }
+
+    @Test func `lanes take turns for a place that any may have`() {
+        let turns = (0..<5).flatMap { _ in Turn.Lane.allCases.map { Turn(asker: "a", lane: $0) } }
+        var lanes = lanes(turns, LanePlaces(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))
+        var order: [Turn.Lane] = []
+        while let next = lanes.next() {
+            #expect(lanes.next() == nil)
+            order.append(next.turn.lane)
+            lanes.end(next.turn)
+        }
+        #expect(order == (0..<5).flatMap { _ in Turn.Lane.allCases })
+    }
+
+    @Test func `who finds nobody before it begins at once, in its place`() {
+        var lanes = lanes([])
+        let turn = Turn(asker: "a", lane: .bulk)
+        #expect(lanes.beginNow(turn) && lanes.beginNow(turn) && !lanes.beginNow(turn))
+        #expect(lanes.add(0, turn) && lanes.next() == nil)
+        lanes.end(turn)
+        #expect(lanes.beginNow(Turn(asker: "b", lane: .bulk)) == false, "somebody waits")
+        #expect(lanes.next()?.element == 0)
+    }
+
+    @Test(arguments: [
+        (LaneRoom(count: 10, rows: .max, bytes: .max), Turn(asker: "a"), 5),
+        (LaneRoom(count: .max, rows: 1000, bytes: .max), Turn(asker: "a", rows: 100), 5),
+        (LaneRoom(count: .max, rows: .max, bytes: 80), Turn(asker: "a", bytes: 8), 5),
+    ])
+    func `one asker has half of the room in number, rows and bytes, and another one finds the rest`(room: LaneRoom, turn: Turn, most: Int) {
+        var lanes = lanes([], .unbounded, room: room)
+        let mine = (0..<10).count { lanes.add($0, turn) }
+        #expect(mine == most)
+        var others = turn
+        others.asker = "b"
+        #expect(lanes.add(0, others) == true)
+        _ = lanes.next()
+        #expect(lanes.count == most)
+        while lanes.next() != nil {}
+        #expect(lanes.count == 0)
+    }
+
+    @Test func `what went is room again`() {
+        var lanes = lanes([], .unbounded, room: LaneRoom(count: 4, rows: 4, bytes: 4))
+        for number in 0..<100 {
+            #expect(lanes.add(number, Turn(asker: "a", bytes: 2)) == true)
+            let next = lanes.next()
+            #expect(next?.element == number)
+            if let next { lanes.end(next.turn) }
+        }
+    }
+}

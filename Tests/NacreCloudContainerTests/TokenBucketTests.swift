@@ -1,0 +1,57 @@
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+@Suite struct TokenBucketTests {
+    private static let rate = TokenBucket.Rate(perSecond: 10, most: 100)
+
+    private func at(_ seconds: Double) -> Timestamp { Timestamp(secondsSince2001: 1000 + seconds) }
+
+    @Test(
+        arguments: [
+            // taken, seconds later, the pause in seconds
+            (0, 0.0, nil), (99, 0, nil), (100, 0, 1), (101, 0, 1), (110, 0, 1), (111, 0, 2), (150, 0, 5), (150, 4, 1), (150, 4.9, 1), (150, 5.1, nil),
+            (1100, 0, 100), (1100, 99, 1),
+        ] as [(Int, Double, Int?)])
+    func `who has had more waits until that is paid, in whole seconds`(taken: Int, later: Double, pause: Int?) {
+        var bucket = TokenBucket(full: Self.rate, at: at(0))
+        bucket.take(taken, Self.rate, at: at(0))
+        #expect(bucket.pause(Self.rate, at: at(later)) == pause)
+    }
+
+    @Test func `who waits as long as it is told may begin`() {
+        var bucket = TokenBucket(full: Self.rate, at: at(0))
+        var now = 0.0
+        for cost in 0..<500 {
+            bucket.take(cost * 7 % 331, Self.rate, at: at(now))
+            guard let pause = bucket.pause(Self.rate, at: at(now)) else { continue }
+            now += Double(pause) + 0.001
+            #expect(bucket.pause(Self.rate, at: at(now)) == nil, "\(cost)")
+        }
+    }
+
+    @Test func `it holds so much and no more, however long nothing is asked`() {
+        var bucket = TokenBucket(full: Self.rate, at: at(0))
+        #expect(bucket.isFull(Self.rate, at: at(1_000_000)) == true)
+        bucket.take(150, Self.rate, at: at(1_000_000))
+        #expect(bucket.pause(Self.rate, at: at(1_000_000)) == 5 && bucket.isFull(Self.rate, at: at(1_000_014)) == false)
+        #expect(bucket.isFull(Self.rate, at: at(1_000_015)) == true)
+    }
+
+    @Test func `a clock that is set back takes nothing and gives nothing`() {
+        var bucket = TokenBucket(full: Self.rate, at: at(0))
+        bucket.take(150, Self.rate, at: at(0))
+        #expect(bucket.pause(Self.rate, at: at(-86400)) == 5)
+        #expect(bucket.pause(Self.rate, at: at(-86396)) == 1)
+    }
+
+    @Test func `a request costs itself, the records that it names, and its bytes in thousands`() {
+        let meter = WorkMeter()
+        #expect(meter.cost == 1)
+        meter.add(rows: 200, bytes: 999)
+        #expect(meter.cost == 201)
+        meter.add(bytes: 64_000_001)
+        #expect(meter.cost == 64_202)
+    }
+}

@@ -1,0 +1,102 @@
+import NacreCloudWire
+import NacreHTTPServer
+import Testing
+
+@testable import NacreCloudContainer
+@testable import NacreCloudServer
+
+/// Everybody is kept within a rate of work, on a clock that only the test moves.
+@Suite struct RequestRateTests {
+    private static let lookup = #"{"records":[\#((0..<200).map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ","))]}"#
+
+    private func ask(_ server: TestServer, _ path: String, _ body: String = "{}", as user: String = "ada") async -> Answer {
+        await server.respond(
+            Question(
+                method: "POST", target: "/database/1/\(TestServer.container)/development/private/\(path)",
+                headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"], body: Array(body.utf8)))
+    }
+
+    @Test func `who asks for more than its rate hears when to come back, and others are answered meanwhile`() async throws {
+        let server = try await TestServer(requestRate: 1)
+        var count = 0
+        var answer = await ask(server, "zones/list")
+        while answer.status == 200, count < 100 {
+            count += 1
+            answer = await ask(server, "zones/list")
+        }
+        #expect(count >= 20 && count <= 60, "\(count): a minute of its rate at once")
+        #expect(answer.status == 429 && answer.header("Retry-After") == "1")
+        #expect(answer.json?["serverErrorCode"] == .string("THROTTLED") && answer.json?["retryAfter"] == .number(1))
+        #expect(answer.json?.at("nacre.code") == .number(Double(NativeErrorCode.requestRateLimited.rawValue)))
+        #expect(await ask(server, "zones/list", as: "bob").status == 200)
+        server.clock.advance(3)
+        #expect(await ask(server, "zones/list").status == 200)
+    }
+
+    @Test func `who waits as it is told never sees more than a pause`() async throws {
+        let server = try await TestServer(requestRate: 50)
+        var pauses = 0
+        for round in 0..<60 {
+            var answer = await ask(server, "records/lookup", Self.lookup)
+            if answer.status == 429 {
+                pauses += 1
+                let seconds = try #require(answer.header("Retry-After").flatMap(Double.init))
+                server.clock.advance(seconds)
+                // Whole seconds; what is owed to the last part of one is less than a request.
+                server.clock.advance(0.1)
+                answer = await ask(server, "records/lookup", Self.lookup)
+            }
+            #expect(answer.status == 200, "\(round)")
+        }
+        #expect(pauses > 10)
+    }
+
+    @Test func `a query pays for what it looks at and does not answer`() async throws {
+        let server = try await TestServer()
+        let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .private)
+        let ada = Caller(.user(server.names["ada.name"] ?? ""), client: .framework)
+        let text = FieldValue.string(String(repeating: "x", count: 100_000))
+        let save = RecordOperation(
+            .create, RecordChange(recordName: "large", recordType: "Large", set: RecordFields([.init("text", text), .init("number", .int64(1))])))
+        _ = try await server.cloud.modifyRecords(RecordsModifyRequest(operations: [save]), in: target, by: ada, digest: [])
+        let filters = [QueryFilter(.equals, fieldName: "number", value: .int64(1)), QueryFilter(.notEquals, fieldName: "text", value: text)]
+        let meter = WorkMeter()
+        let answer = try await WorkMeter.$current.withValue(meter) {
+            try await server.cloud.queryRecords(RecordsQueryRequest(query: Query(recordType: "Large", filters: filters)), in: target, by: ada)
+        }
+        #expect(answer.records.isEmpty && meter.cost > 100, "\(meter.cost)")
+    }
+
+    @Test func `where no rate is set nobody is kept to one`() async throws {
+        let server = try await TestServer(requestRate: nil)
+        for _ in 0..<5 { #expect(await ask(server, "records/lookup", Self.lookup).status == 200) }
+        let rates = RequestRates(perSecond: nil, clock: server.clock.serverClock)
+        #expect(rates.payers(of: HTTPRequest(method: .get, target: "/a?ckAPIToken=t"), address: "192.0.2.1").isEmpty)
+    }
+
+    @Test func `addresses, API tokens, users and containers are kept apart, and this machine is no address`() throws {
+        let clock = TestClock()
+        let rates = RequestRates(perSecond: 1, clock: clock.serverClock)
+        func payer(_ kind: RequestRates.Payer.Kind, _ name: String) -> RequestRates.Payer { RequestRates.Payer(kind: kind, name: name) }
+        let request = HTTPRequest(method: .get, target: "/a?ckAPIToken=t")
+        #expect(rates.payers(of: request, address: "192.0.2.1") == [payer(.address, "192.0.2.1"), payer(.apiToken, "t")])
+        for address in ["127.0.0.1", "::1", ""] { #expect(rates.payers(of: request, address: address) == [payer(.apiToken, "t")]) }
+        for (kind, factor) in [(RequestRates.Payer.Kind.user, 1), (.address, 10), (.apiToken, 20), (.container, 40)] {
+            rates.take(60 * factor - 1, from: [payer(kind, "x")])
+            #expect(throws: Never.self) { try rates.require([payer(kind, "x")]) }
+            rates.take(1, from: [payer(kind, "x")])
+            #expect(throws: ServerError.tooManyRequests(seconds: 1)) { try rates.require([payer(kind, "x")]) }
+            #expect(throws: Never.self) { try rates.require([payer(kind, "y")]) }
+        }
+        rates.take(600, from: [payer(.user, "z")])
+        #expect(throws: ServerError.tooManyRequests(seconds: 540)) { try rates.require([payer(.address, "x"), payer(.user, "z")]) }
+    }
+
+    @Test func `strangers without end are forgotten, those who owe last`() {
+        let rates = RequestRates(perSecond: 1, clock: TestClock().serverClock)
+        let debtor = RequestRates.Payer(kind: .user, name: "debtor")
+        rates.take(1000, from: [debtor])
+        for number in 0..<50_001 { rates.take(0, from: [RequestRates.Payer(kind: .user, name: "\(number)")]) }
+        #expect(throws: ServerError.self) { try rates.require([debtor]) }
+    }
+}

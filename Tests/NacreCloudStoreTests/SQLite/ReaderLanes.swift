@@ -1,0 +1,42 @@
+import Glibc
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreLocks
+import Testing
+
+@Suite struct ReaderLanes {
+    @Test(arguments: [Turn.Lane.query, .bulk])
+    func `long reads of one asker leave readers to another's long reads and to short ones`(lane: Turn.Lane) async throws {
+        let temporary = try await TemporarySQLiteStore()
+        try await temporary.populate()
+        let (isHeld, running) = (Locked(true), Locked(0))
+        let store = temporary.store
+        @Sendable func ask(_ turn: Turn, _ body: @escaping @Sendable () -> Void = {}) async throws {
+            try await Turn.$current.withValue(turn) {
+                try await store.read { transaction in
+                    _ = try transaction.databases([Sample.database])
+                    body()
+                }
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try await ask(Turn(asker: "greedy", lane: lane)) {
+                        running.withLock { $0 += 1 }
+                        while isHeld.withLock({ $0 }) { sched_yield() }
+                    }
+                }
+            }
+            while running.withLock({ $0 }) < 2 { await Task.yield() }
+            try await ask(Turn(asker: "another", lane: lane == .query ? .bulk : .query))
+            try await ask(Turn(asker: "another"))
+            try await ask(Turn(asker: "greedy"))
+            #expect(running.withLock { $0 } == 2)
+            isHeld.withLock { $0 = false }
+            try await group.waitForAll()
+        }
+        #expect(running.withLock { $0 } == 8)
+    }
+}
