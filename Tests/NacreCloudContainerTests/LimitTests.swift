@@ -58,7 +58,8 @@ import Testing
     /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server writes itself.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
-        "NacreCloudServer/API/API.swift decodedOnLoopBytesMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
+        "NacreCloudServer/API/API.swift decodedOnLoopBytesMax", "NacreCloudServer/API/API.swift encodedOnLoopBytesMax",
+        "NacreCloudServer/API/RequestRates.swift bucketsMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
         "NacreCloudServer/Authentication/SignInGuard.swift entriesMax", "NacreCloudServer/Authentication/TokenSealer.swift textBytesMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",

@@ -26,8 +26,8 @@ private struct NotReadYet: Error {
 /// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that asks for
 /// very long, as by distance, goes on alone: to begin anew each time would cost more than it saves.
 struct ZoneRounds<Found> {
-    /// On this server.
-    private static var mostRounds: Int { 8 }
+    /// Questions of one zone. On this server.
+    private static var mostQuestions: Int { 4 }
 
     private let transaction: any ReadTransaction
     private let search: (_ place: Int, IndexReads) throws -> Found
@@ -44,11 +44,12 @@ struct ZoneRounds<Found> {
         var found: [Int: Found] = [:]
         var known: [Int: [[IndexScan]: [IndexPortion]]] = [:]
         var open = Array(0..<count)
-        for _ in 0..<Self.mostRounds where !open.isEmpty {
+        while !open.isEmpty {
             var asked: [(place: Int, scans: [IndexScan])] = []
             for place in open {
                 var reads = IndexReads(transaction)
-                reads.known = known[place] ?? [:]
+                let answers = known[place] ?? [:]
+                reads.known = answers.count < Self.mostQuestions ? answers : nil
                 do {
                     found[place] = try search(place, reads)
                     known[place] = nil
@@ -56,6 +57,7 @@ struct ZoneRounds<Found> {
                     asked.append((place, missing.scans))
                 }
             }
+            open = asked.map(\.place)
             guard !asked.isEmpty else { break }
             var portions = try transaction.search(asked.flatMap(\.scans), bytesMax: QueryReader.portionBytes)[...]
             var isFirst = true
@@ -67,9 +69,7 @@ struct ZoneRounds<Found> {
                 known[place, default: [:]][scans] = mine
                 isFirst = false
             }
-            open = asked.map(\.place)
         }
-        for place in open { found[place] = try search(place, IndexReads(transaction)) }
         return (0..<count).compactMap { found[$0] }
     }
 }
