@@ -119,6 +119,26 @@ import Testing
         }
     }
 
+    @Test func `damage of one zone keeps no changes of others back`() async throws {
+        let store = DamagedZoneStore(try await Engine.memory.makeStore())
+        let ann = TestCloud(store).user("_ann")
+        for zone in ["X", "Y", "Z"] {
+            try await ann.makeZone(zone)
+            try await ann.modify([.create("r")], zone: zone)
+        }
+        let id = try await ann.cloud.databaseID(databaseVerdict(ann.target, for: .write, by: ann.caller).get())
+        store.damage(try #require(try await store.read { try $0.zones(in: id, named: ["Y"]) }.first).address)
+        let asked = ["X", "Y", "Z"].map { ChangesZoneRequest.Item(zoneID: ZoneID(zoneName: $0)) }
+        let results = try await ann.cloud.zoneChanges(ChangesZoneRequest(zones: asked), in: ann.target, by: ann.caller).zones
+        let heard = results.map { result in
+            switch result {
+            case .page(let page): page.records.map(\.recordName)
+            case .failure(_, let error): [error.code.rawValue]
+            }
+        }
+        #expect(heard == [["r"], [ServerError(DamagedZoneStore.failure).code.rawValue], ["r"]])
+    }
+
     @Test(arguments: StoreErrorCase.all) func `what a store cannot is told as what a client can do`(example: StoreErrorCase) {
         let error = ServerError(StoreError(example.code, "text", ["path": "/secret"]))
         #expect(error.code == example.expected && (error.retryAfter != nil) == (example.expected == .tryAgainLater))

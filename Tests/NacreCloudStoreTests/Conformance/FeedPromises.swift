@@ -74,6 +74,24 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a question for several feeds is answered in its order, up to so many bytes in all`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let puts = (1...4).map { Sample.put("r\($0)", $0) }
+        try await store.populate(puts)
+        let size = puts[0].row.body.count
+        let scans = [3, 1, 9].map { FeedScan(of: Sample.zone, view: .owner, after: .start, baseline: .zero, limit: $0) }
+        for (bytesMax, names, areWhole) in [
+            (Int.max, [["r1", "r2", "r3"], ["r1"], ["r1", "r2", "r3", "r4"]], [false, false, true]),
+            (3 * size + 1, [["r1", "r2", "r3"], ["r1"], []], [false, false, false]),
+            (2 * size, [["r1", "r2"], [], []], [false, false, false]), (1, [["r1"], [], []], [false, false, false]),
+        ] {
+            let portions = try await store.read { try $0.feed(scans, bytesMax: bytesMax) }
+            #expect(portions.map { $0.entries.map(\.record.name) } == names && portions.map(\.isWhole) == areWhole, "\(bytesMax) bytes")
+        }
+        #expect(try await store.read { try $0.feed([], bytesMax: 1) }.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases)
     func `deletions up to the baseline are left out, later ones and living records are not`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         var departed = Sample.put("departed", 2)

@@ -146,6 +146,30 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a scan goes from span to span, and on behind any row that it gave`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        try await store.populate((0..<5).map { Self.put("r\($0)", Int64($0) + 1, [[UInt8($0)]]) })
+        for isDescending in [false, true] {
+            let spans = [([3], [5]), ([9], nil), ([0], [2])].map { IndexSpan(index: Self.index, lower: $0.0, upper: $0.1) }
+            let expected = isDescending ? ["r4", "r3", "r1", "r0"] : ["r3", "r4", "r0", "r1"]
+            for limit in 1...5 {
+                var scan = IndexScan(zone: Sample.zone, spans: spans, isDescending: isDescending, limit: limit)
+                var found: [String] = []
+                var isWhole = false
+                while !isWhole {
+                    let asked = scan
+                    let portion = try #require(try await store.read { try $0.search([asked], bytesMax: .max) }.first)
+                    found += portion.hits.map(\.place.name)
+                    isWhole = portion.isWhole
+                    #expect(isWhole == (portion.hits.count < limit))
+                    if let last = portion.hits.last { scan.goOn(behind: last) }
+                }
+                #expect(found == expected, "limit \(limit)")
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a row whose record went leads to no other record, and to that of its name when it comes again`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         var scan = Self.scan()
