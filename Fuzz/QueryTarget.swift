@@ -69,7 +69,7 @@ enum QueryTarget {
     }
 }
 
-extension QueryDriver.Span {
+extension IndexSpan {
     fileprivate func holds(_ entry: IndexEntry) -> Bool {
         guard entry.index == index, !entry.key.lexicographicallyPrecedes(lower) else { return false }
         return upper.map { entry.key.lexicographicallyPrecedes($0) } ?? true
