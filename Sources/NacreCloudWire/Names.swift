@@ -42,16 +42,27 @@ package enum Names {
 
     /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".
     package static func containerFault(_ name: String) -> ServerError? {
-        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        let wellFormed = parts.allSatisfy { part in
-            !part.isEmpty && part.allSatisfy { isLetter($0) || isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-        }
-        guard parts.count >= 3, parts[0].elementsEqual("iCloud".utf8), wellFormed, name.utf8.count <= Limits.nameCharacters else {
+        guard name.utf8.count <= Limits.nameCharacters, name.utf8.starts(with: "iCloud.".utf8), partsOfReverseDNS(name).map({ $0 >= 3 }) == true else {
             return ServerError(
                 .badRequest, "invalid container name", field: "container",
                 remedy: "Containers are named in reverse DNS behind iCloud., as in iCloud.com.example.notes.")
         }
         return nil
+    }
+
+    /// How many parts stand between the dots; nil where one is empty or holds what may not stand in a name.
+    private static func partsOfReverseDNS(_ name: String) -> Int? {
+        var (parts, isEmpty) = (1, true)
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: ".") {
+                if isEmpty { return nil }
+                (parts, isEmpty) = (parts + 1, true)
+            } else {
+                guard isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") else { return nil }
+                isEmpty = false
+            }
+        }
+        return isEmpty ? nil : parts
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

@@ -1,27 +1,29 @@
 #if THREAD_SANITIZER
-    import Foundation
+    public import Foundation
 #else
-    import Synchronization
+    public import Synchronization
 #endif
 
 /// A value that one thread at a time may touch.
 ///
 /// Never call out of `withLock` to code that may take the same lock, and never suspend inside it: the body is synchronous.
 /// Built with `-D THREAD_SANITIZER` it is an `NSLock`, because ThreadSanitizer does not see the futex under `Mutex` and reports false races.
-package final class Locked<Value>: @unchecked Sendable {
+public final class Locked<Value>: @unchecked Sendable {
     // Sendable: `value` is only reached inside `withLock`, and only sendable results and inputs cross its border.
-    private var value: Value
+    @usableFromInline var value: Value
     #if THREAD_SANITIZER
-        private let lock = NSLock()
+        @usableFromInline let lock = NSLock()
     #else
-        private let lock = Mutex<Void>(())
+        @usableFromInline let lock = Mutex<Void>(())
     #endif
 
-    package init(_ value: sending Value) {
+    @inlinable
+    public init(_ value: sending Value) {
         self.value = value
     }
 
-    package func withLock<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result {
+    @inlinable
+    public func withLock<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result {
         #if THREAD_SANITIZER
             lock.lock()
             defer { lock.unlock() }

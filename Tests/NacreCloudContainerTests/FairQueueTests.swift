@@ -3,14 +3,20 @@ import Testing
 
 @testable import NacreCloudContainer
 
+extension FairQueue {
+    fileprivate mutating func add(_ number: Int, _ turn: Turn) {
+        add(Lanes.Ticket(number: number, turn: turn))
+    }
+}
+
 @Suite struct FairQueueTests {
-    private func queue(share: Int = .max, _ waiting: [(asker: String, rows: Int)]) -> FairQueue<Int> {
-        var queue = FairQueue<Int>(share: share)
+    private func queue(share: Int = .max, _ waiting: [(asker: String, rows: Int)]) -> FairQueue {
+        var queue = FairQueue(share: share)
         for (index, each) in waiting.enumerated() { queue.add(index, Turn(asker: each.asker, rows: each.rows)) }
         return queue
     }
 
-    private func askers(_ queue: inout FairQueue<Int>, _ count: Int = .max) -> String {
+    private func askers(_ queue: inout FairQueue, _ count: Int = .max) -> String {
         var order = ""
         while order.count < count, let next = queue.next() { order += next.turn.asker }
         return order
@@ -24,7 +30,7 @@ import Testing
     @Test func `what one asker wants goes in the order in which it came`() {
         var queue = queue((0..<50).map { ("a", $0 % 7 == 0 ? 400 : 1) })
         var order: [Int] = []
-        while let next = queue.next() { order.append(next.element) }
+        while let next = queue.next() { order.append(next.number) }
         #expect(order == Array(0..<50))
     }
 
@@ -39,7 +45,7 @@ import Testing
             var queue = queue((0..<48).map { ("\($0 % 16)", 400) })
             for _ in 0..<done { _ = queue.next() }
             queue.add(-1, Turn(asker: "small"))
-            #expect(queue.next()?.element == -1, "after \(done)")
+            #expect(queue.next()?.number == -1, "after \(done)")
         }
     }
 
@@ -55,10 +61,10 @@ import Testing
     }
 
     @Test func `bytes count as work`() {
-        var queue = FairQueue<Int>(share: .max)
+        var queue = FairQueue(share: .max)
         queue.add(0, Turn(asker: "a", bytes: 2_000_000))
         queue.add(1, Turn(asker: "b", rows: 100))
-        #expect(queue.next()?.element == 1)
+        #expect(queue.next()?.number == 1)
     }
 
     @Test func `an asker has no more under way than its share, and goes on when one is done`() {
@@ -73,7 +79,7 @@ import Testing
 
     @Test func `whatever comes and goes, each thing goes once, in its asker's order, and shares are kept`() {
         var random = SeededRandom(seed: 7)
-        var queue = FairQueue<Int>(share: 3)
+        var queue = FairQueue(share: 3)
         var underWay: [String: Int] = [:]
         var last: [String: Int] = [:]
         var left = 0
@@ -85,8 +91,8 @@ import Testing
             case 1:
                 guard let next = queue.next() else { continue }
                 let asker = next.turn.asker
-                #expect(next.element > last[asker, default: -1])
-                last[asker] = next.element
+                #expect(next.number > last[asker, default: -1])
+                last[asker] = next.number
                 underWay[asker, default: 0] += 1
                 left -= 1
                 #expect(underWay[asker, default: 0] <= 3)
@@ -113,13 +119,13 @@ import Testing
 @Suite struct LanesTests {
     private static let places = LanePlaces(all: 4, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
 
-    private func lanes(_ turns: [Turn], _ places: LanePlaces = places, room: LaneRoom = .unbounded) -> Lanes<Int> {
-        var lanes = Lanes<Int>(places, room: room)
-        for (index, turn) in turns.enumerated() { _ = lanes.add(index, turn) }
+    private func lanes(_ turns: [Turn], _ places: LanePlaces = places, room: LaneRoom = .unbounded) -> Lanes {
+        var lanes = Lanes(places, room: room)
+        for turn in turns { _ = lanes.add(turn) }
         return lanes
     }
 
-    private func taken(_ lanes: inout Lanes<Int>) -> [Turn] {
+    private func taken(_ lanes: inout Lanes) -> [Turn] {
         var taken: [Turn] = []
         while let next = lanes.next() { taken.append(next.turn) }
         return taken
@@ -130,23 +136,23 @@ import Testing
         var lanes = lanes(long)
         #expect(taken(&lanes).count == 3)
         #expect(!lanes.hasNext)
-        #expect(lanes.add(-1, Turn(asker: "a")) == true)
-        #expect(lanes.next()?.element == -1)
+        let added = lanes.add(Turn(asker: "a"))
+        #expect(added != nil && lanes.next() == added)
     }
 
     @Test func `one kind of long work leaves a place to the other`() {
         var lanes = lanes((0..<20).map { Turn(asker: "\($0)", lane: .query) })
         #expect(taken(&lanes).count == 2)
-        _ = lanes.add(-1, Turn(asker: "a", lane: .bulk))
-        #expect(lanes.next()?.element == -1)
+        let added = lanes.add(Turn(asker: "a", lane: .bulk))
+        #expect(added != nil && lanes.next() == added)
     }
 
     @Test(arguments: Turn.Lane.allCases)
     func `one asker never has all places`(lane: Turn.Lane) {
         var lanes = lanes((0..<20).map { _ in Turn(asker: "a", lane: lane) })
         #expect(taken(&lanes).count == (lane == .short ? 3 : 2))
-        _ = lanes.add(-1, Turn(asker: "b"))
-        #expect(lanes.next()?.element == -1)
+        let added = lanes.add(Turn(asker: "b"))
+        #expect(added != nil && lanes.next() == added)
     }
 
     @Test func `lanes take turns for a place that any may have`() {
@@ -165,10 +171,11 @@ import Testing
         var lanes = lanes([])
         let turn = Turn(asker: "a", lane: .bulk)
         #expect(lanes.beginNow(turn) && lanes.beginNow(turn) && !lanes.beginNow(turn))
-        #expect(lanes.add(0, turn) && lanes.next() == nil)
+        let added = lanes.add(turn)
+        #expect(added != nil && lanes.next() == nil)
         lanes.end(turn)
         #expect(lanes.beginNow(Turn(asker: "b", lane: .bulk)) == false, "somebody waits")
-        #expect(lanes.next()?.element == 0)
+        #expect(lanes.next() == added)
     }
 
     @Test(arguments: [
@@ -178,11 +185,11 @@ import Testing
     ])
     func `one asker has half of the room in number, rows and bytes, and another one finds the rest`(room: LaneRoom, turn: Turn, most: Int) {
         var lanes = lanes([], .unbounded, room: room)
-        let mine = (0..<10).count { lanes.add($0, turn) }
+        let mine = (0..<10).count { _ in lanes.add(turn) != nil }
         #expect(mine == most)
         var others = turn
         others.asker = "b"
-        #expect(lanes.add(0, others) == true)
+        #expect(lanes.add(others) != nil)
         _ = lanes.next()
         #expect(lanes.count == most)
         while lanes.next() != nil {}
@@ -191,10 +198,10 @@ import Testing
 
     @Test func `what went is room again`() {
         var lanes = lanes([], .unbounded, room: LaneRoom(count: 4, rows: 4, bytes: 4))
-        for number in 0..<100 {
-            #expect(lanes.add(number, Turn(asker: "a", bytes: 2)) == true)
+        for _ in 0..<100 {
+            let added = lanes.add(Turn(asker: "a", bytes: 2))
             let next = lanes.next()
-            #expect(next?.element == number)
+            #expect(added != nil && next == added)
             if let next { lanes.end(next.turn) }
         }
     }

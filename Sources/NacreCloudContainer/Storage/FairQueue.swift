@@ -3,22 +3,42 @@
 /// This is fair queueing by virtual time. Work that is given out moves a clock by its cost, divided by how many wait; each asker's next thing is
 /// due its own cost after the one before, or after the clock where that is later; what is due first goes first. So an asker who comes with one small
 /// thing goes before all who have had work, however much of theirs waits; and nothing waits for ever, because the clock passes it.
-/// What one asker wants goes in the order in which it came. A change costs the logarithm of the number of askers.
-struct FairQueue<Element> {
+/// What one asker wants goes in the order in which it came. A change costs the logarithm of the number of askers. Lines are changed in place: a copy
+/// is as long as the line, and each request changes one three times.
+/// It knows only tickets: who waits keeps what a ticket stands for.
+struct FairQueue {
     private struct Entry {
-        let element: Element
-        let turn: Turn
+        let ticket: Lanes.Ticket
         let due: Double
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            (left.due, left.ticket.number) < (right.due, right.ticket.number)
+        }
     }
 
     private struct Line {
-        var entries: [Entry?] = []
-        var first = 0
+        private var entries: [Entry?] = []
+        private var first = 0
         /// When its newest thing is due.
-        var last = 0.0
-        var underWay = 0
+        private var last = 0.0
+        private(set) var underWay = 0
 
         var next: Entry? { first < entries.count ? entries[first] : nil }
+
+        /// Whether nothing is here of its asker, who has not had too much.
+        func isOver(at clock: Double) -> Bool { underWay == 0 && next == nil && last <= clock }
+
+        mutating func add(_ ticket: Lanes.Ticket, at clock: Double, share: Int) -> (entry: Entry, isFirst: Bool, mayGo: Bool) {
+            let isFirst = next == nil
+            last = max(clock, last) + Double(ticket.turn.cost)
+            let entry = Entry(ticket: ticket, due: last)
+            entries.append(entry)
+            return (entry, isFirst, isFirst && underWay < share)
+        }
+
+        mutating func begin() {
+            underWay += 1
+        }
 
         mutating func removeFirst() {
             entries[first] = nil
@@ -27,16 +47,9 @@ struct FairQueue<Element> {
             entries.removeFirst(first)
             first = 0
         }
-    }
 
-    /// The next thing of an asker who may go.
-    private struct Head {
-        let due: Double
-        let order: Int
-        let asker: String
-
-        static func < (left: Head, right: Head) -> Bool {
-            (left.due, left.order) < (right.due, right.order)
+        mutating func end() {
+            underWay -= 1
         }
     }
 
@@ -44,13 +57,12 @@ struct FairQueue<Element> {
     let share: Int
     private(set) var count = 0
     private var lines: [String: Line] = [:]
-    /// A heap: none comes before the one at half its place.
-    private var heads: [Head] = []
+    /// The next entry of each line that has less than its share under way.
+    private var heads = Heap<Entry>(<)
     private var clock = 0.0
     /// The latest that anything was due.
     private var latest = 0.0
     private var waitingLines = 0
-    private var orders = 0
     private var linesBeforeSweep = 64
 
     init(share: Int) {
@@ -60,91 +72,53 @@ struct FairQueue<Element> {
     /// Whether somebody waits who may go.
     var hasNext: Bool { !heads.isEmpty }
 
-    mutating func add(_ element: Element, _ turn: Turn) {
-        var line = lines[turn.asker] ?? Line()
-        line.last = max(clock, line.last) + Double(turn.cost)
-        latest = max(latest, line.last)
-        let entry = Entry(element: element, turn: turn, due: line.last)
-        if line.next == nil {
-            waitingLines += 1
-            if line.underWay < share { pushHead(entry) }
-        }
-        line.entries.append(entry)
-        lines[turn.asker] = line
+    mutating func add(_ ticket: Lanes.Ticket) {
+        let added = lines[ticket.turn.asker, default: Line()].add(ticket, at: clock, share: share)
+        latest = max(latest, added.entry.due)
+        if added.isFirst { waitingLines += 1 }
+        if added.mayGo { heads.push(added.entry) }
         count += 1
         if lines.count > linesBeforeSweep { sweep() }
     }
 
     /// The next thing of all whose asker may go; it is under way until `end`.
-    mutating func next() -> (element: Element, turn: Turn)? {
-        guard let head = popHead(), var line = lines[head.asker], let entry = line.next else { return nil }
-        // Taken out, so that its entries are not copied.
-        lines[head.asker] = nil
-        line.removeFirst()
-        line.underWay += 1
-        clock += Double(entry.turn.cost) / Double(max(waitingLines, 1))
+    mutating func next() -> Lanes.Ticket? {
+        guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }
+        lines.values[line].removeFirst()
+        lines.values[line].begin()
+        clock += Double(ticket.turn.cost) / Double(max(waitingLines, 1))
         count -= 1
         // Where nobody waits nobody has had too much.
         if count == 0 { clock = max(clock, latest) }
-        if let next = line.next {
-            if line.underWay < share { pushHead(next) }
+        if let next = lines.values[line].next {
+            if lines.values[line].underWay < share { heads.push(next) }
         } else {
             waitingLines -= 1
         }
-        lines[head.asker] = line
-        return (entry.element, entry.turn)
+        return ticket
     }
 
     /// What was under way is done.
     mutating func end(_ asker: String) {
-        guard var line = lines.removeValue(forKey: asker) else { return }
-        line.underWay -= 1
-        if let next = line.next {
-            if line.underWay == share - 1 { pushHead(next) }
-        } else if line.underWay == 0, line.last <= clock {
-            return
+        guard let line = lines.index(forKey: asker) else { return }
+        lines.values[line].end()
+        if let next = lines.values[line].next {
+            if lines.values[line].underWay == share - 1 { heads.push(next) }
+        } else if lines.values[line].isOver(at: clock) {
+            lines.remove(at: line)
         }
-        lines[asker] = line
     }
 
     /// Begins something at once, without waiting: for who found nobody before it.
     mutating func beginNow(_ turn: Turn) -> Bool {
         guard count == 0, lines[turn.asker]?.underWay ?? 0 < share else { return false }
-        var line = lines.removeValue(forKey: turn.asker) ?? Line()
-        line.underWay += 1
-        lines[turn.asker] = line
+        lines[turn.asker, default: Line()].begin()
         return true
     }
 
     /// Forgets those who have nothing here and have not had too much.
     private mutating func sweep() {
-        lines = lines.filter { $0.value.underWay > 0 || $0.value.next != nil || $0.value.last > clock }
+        lines = lines.filter { !$0.value.isOver(at: clock) }
         linesBeforeSweep = max(64, lines.count * 2)
-    }
-
-    // MARK: The heap
-
-    private mutating func pushHead(_ entry: Entry) {
-        orders += 1
-        var place = heads.count
-        heads.append(Head(due: entry.due, order: orders, asker: entry.turn.asker))
-        while place > 0, heads[place] < heads[(place - 1) / 2] {
-            heads.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
-        }
-    }
-
-    private mutating func popHead() -> Head? {
-        guard let first = heads.first, let last = heads.popLast() else { return nil }
-        guard !heads.isEmpty else { return first }
-        heads[0] = last
-        var place = 0
-        while true {
-            var least = place
-            for child in [2 * place + 1, 2 * place + 2] where child < heads.count && heads[child] < heads[least] { least = child }
-            if least == place { return first }
-            heads.swapAt(place, least)
-            place = least
-        }
     }
 }

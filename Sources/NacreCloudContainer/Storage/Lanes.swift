@@ -1,20 +1,23 @@
 /// What waits for one of so many places, in lanes: long work never has all places, one asker never more than a part of them, and lanes take turns.
-/// A value: who uses it locks it.
-package struct Lanes<Element> {
-    /// Something that has a place, until `end`.
-    package struct Taken {
-        package let element: Element
+/// It gives out tickets, and who uses it keeps what each stands for: so it is one type, and not generic code that its users in other modules would
+/// run unspecialized. A value: who uses it locks it.
+package struct Lanes {
+    /// Something that waits, or has a place until `end`.
+    package struct Ticket: Hashable, Sendable {
+        /// Which one of all, in the order in which they came.
+        package let number: Int
         package let turn: Turn
     }
 
     private let places: LanePlaces
     private let room: LaneRoom
-    private var queues: [FairQueue<Element>]
+    private var queues: [FairQueue]
     private var underWay: [Int]
     private var waiting = LaneRoom.none
     private var held: [String: LaneRoom] = [:]
     /// The lane that is asked first the next time.
     private var first = 0
+    private var lastNumber = 0
 
     package init(_ places: LanePlaces, room: LaneRoom) {
         self.places = places
@@ -26,16 +29,18 @@ package struct Lanes<Element> {
     /// How many wait.
     package var count: Int { waiting.count }
 
-    /// Lets something wait, or answers false: there is no room for it, or its asker has as much of it as is left for others.
-    package mutating func add(_ element: Element, _ turn: Turn) -> Bool {
+    /// Lets something wait, or returns nil: there is no room for it, or its asker has as much of it as is left for others.
+    package mutating func add(_ turn: Turn) -> Ticket? {
         let more = Self.room(of: turn)
         let mine = held[turn.asker, default: .none] + more
         let free = room - waiting
-        guard free.holds(more), free.holds(mine) else { return false }
+        guard free.holds(more), free.holds(mine) else { return nil }
         held[turn.asker] = mine
         waiting = waiting + more
-        queues[turn.lane.rawValue].add(element, turn)
-        return true
+        lastNumber += 1
+        let ticket = Ticket(number: lastNumber, turn: turn)
+        queues[turn.lane.rawValue].add(ticket)
+        return ticket
     }
 
     /// Whether something waits that may go now.
@@ -44,17 +49,19 @@ package struct Lanes<Element> {
     }
 
     /// What goes next; nil where nothing may.
-    package mutating func next() -> Taken? {
+    package mutating func next() -> Ticket? {
         for step in queues.indices {
             let index = (first + step) % queues.count
-            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let (element, turn) = queues[index].next() else { continue }
+            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let ticket = queues[index].next() else { continue }
             first = index + 1
             underWay[index] += 1
-            let less = Self.room(of: turn)
+            let less = Self.room(of: ticket.turn)
             waiting = waiting - less
-            let mine = held[turn.asker, default: less] - less
-            held[turn.asker] = mine.count > 0 ? mine : nil
-            return Taken(element: element, turn: turn)
+            if let asker = held.index(forKey: ticket.turn.asker) {
+                held.values[asker] = held.values[asker] - less
+                if held.values[asker].count == 0 { held.remove(at: asker) }
+            }
+            return ticket
         }
         return nil
     }
@@ -83,8 +90,6 @@ package struct Lanes<Element> {
         LaneRoom(count: 1, rows: turn.rows, bytes: turn.bytes)
     }
 }
-
-extension Lanes.Taken: Sendable where Element: Sendable {}
 
 /// How many may be under way at the same time.
 package struct LanePlaces: Hashable, Sendable {

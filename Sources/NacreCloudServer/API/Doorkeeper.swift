@@ -41,7 +41,7 @@ struct Doorkeeper: Sendable {
 
     /// Also for paths under an app's root that lead nowhere, so that a page can read what is wrong, and for paths that cannot be read.
     private func isForApps(_ request: HTTPRequest) -> Bool {
-        guard let segments = try? request.segments, let root = segments.first else { return true }
+        guard let root = try? request.segment(0) else { return true }
         return appRoots.contains(root)
     }
 

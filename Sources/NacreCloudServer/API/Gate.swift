@@ -6,11 +6,20 @@ import NacreLocks
 /// A page of records passes through many forms before it is bytes: rows, values, text. Readers of the store make them faster than the one loop
 /// can write them down, so without a gate 200 clients at once would have 200 pages lying about in every form.
 final class Gate: Sendable {
-    private let state: Locked<Lanes<CheckedContinuation<Void, Never>>>
+    private struct State {
+        var lanes: Lanes
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+
+        mutating func next() -> CheckedContinuation<Void, Never>? {
+            lanes.next().flatMap { waiting.removeValue(forKey: $0.number) }
+        }
+    }
+
+    private let state: Locked<State>
 
     init(_ places: LanePlaces) {
         // Requests under way are bounded already.
-        state = Locked(Lanes(places, room: .unbounded))
+        state = Locked(State(lanes: Lanes(places, room: .unbounded)))
     }
 
     /// Whoever the turn is of comes in as soon as there is a place for it.
@@ -21,24 +30,24 @@ final class Gate: Sendable {
     }
 
     private func enter(_ turn: Turn) async {
-        let isIn = state.withLock { $0.beginNow(turn) }
+        let isIn = state.withLock { $0.lanes.beginNow(turn) }
         if isIn { return }
         await withCheckedContinuation { continuation in
-            let next = state.withLock { lanes in
+            let next = state.withLock { state in
                 // There is always room.
-                _ = lanes.add(continuation, turn)
-                return lanes.next()
+                if let ticket = state.lanes.add(turn) { state.waiting[ticket.number] = continuation }
+                return state.next()
             }
-            next?.element.resume()
+            next?.resume()
         }
     }
 
     private func leave(_ turn: Turn) {
         // Nobody else can go in by this than the one who takes the place.
-        let next = state.withLock { lanes in
-            lanes.end(turn)
-            return lanes.next()
+        let next = state.withLock { state in
+            state.lanes.end(turn)
+            return state.next()
         }
-        next?.element.resume()
+        next?.resume()
     }
 }

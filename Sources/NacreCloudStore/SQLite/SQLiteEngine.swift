@@ -72,7 +72,7 @@ final class SQLiteEngine: Sendable {
             try startThread { [reads, connections] in
                 var served: Turn?
                 while let read = reads.next(after: served) {
-                    connections.read(index, read.element)
+                    connections.read(index, read.request)
                     served = read.turn
                 }
             }
@@ -104,8 +104,8 @@ final class SQLiteEngine: Sendable {
             while let next = writes.nextNow() { waiting.append(next) }
             defer { writes.end(waiting) }
             for write in waiting {
-                write.element.fail(refusal)
-                write.element.answer()
+                write.request.fail(refusal)
+                write.request.answer()
             }
             return nil
         }

@@ -4,10 +4,15 @@ import NacreLocks
 /// Requests on their way from Swift's tasks to threads that may block, served in turn as `Lanes` says. Bounded: beyond the bound a request is refused
 /// at once, because a queue that only grows answers everybody too late.
 final class WorkQueue<Request: Sendable>: Sendable {
-    typealias Taken = Lanes<Request>.Taken
+    /// A request that has a place, until `end`.
+    struct Taken: Sendable {
+        let request: Request
+        let turn: Turn
+    }
 
     private struct State {
-        var lanes: Lanes<Request>
+        var lanes: Lanes
+        var requests: [Int: Request] = [:]
         var isClosed = false
         /// Threads that wait, or are about to.
         var sleepers = 0
@@ -20,6 +25,11 @@ final class WorkQueue<Request: Sendable>: Sendable {
             guard sleepers > 0, !isCalling, lanes.hasNext else { return false }
             isCalling = true
             return true
+        }
+
+        mutating func next() -> Taken? {
+            guard let ticket = lanes.next(), let request = requests.removeValue(forKey: ticket.number) else { return nil }
+            return Taken(request: request, turn: ticket.turn)
         }
     }
 
@@ -34,9 +44,10 @@ final class WorkQueue<Request: Sendable>: Sendable {
     func submit(_ request: Request, _ turn: Turn = .current) -> StoreError? {
         let (refusal, mustCall): (StoreError?, Bool) = state.withLock { state in
             if state.isClosed { return (.closed, false) }
-            guard state.lanes.add(request, turn) else {
+            guard let ticket = state.lanes.add(turn) else {
                 return (StoreError(.unavailable, "The store is busy", ["waiting": String(state.lanes.count)]), false)
             }
+            state.requests[ticket.number] = request
             return (nil, state.mustCall())
         }
         if mustCall { signal.notify() }
@@ -54,7 +65,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
             let (taken, mustCall, isOver): (Taken?, Bool, Bool) = state.withLock { state in
                 if let last { state.lanes.end(last) }
                 last = nil
-                if let taken = state.lanes.next() { return (taken, state.mustCall(), false) }
+                if let taken = state.next() { return (taken, state.mustCall(), false) }
                 let isOver = state.isClosed && state.lanes.count == 0
                 if !isOver { state.sleepers += 1 }
                 return (nil, false, isOver)
@@ -76,7 +87,7 @@ final class WorkQueue<Request: Sendable>: Sendable {
 
     /// What there is now, without waiting.
     func nextNow() -> Taken? {
-        state.withLock { $0.lanes.next() }
+        state.withLock { $0.next() }
     }
 
     /// The places of requests are free again.

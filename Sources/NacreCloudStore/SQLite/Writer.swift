@@ -21,11 +21,11 @@ struct Writer: Sendable {
     /// - Parameter first: a write that was taken from it already.
     func run(first: Write) {
         var log = LogLength()
-        serveGroup(first)
-        keepShort(&log)
-        while let next = queue.next() {
-            serveGroup(next)
+        var next: Write? = first
+        while let write = next {
+            serveGroup(write)
             keepShort(&log)
+            next = queue.next()
         }
     }
 
@@ -39,7 +39,7 @@ struct Writer: Sendable {
                 try commit()
             }
             for write in group {
-                write.element.answer()
+                write.request.answer()
             }
         } catch let failure {
             connection.abandonTransaction()
@@ -55,7 +55,7 @@ struct Writer: Sendable {
         var bytes = 0
         var next: Write? = group.first
         while let write = next {
-            try perform(write.element)
+            try perform(write.request)
             bytes += write.turn.bytes
             if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return }
             next = queue.nextNow()
@@ -96,8 +96,8 @@ struct Writer: Sendable {
         statistics.count(.replays)
         for (index, write) in group.enumerated() {
             if let lost = disk.lost { return answer(group[index...], with: lost) }
-            performAlone(write.element)
-            write.element.answer()
+            performAlone(write.request)
+            write.request.answer()
         }
     }
 
@@ -120,8 +120,8 @@ struct Writer: Sendable {
         // What a backup keeps in the log is room that writes need.
         if error.code == .full { readers.endBackup() }
         for write in group {
-            write.element.fail(error)
-            write.element.answer()
+            write.request.fail(error)
+            write.request.answer()
         }
     }
 

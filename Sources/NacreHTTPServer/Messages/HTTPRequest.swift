@@ -52,8 +52,10 @@ package struct HTTPRequest: Sendable {
         get throws { try decoded(head.bytes[head.path]) }
     }
 
-    func segment(_ index: Int) throws -> String {
-        guard index < head.segments.count else { throw HTTPError(.internalServerError, "The route has no such segment.") }
+    /// One of `segments`, without the work for the others.
+    /// - Throws: as `segments`, and where the path has no such one.
+    package func segment(_ index: Int) throws -> String {
+        guard index < head.segments.count else { throw HTTPError(.internalServerError, "The path has no such segment.") }
         return try decoded(head.slice(head.segments[index]))
     }
 

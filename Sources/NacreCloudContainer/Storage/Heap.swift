@@ -1,0 +1,46 @@
+/// What comes first, whatever is added when.
+struct Heap<Element> {
+    private var elements: [Element] = []
+    private let precedes: (Element, Element) -> Bool
+
+    init(_ precedes: @escaping (Element, Element) -> Bool) {
+        self.precedes = precedes
+    }
+
+    var first: Element? { elements.first }
+
+    var isEmpty: Bool { elements.isEmpty }
+
+    /// The first few that pass, in order.
+    func first<Part>(_ count: Int, _ part: (Element) -> Part?) -> [Part] {
+        let parts = elements.compactMap { element in part(element).map { (element: element, part: $0) } }
+        return parts.sorted { precedes($0.element, $1.element) }.prefix(count).map(\.part)
+    }
+
+    func count(_ isCounted: (Element) -> Bool) -> Int {
+        elements.count(where: isCounted)
+    }
+
+    mutating func push(_ element: Element) {
+        elements.append(element)
+        var place = elements.count - 1
+        while place > 0, precedes(elements[place], elements[(place - 1) / 2]) {
+            elements.swapAt(place, (place - 1) / 2)
+            place = (place - 1) / 2
+        }
+    }
+
+    mutating func pop() -> Element? {
+        guard let first = elements.first, let last = elements.popLast() else { return nil }
+        guard !elements.isEmpty else { return first }
+        elements[0] = last
+        var place = 0
+        while true {
+            var best = place
+            for child in [2 * place + 1, 2 * place + 2] where child < elements.count && precedes(elements[child], elements[best]) { best = child }
+            if best == place { return first }
+            elements.swapAt(place, best)
+            place = best
+        }
+    }
+}
