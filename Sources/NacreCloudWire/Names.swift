@@ -42,7 +42,8 @@ package enum Names {
 
     /// Container IDs begin with `iCloud.` and are reverse DNS. CloudKit: "Designing with CloudKit".
     package static func containerFault(_ name: String) -> ServerError? {
-        guard name.utf8.count <= Limits.nameCharacters, name.utf8.starts(with: "iCloud.".utf8), partsOfReverseDNS(name).map({ $0 >= 3 }) == true else {
+        guard name.utf8.count <= Limits.nameCharacters, name.utf8.starts(with: "iCloud.".utf8), partsOfReverseDNS(name).map({ $0 >= 3 }) == true
+        else {
             return ServerError(
                 .badRequest, "invalid container name", field: "container",
                 remedy: "Containers are named in reverse DNS behind iCloud., as in iCloud.com.example.notes.")
