@@ -1,29 +1,27 @@
 #if THREAD_SANITIZER
-    public import Foundation
+    import Foundation
 #else
-    public import Synchronization
+    import Synchronization
 #endif
 
 /// A value that one thread at a time may touch.
 ///
 /// Never call out of `withLock` to code that may take the same lock, and never suspend inside it: the body is synchronous.
 /// Built with `-D THREAD_SANITIZER` it is an `NSLock`, because ThreadSanitizer does not see the futex under `Mutex` and reports false races.
-public final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value>: @unchecked Sendable {
     // Sendable: `value` is only reached inside `withLock`, and only sendable results and inputs cross its border.
-    @usableFromInline var value: Value
+    private var value: Value
     #if THREAD_SANITIZER
-        @usableFromInline let lock = NSLock()
+        private let lock = NSLock()
     #else
-        @usableFromInline let lock = Mutex<Void>(())
+        private let lock = Mutex<Void>(())
     #endif
 
-    @inlinable
-    public init(_ value: sending Value) {
+    package init(_ value: sending Value) {
         self.value = value
     }
 
-    @inlinable
-    public func withLock<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result {
+    package func withLock<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result {
         #if THREAD_SANITIZER
             lock.lock()
             defer { lock.unlock() }
