@@ -12,6 +12,7 @@ enum Target: String, CaseIterable {
     case records
     case framing
     case predicates
+    case schemas
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
@@ -23,6 +24,7 @@ enum Target: String, CaseIterable {
         case .records: StoredTarget.run(input)
         case .framing: FramingTarget.run(input)
         case .predicates: PredicateTarget.run(input)
+        case .schemas: SchemaTarget.run(input)
         }
     }
 

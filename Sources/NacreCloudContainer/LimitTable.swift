@@ -79,6 +79,7 @@ extension Limits {
         Limit("emailCharacters", emailCharacters, .server),
         Limit("bodyBytes", bodyBytes, .server),
         Limit("accountBodyBytes", accountBodyBytes, .server),
+        Limit("schemaBodyBytes", schemaBodyBytes, .server),
         Limit("passwordCharacters", passwordCharacters, .server),
         Limit("passwordBytes", passwordBytes, .server),
         Limit("tokenNameCharacters", tokenNameCharacters, .server),

@@ -104,6 +104,8 @@ extension Limits {
     package static let bodyBytes = 8 * 1024 * 1024
     /// Bytes of a body that is about accounts, or an administrator's. On this server: an address, a password and a few names, several times over.
     package static let accountBodyBytes = 16 * 1024
+    /// Bytes of an administrator's body that holds a schema's text. On this server: as many types with as many fields as there may be, a line each.
+    package static let schemaBodyBytes = 16 * 1024 * 1024
     /// The fewest characters of a password. On this server: NIST SP 800-63B, 5.1.1.1, "at least 8 characters in length"; it asks for no other rule
     /// of composition, and so do we.
     package static let passwordCharacters = 8

@@ -4,7 +4,7 @@ import NacreCloudServer
 enum ExitCode: Int32 {
     case success = 0
     case failure = 1
-    /// What was looked at is not sound.
+    /// What was looked at is not sound, or not as it should be.
     case damaged = 2
     case usage = 64
     case unreachable = 69

@@ -53,6 +53,14 @@ struct AdminClient {
         try read(AdminMessages.Deployment.self, try await web.send("POST", "/admin/1/schema/deploy", bearer: token, body: asked))
     }
 
+    func importSchema(_ asked: AdminMessages.NewImport) async throws -> AdminMessages.Differences {
+        try read(AdminMessages.Differences.self, try await web.send("POST", "/admin/1/schema/import", bearer: token, body: asked))
+    }
+
+    func differences(_ asked: AdminMessages.NewDiff) async throws -> AdminMessages.Differences {
+        try read(AdminMessages.Differences.self, try await web.send("POST", "/admin/1/schema/diff", bearer: token, body: asked))
+    }
+
     func set(_ asked: AdminMessages.NewIndexes) async throws -> AdminMessages.Indexes {
         try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
     }

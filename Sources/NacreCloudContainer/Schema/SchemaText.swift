@@ -37,31 +37,41 @@ package struct SchemaText {
     private typealias Line = (name: String, declaration: String)
 
     /// CloudKit: every type has these, whether a schema says so or not.
-    private static let systemLines: [Line] = [
-        ("___createTime", "TIMESTAMP"), ("___createdBy", "REFERENCE"), ("___etag", "STRING"), ("___modTime", "TIMESTAMP"),
-        ("___modifiedBy", "REFERENCE"), ("___recordID", "REFERENCE"),
+    static let systemFields: [String: FieldType] = [
+        "___createTime": .timestamp, "___createdBy": .reference, "___etag": .string, "___modTime": .timestamp, "___modifiedBy": .reference,
+        "___recordID": .reference,
     ]
 
+    /// What one role may do with records of a type.
+    struct Grant: Hashable {
+        var permission: String
+        var role: String
+
+        var text: String { "GRANT \(permission) TO \"\(role)\"" }
+    }
+
     /// CloudKit: the grants of a type that nobody gave others.
-    private static let defaultGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT CREATE TO "_icloud""#, #"GRANT READ TO "_world""#]
+    static let defaultGrants = [
+        Grant(permission: "WRITE", role: "_creator"), Grant(permission: "CREATE", role: "_icloud"), Grant(permission: "READ", role: "_world"),
+    ]
 
     /// CloudKit: nobody makes users' records.
-    private static let usersGrants = [#"GRANT WRITE TO "_creator""#, #"GRANT READ TO "_world""#]
+    static let usersGrants = [Grant(permission: "WRITE", role: "_creator"), Grant(permission: "READ", role: "_world")]
 
     private static func lines(of type: RecordTypeDefinition) -> [Line] {
-        var lines = Dictionary(systemLines.map { ($0.name, $0.declaration) }, uniquingKeysWith: { first, _ in first })
+        var lines = systemFields.mapValues(name(of:))
         for (name, field) in type.fields { lines[name] = declaration(of: field) }
         return lines.map { ($0.key, $0.value) }
     }
 
-    private func block(_ name: String, _ lines: [Line], _ grants: [String]) -> (name: String, text: String) {
+    private func block(_ name: String, _ lines: [Line], _ grants: [Grant]) -> (name: String, text: String) {
         let sorted = lines.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let width = sorted.map { Self.quoted($0.name).count }.max() ?? 0
         let fields = sorted.map { line in
             let label = Self.quoted(line.name)
             return label + String(repeating: " ", count: width - label.count + 1) + line.declaration
         }
-        let items = (fields + grants).map { "        \($0)" }.joined(separator: ",\n")
+        let items = (fields + grants.map(\.text)).map { "        \($0)" }.joined(separator: ",\n")
         return (name, "    RECORD TYPE \(Self.quoted(name)) (\n\(items)\n    );\n")
     }
 

@@ -111,7 +111,7 @@ extension ServerError {
         .badRequest, "Can't query system types", internalCode: 2015, field: "recordType",
         remedy: "Users are fetched by name, so their fields have no indexes.")
 
-    fileprivate static func impossibleIndexes(_ options: IndexOptions, of field: String, shape: FieldShape) -> ServerError {
+    static func impossibleIndexes(_ options: IndexOptions, of field: String, shape: FieldShape) -> ServerError {
         let wanted = options.names.joined(separator: " and ").lowercased()
         let possible = IndexOptions.possible(for: shape).names
         let remedy = possible.isEmpty ? "It cannot be indexed." : "It can be \(possible.joined(separator: ", ").lowercased())."

@@ -23,6 +23,21 @@ extension AdminAPI {
         return try answer(AdminMessages.Deployment(isDryRun: asked.isDryRun, gains: gains.map(AdminMessages.Gain.init)))
     }
 
+    /// `POST /admin/1/schema/import`
+    @Sendable func importSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewImport.self, of: request, bytesMax: Limits.schemaBodyBytes)
+        let differences = try await cloud.registry.importSchema(asked.text, to: asked.container, isDryRun: asked.isDryRun)
+        return try answer(AdminMessages.Differences(differences.map(AdminMessages.Difference.init)))
+    }
+
+    /// `POST /admin/1/schema/diff`
+    @Sendable func diffSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewDiff.self, of: request, bytesMax: Limits.schemaBodyBytes)
+        let differences = try await cloud.registry.differences(
+            from: asked.container, Self.environment(asked.environment), to: asked.text)
+        return try answer(AdminMessages.Differences(differences.map(AdminMessages.Difference.init)))
+    }
+
     /// `POST /admin/1/schema/indexes`
     @Sendable func setIndexes(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewIndexes.self, of: request)
@@ -62,6 +77,12 @@ extension AdminAPI {
 extension AdminMessages.Gain {
     init(_ gain: SchemaGain) {
         self.init(kind: gain.kind, recordType: gain.recordType, field: gain.field, declaration: gain.declaration)
+    }
+}
+
+extension AdminMessages.Difference {
+    init(_ difference: SchemaDifference) {
+        self.init(recordType: difference.recordType, field: difference.field, before: difference.before, after: difference.after)
     }
 }
 

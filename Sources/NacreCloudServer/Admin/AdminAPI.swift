@@ -44,6 +44,8 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
         router.get("/admin/1/schema", schema)
         router.post("/admin/1/schema/deploy", bodyBytesMax: Limits.accountBodyBytes, deploySchema)
+        router.post("/admin/1/schema/import", bodyBytesMax: Limits.schemaBodyBytes, importSchema)
+        router.post("/admin/1/schema/diff", bodyBytesMax: Limits.schemaBodyBytes, diffSchema)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Limits.accountBodyBytes, setIndexes)
         router.post("/admin/1/schema/reset", bodyBytesMax: Limits.accountBodyBytes, resetSchema)
         router.post("/admin/1/check", bodyBytesMax: Limits.accountBodyBytes, check)
@@ -148,8 +150,8 @@ package struct AdminAPI: Sendable {
         return choice
     }
 
-    func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest) async throws -> Message {
-        let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
+    func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest, bytesMax: Int = Limits.accountBodyBytes) async throws -> Message {
+        let bytes = try await request.body.collect(upTo: bytesMax)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

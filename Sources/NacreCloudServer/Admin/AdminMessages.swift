@@ -124,6 +124,53 @@ package enum AdminMessages {
         package var declaration: String
     }
 
+    /// `POST /admin/1/schema/import`
+    package struct NewImport: Codable, Hashable, Sendable {
+        package var container: String
+        /// In CloudKit's schema language.
+        package var text: String
+        /// Only say what would change.
+        package var isDryRun: Bool
+
+        package init(container: String, text: String, isDryRun: Bool) {
+            self.container = container
+            self.text = text
+            self.isDryRun = isDryRun
+        }
+    }
+
+    /// `POST /admin/1/schema/diff`
+    package struct NewDiff: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// In CloudKit's schema language.
+        package var text: String
+
+        package init(container: String, environment: String, text: String) {
+            self.container = container
+            self.environment = environment
+            self.text = text
+        }
+    }
+
+    /// What changes, or would, in the order of types and fields.
+    package struct Differences: Codable, Hashable, Sendable {
+        package var differences: [Difference]
+
+        init(_ differences: [Difference]) {
+            self.differences = differences
+        }
+    }
+
+    package struct Difference: Codable, Hashable, Sendable {
+        package var recordType: String
+        /// Absent: of the type itself.
+        package var field: String?
+        /// In CloudKit's schema language a field's type and options; empty for a type, absent where there was none.
+        package var before: String?
+        package var after: String?
+    }
+
     /// `POST /admin/1/schema/indexes`
     package struct NewIndexes: Codable, Hashable, Sendable {
         package var container: String

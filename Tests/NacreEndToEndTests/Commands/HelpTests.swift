@@ -32,6 +32,8 @@ struct HelpTests {
         Documented("container change", "just-in-time data server token-file json"),
         Documented("token create", "container environment kind name data server token-file json"),
         Documented("schema show", "container environment data server token-file json"),
+        Documented("schema import", "container dry-run data server token-file json"),
+        Documented("schema diff", "container environment data server token-file json"),
         Documented("schema deploy", "container dry-run data server token-file json"),
         Documented("schema index", "container queryable sortable searchable none type data server token-file json"),
         Documented("schema reset", "container dry-run yes data server token-file json"),

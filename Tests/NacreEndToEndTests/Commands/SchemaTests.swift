@@ -115,6 +115,47 @@ import Testing
         }
     }
 
+    @Test func `a schema is imported from a file, compared with it, and refused with the place of what is wrong`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let file = administrator.server.scratch + "/notes.ckdb"
+            func write(_ items: String) throws {
+                try Data("DEFINE SCHEMA\nRECORD TYPE Note (\n\(items)\n);\nRECORD TYPE Users (roles LIST<INT64>);\n".utf8).write(
+                    to: URL(filePath: file))
+            }
+            try write("text STRING QUERYABLE,\ncount INT64,\n\"___recordID\" REFERENCE QUERYABLE")
+            let changes = "+ Note\n+ Note.___recordID REFERENCE QUERYABLE\n+ Note.count INT64\n+ Note.text STRING QUERYABLE\n"
+            let (bring, compare) = (
+                ["schema", "import", file] + Self.container, ["schema", "diff", file, "--environment", "development"] + Self.container
+            )
+            let dry = try await administrator.run(bring + ["--dry-run"])
+            #expect(dry.status == 0 && dry.output == changes && dry.messages.contains("dry run"))
+            let drift = try await administrator.run(compare)
+            #expect(drift.status == 2 && drift.output == changes)
+            let imported = try await administrator.run(bring)
+            #expect(imported.status == 0 && imported.output == changes)
+            let same = try await administrator.run(compare)
+            #expect(same.status == 0 && same.output.isEmpty)
+            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            let again = try await administrator.run(["schema", "import", "-"] + Self.container, input: shown.output)
+            #expect(again.status == 0 && again.output.isEmpty && again.messages.contains("is what the file says"))
+
+            _ = try await database(administrator, .development).save(note())
+            try write("text STRING QUERYABLE SORTABLE")
+            let used = try await administrator.run(bring)
+            #expect(used.status == 1 && used.messages.contains("Note.count") && used.messages.contains("nacre schema reset"))
+            try write("text STRING QUERYABLE SORTABLE,\ncount INT64")
+            let changed = try await administrator.run(bring)
+            #expect(
+                changed.output == "- Note.___recordID REFERENCE QUERYABLE\n~ Note.text STRING QUERYABLE → STRING QUERYABLE SORTABLE\n")
+            try write("text TEXT")
+            let wrong = try await administrator.run(bring)
+            #expect(wrong.status == 1 && wrong.messages.contains("Encountered \"TEXT\" at line 3, column 6."), "\(wrong.messages)")
+            let missing = try await administrator.run(["schema", "import", file + ".not"] + Self.container)
+            #expect(missing.status == 1 && missing.messages.contains("cannot be read"))
+        }
+    }
+
     @Test func `a reset takes development back to production, and asks before`() async throws {
         try await with { administrator in
             _ = try await administrator.preparedWithUser()

@@ -4,7 +4,9 @@ import NacreCloudServer
 enum SchemaCommands {
     static let command = Command(
         "schema", "Show, change and deploy schemas.",
-        subcommands: [SchemaShow.command, SchemaDeploy.command, SchemaIndex.command, SchemaReset.command])
+        subcommands: [
+            SchemaShow.command, SchemaImport.command, SchemaDiff.command, SchemaDeploy.command, SchemaIndex.command, SchemaReset.command,
+        ])
 }
 
 /// `nacre schema show`

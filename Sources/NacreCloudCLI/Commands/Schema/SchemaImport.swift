@@ -1,0 +1,76 @@
+import Foundation
+import NacreCloudServer
+
+/// `nacre schema import`
+enum SchemaImport {
+    private static let dryRun = Option.flag("dry-run", "Say what would change, and change nothing.")
+
+    static let command = Command(
+        "import", "Make the development schema of a container what a file says.",
+        discussion: """
+            The file is in CloudKit's schema language, as nacre schema show prints it, and says everything: types, fields and indexes that it \
+            leaves out go, unless production or records have them. Each change is printed on a line. Production gets a schema by nacre schema deploy.
+            """,
+        arguments: [SchemaFile.argument],
+        options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let text = try SchemaFile.text(try call.require(SchemaFile.argument, at: 0))
+        let isDryRun = call.has(dryRun)
+        let changes = try await AdminClient.connect(call).importSchema(
+            AdminMessages.NewImport(container: try call.require(SharedOptions.container), text: text, isDryRun: isDryRun))
+        if call.has(SharedOptions.json) { return try Output.json(changes) }
+        for change in changes.differences { try Output.data(change.line) }
+        if changes.differences.isEmpty { return Output.message("The schema is what the file says.") }
+        Output.message(isDryRun ? "This was a dry run: the schema is as it was." : "The schema is imported.")
+    }
+}
+
+/// `nacre schema diff`
+enum SchemaDiff {
+    static let command = Command(
+        "diff", "Compare a container's schema with a file.",
+        discussion: """
+            Prints what is to be changed to make the schema what the file says, each change on a line, and ends with 2 where there is any: + comes, \
+            - goes, ~ changes.
+            """,
+        arguments: [SchemaFile.argument],
+        options: [SharedOptions.container, SharedOptions.environment] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let text = try SchemaFile.text(try call.require(SchemaFile.argument, at: 0))
+        let found = try await AdminClient.connect(call).differences(
+            AdminMessages.NewDiff(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment), text: text))
+        if call.has(SharedOptions.json) {
+            try Output.json(found)
+        } else {
+            for difference in found.differences { try Output.data(difference.line) }
+        }
+        if found.differences.isEmpty { return }
+        throw CommandFailure(
+            .damaged, "the schema is not what the file says",
+            remedy: "nacre schema import brings the file to development, nacre schema deploy to production.")
+    }
+}
+
+private enum SchemaFile {
+    static let argument = Argument("file", "A file in CloudKit's schema language; - reads standard input.")
+
+    static func text(_ path: String) throws -> String {
+        let bytes = path == "-" ? try FileHandle.standardInput.readToEnd() ?? Data() : FileManager.default.contents(atPath: path)
+        guard let bytes else { throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.") }
+        guard let text = String(bytes: bytes, encoding: .utf8) else { throw CommandFailure(.failure, "\(path) is not a text in UTF-8") }
+        return text
+    }
+}
+
+extension AdminMessages.Difference {
+    fileprivate var line: String {
+        let name = field.map { "\(recordType).\($0)" } ?? recordType
+        return switch (before, after) {
+        case (let before?, let after?): "~ \(name) \(before) → \(after)"
+        case (let before?, nil): before.isEmpty ? "- \(name)" : "- \(name) \(before)"
+        case (nil, let after?): after.isEmpty ? "+ \(name)" : "+ \(name) \(after)"
+        case (nil, nil): name
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import NacreCloudWire
+
+/// One difference between two schemas, in CloudKit's schema language: a type without a field, or a field.
+package struct SchemaDifference: Hashable, Sendable {
+    package var recordType: String
+    /// nil: of the type itself.
+    package var field: String?
+    /// A field's type and options; empty for a type, nil where there was none.
+    package var before: String?
+    package var after: String?
+}
+
+extension Registry {
+    /// Makes a container's development schema what a text says, whole: what it leaves out goes.
+    ///
+    /// CloudKit: an import is declarative, only of development, and refuses to take away what production has. Nothing goes in halves.
+    /// On this server a type or a field is only taken away while development has no records: they would keep values that nothing describes.
+    /// - Parameter isDryRun: only says what would change.
+    /// - Returns: what changed, in the order of types and fields.
+    package func importSchema(_ text: String, to container: String, isDryRun: Bool) async throws -> [SchemaDifference] {
+        try await requireContainer(container)
+        let wanted = try SchemaText.schema(from: text)
+        let production = try await schema(of: container, .production)
+        let part = Part.schema(container: container, .development)
+        let (known, differences) = try await write(part) { database, now, transaction -> Ending<((DatabaseID, Schema)?, [SchemaDifference])> in
+            let before = try transaction.schema(in: database)
+            let hasRecords = try transaction.hasRecords(of: container, .development)
+            var after = before
+            if before.version == 0 { after.hasOlderRecords = hasRecords }
+            try after.become(wanted, production: production, hasRecords: hasRecords)
+            let differences = before.differences(to: after)
+            guard !isDryRun, after.types != before.types else { return .rollback((nil, differences)) }
+            return .commit(((database, try transaction.put(after, over: before, in: database, at: now)), differences))
+        }
+        if let (database, schema) = known { schemas.learn(schema, of: database) }
+        return differences
+    }
+
+    /// What a container's schema lacks, and has beyond, of what a text says. Changes nothing, and judges nothing.
+    package func differences(
+        from container: String, _ environment: DatabaseKey.Environment, to text: String
+    ) async throws -> [SchemaDifference] {
+        try await requireContainer(container)
+        let wanted = try SchemaText.schema(from: text)
+        return try await schema(of: container, environment).differences(to: wanted)
+    }
+}
+
+extension Schema {
+    /// Takes the types, fields and indexes of `wanted`, and no others. Indexes that stay keep their numbers, so their rows too.
+    mutating func become(_ wanted: Schema, production: Schema, hasRecords: Bool) throws(ServerError) {
+        if wanted.types[UserRecord.type] == nil { throw .managedTypeGoes(UserRecord.type) }
+        for (type, known) in types.sorted(by: { $0.key < $1.key }) where wanted.types[type] == nil {
+            if production.types[type] != nil { throw .activeTypeGoes(type) }
+            if hasRecords { throw .usedSchemaGoes(known.name) }
+            types[type] = nil
+        }
+        for (type, wanted) in wanted.types.sorted(by: { $0.key < $1.key }) {
+            try become(wanted, deployed: production.definition(of: type)?.fields ?? [:], hasRecords: hasRecords)
+        }
+    }
+
+    private mutating func become(
+        _ wanted: RecordTypeDefinition, deployed: [String: FieldDefinition], hasRecords: Bool
+    ) throws(ServerError) {
+        let known = definition(of: wanted.name)
+        // A type that comes has no records, if there were none before types were kept.
+        let state: IndexDefinition.State = known == nil && !hasOlderRecords ? .usable : .building
+        var definition = RecordTypeDefinition(name: wanted.name)
+        for (name, field) in (known?.fields ?? [:]).sorted(by: { $0.key < $1.key }) where SystemField(rawValue: name) == nil {
+            guard wanted.fields[name]?.shape != field.shape else { continue }
+            if deployed[name] != nil { throw .activeFieldGoes(name, of: wanted.name) }
+            if hasRecords { throw .usedSchemaGoes("\(wanted.name).\(name)") }
+        }
+        for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
+            var next = known?.fields[name] ?? FieldDefinition(type: field.type, isEncrypted: field.isEncrypted)
+            if next.shape != field.shape { next = FieldDefinition(type: field.type, isEncrypted: field.isEncrypted) }
+            next.setOptions(field.options, as: state, nextIndex: &nextIndex)
+            definition.fields[name] = next
+        }
+        // What every schema has needs no entry.
+        if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }
+    }
+
+    /// What is to be changed of this schema to make it the other one, in the order of types and fields.
+    func differences(to other: Schema) -> [SchemaDifference] {
+        Set(types.keys).union(other.types.keys).union([UserRecord.type]).sorted().flatMap { type in
+            let (before, after) = (definition(of: type), other.definition(of: type))
+            var found: [SchemaDifference] = []
+            if (before == nil) != (after == nil) {
+                found.append(SchemaDifference(recordType: type, before: before.map { _ in "" }, after: after.map { _ in "" }))
+            }
+            for field in Set(before?.fields.keys.map(\.self) ?? []).union(after?.fields.keys.map(\.self) ?? []).sorted() {
+                let (old, new) = (before?.fields[field].map(SchemaText.declaration(of:)), after?.fields[field].map(SchemaText.declaration(of:)))
+                if old != new { found.append(SchemaDifference(recordType: type, field: field, before: old, after: new)) }
+            }
+            return found
+        }
+    }
+}
+
+extension ServerError {
+    /// CloudKit's text.
+    fileprivate static func managedTypeGoes(_ type: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid attempt to delete cloudkit managed record type", field: type,
+            remedy: "The text leaves \(type) out, which every schema has. Begin with what the server prints: nacre schema show.")
+    }
+
+    /// CloudKit's text.
+    fileprivate static func activeTypeGoes(_ type: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid attempt to delete a record type which is active in a production container", field: type,
+            remedy: "A deployed type stays: write it into the text, as nacre schema show prints it.")
+    }
+
+    fileprivate static func activeFieldGoes(_ field: String, of type: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid attempt to delete or retype a field which is active in a production container", field: "\(type).\(field)",
+            remedy: "A deployed field stays as it is: write it into the text, as nacre schema show prints it.")
+    }
+
+    fileprivate static func usedSchemaGoes(_ name: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid attempt to delete or retype what records may use", field: name,
+            remedy: "Development has records. Write \(name) into the text, or reset the environment first: nacre schema reset.")
+    }
+}

@@ -1,0 +1,250 @@
+package import NacreCloudWire
+
+extension SchemaText {
+    /// Reads a schema in CloudKit's schema language: what a developer wants a schema to be. Its indexes have no numbers yet that mean anything.
+    ///
+    /// CloudKit: comments are lost, the order is free, and types without grants have the default ones.
+    /// - Throws: `BAD_REQUEST` with the line and the column of what is wrong.
+    package static func schema(from text: String) throws(ServerError) -> Schema {
+        var reader = try SchemaReader(text)
+        return try reader.schema()
+    }
+}
+
+private struct SchemaReader {
+    private typealias Token = SchemaTokens.Token
+
+    private var tokens: SchemaTokens
+    private var next: Token
+    private var nextIndex: Int64 = 1
+
+    init(_ text: String) throws(ServerError) {
+        tokens = SchemaTokens(text)
+        next = try tokens.next()
+    }
+
+    mutating func schema() throws(ServerError) -> Schema {
+        try skip("DEFINE")
+        try skip("SCHEMA")
+        var schema = Schema()
+        while next.kind != .end {
+            let start = next.place
+            if next.isKeyword("CREATE") {
+                try readRole()
+            } else if next.isKeyword("RECORD") {
+                let type = try readType()
+                guard schema.types[type.name] == nil else {
+                    throw .schemaSyntax(
+                        "Record type '\(type.name)' is defined twice", at: start, remedy: "Define each type once, with all its fields.")
+                }
+                if schema.types.count >= Limits.recordTypesPerSchema { throw .tooManyTypes }
+                schema.types[type.name] = type
+            } else {
+                throw unexpected(["\"CREATE\"", "\"RECORD\"", "<EOF>"])
+            }
+            try skip(";")
+        }
+        return schema
+    }
+
+    // MARK: Roles
+
+    private mutating func readRole() throws(ServerError) {
+        let place = next.place
+        try skip("CREATE")
+        try skip("ROLE")
+        let name = try readName()
+        throw .schemaSyntax(
+            "Role '\(name.text)' is created", at: place,
+            remedy: "This server has no roles of a developer's own yet. Leave CREATE ROLE and its grants out.")
+    }
+
+    private mutating func readGrant(into grants: inout [String: Set<String>]) throws(ServerError) {
+        try skip("GRANT")
+        var permissions: Set<String> = []
+        repeat {
+            let permission = next.text.uppercased()
+            guard next.kind == .word, Self.permissions.contains(permission) else { throw unexpected(Self.permissions.map { "\"\($0)\"" }) }
+            permissions.insert(permission)
+            try advance()
+        } while try skipSign(",")
+        try skip("TO")
+        grants[try readName().text, default: []].formUnion(permissions)
+    }
+
+    private static let permissions = ["READ", "CREATE", "WRITE"]
+
+    // MARK: Types
+
+    private mutating func readType() throws(ServerError) -> RecordTypeDefinition {
+        try skip("RECORD")
+        try skip("TYPE")
+        let name = try readName()
+        if name.text.hasPrefix(Self.managedPrefix) {
+            throw .schemaSyntax(
+                "Record type '\(name.text)' is CloudKit's own", at: name.place, remedy: "This server does not share records yet. Leave the type out.")
+        }
+        if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.place) }
+        var type = RecordTypeDefinition(name: name.text, fields: [:])
+        var grants: [String: Set<String>] = [:]
+        var named: Set<String> = []
+        try skip("(")
+        repeat {
+            if try isGrant() {
+                try readGrant(into: &grants)
+            } else {
+                try readField(of: &type, named: &named)
+            }
+        } while try skipSign(",")
+        try skip(")", or: ["\",\""])
+        let expected = name.text == UserRecord.type ? SchemaText.usersGrants : SchemaText.defaultGrants
+        if !grants.isEmpty, grants != Dictionary(uniqueKeysWithValues: expected.map { ($0.role, Set([$0.permission])) }) {
+            throw .schemaSyntax(
+                "Record type '\(name.text)' has grants of its own", at: name.place,
+                remedy: "This server enforces CloudKit's default grants alone: " + expected.map(\.text).joined(separator: ", ")
+                    + ". Write these, or none.")
+        }
+        if name.text == UserRecord.type { type.fields.merge(UserRecord.definition.fields, uniquingKeysWith: { written, _ in written }) }
+        return type
+    }
+
+    private static let managedPrefix = "cloudkit."
+
+    /// Whether a grant comes next, and not a field that is called so.
+    private func isGrant() throws(ServerError) -> Bool {
+        guard next.isKeyword("GRANT") else { return false }
+        var ahead = tokens
+        let second = try ahead.next()
+        return Self.permissions.contains { second.isKeyword($0) }
+    }
+
+    private mutating func readField(of type: inout RecordTypeDefinition, named: inout Set<String>) throws(ServerError) {
+        let name = try readName()
+        guard named.insert(name.text).inserted else {
+            throw .schemaSyntax("Field '\(name.text)' is defined twice", at: name.place, remedy: "Define each field once, with all its options.")
+        }
+        let place = next.place
+        let shape = try readFieldType()
+        let options = try readOptions(of: name.text, shape)
+        if let systemType = SchemaText.systemFields[name.text] {
+            guard FieldShape(systemType) == shape else {
+                throw .schemaSyntax(
+                    "Field '\(name.text)' has the type \(SchemaText.name(of: systemType))", at: place, remedy: "System fields keep their type.")
+            }
+            // Without options it is as if nobody had named it.
+            if options.isEmpty { return }
+            guard SystemField(rawValue: name.text) != nil else {
+                throw .schemaSyntax("Field '\(name.text)' cannot be indexed", at: place, remedy: "Leave its options out.")
+            }
+        } else if let fault = Names.fieldNameFault(name.text) {
+            throw located(fault, at: name.place)
+        }
+        if type.name == UserRecord.type, !options.isEmpty {
+            throw .schemaSyntax("Fields of Users cannot be indexed", at: place, remedy: "Users are fetched by name. Leave the options out.")
+        }
+        if type.fields.count >= Limits.fieldsPerRecordType { throw .tooManyFields(in: type.name) }
+        var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
+        field.setOptions(options, as: .building, nextIndex: &nextIndex)
+        type.fields[name.text] = field
+    }
+
+    // MARK: Types of fields, and their options
+
+    private mutating func readFieldType() throws(ServerError) -> FieldShape {
+        let start = next
+        var isEncrypted = try skipKeyword("ENCRYPTED")
+        let isList = try skipKeyword("LIST")
+        if isList {
+            try skip("<")
+            // CloudKit's grammar has it inside; in front of the list it means the same.
+            if try skipKeyword("ENCRYPTED") { isEncrypted = true }
+        }
+        let element = next
+        var name = element.text.uppercased()
+        guard element.kind == .word, name == "NUMBER" || SchemaText.fieldType(named: name) != nil else {
+            throw unexpected((isList ? [] : ["\"LIST\""]) + ["\"ENCRYPTED\""] + Self.elementTypes.map { "\"\($0)\"" })
+        }
+        try advance()
+        if name == "NUMBER" {
+            guard try skipKeyword("PREFERRED") else {
+                throw .schemaSyntax(
+                    "NUMBER does not say of which kind", at: element.place, remedy: "Write INT64 or DOUBLE, or NUMBER PREFERRED AS one of these.")
+            }
+            try skip("AS")
+            name = next.text.uppercased()
+            guard next.kind == .word, name == "INT64" || name == "DOUBLE" else { throw unexpected(["\"INT64\"", "\"DOUBLE\""]) }
+            try advance()
+        }
+        if isList { try skip(">") }
+        guard let type = SchemaText.fieldType(named: isList ? "LIST<\(name)>" : name) else { throw unexpected(Self.elementTypes.map { "\"\($0)\"" }) }
+        if isEncrypted, ["ASSET", "REFERENCE"].contains(name) {
+            throw .schemaSyntax(
+                "\(name) cannot be encrypted", at: start.place,
+                remedy: name == "ASSET" ? "Assets are encrypted anyway: leave ENCRYPTED out." : "The server reads references: leave ENCRYPTED out.")
+        }
+        return FieldShape(type, isEncrypted: isEncrypted)
+    }
+
+    private static let elementTypes = ["ASSET", "BYTES", "DOUBLE", "INT64", "LOCATION", "NUMBER", "REFERENCE", "STRING", "TIMESTAMP"]
+
+    private mutating func readOptions(of field: String, _ shape: FieldShape) throws(ServerError) -> IndexOptions {
+        var options: IndexOptions = []
+        while next.kind == .word {
+            guard let option = IndexOptions(names: [next.text.uppercased()]) else {
+                throw unexpected(["\"QUERYABLE\"", "\"SEARCHABLE\"", "\"SORTABLE\"", "\",\"", "\")\""])
+            }
+            guard options.insert(option).inserted else {
+                throw .schemaSyntax("Field '\(field)' is \(next.text) twice", at: next.place, remedy: "Write each option once.")
+            }
+            guard IndexOptions.possible(for: shape).contains(option) else {
+                throw located(.impossibleIndexes(option, of: field, shape: shape), at: next.place)
+            }
+            try advance()
+        }
+        return options
+    }
+
+    // MARK: Tokens
+
+    private mutating func advance() throws(ServerError) {
+        next = try tokens.next()
+    }
+
+    private mutating func readName() throws(ServerError) -> Token {
+        guard next.kind == .word || (next.kind == .quoted && !next.text.isEmpty) else { throw unexpected(["<IDENTIFIER>"]) }
+        let name = next
+        try advance()
+        return name
+    }
+
+    /// A keyword or a sign that must come next.
+    private mutating func skip(_ text: String, or others: [String] = []) throws(ServerError) {
+        guard next.isKeyword(text) || (next.kind == .sign && next.text == text) else { throw unexpected(["\"\(text)\""] + others) }
+        try advance()
+    }
+
+    private mutating func skipKeyword(_ keyword: String) throws(ServerError) -> Bool {
+        guard next.isKeyword(keyword) else { return false }
+        try advance()
+        return true
+    }
+
+    private mutating func skipSign(_ sign: String) throws(ServerError) -> Bool {
+        guard next.kind == .sign, next.text == sign else { return false }
+        try advance()
+        return true
+    }
+
+    // MARK: Faults
+
+    private func unexpected(_ expected: [String]) -> ServerError {
+        .schemaSyntax(
+            "Encountered \(next.shown)", at: next.place, expecting: expected,
+            remedy: "See CloudKit's schema language; nacre schema show prints a schema that reads.")
+    }
+
+    /// A fault that knows a name, with where the name stands.
+    private func located(_ fault: ServerError, at place: SchemaTokens.Place) -> ServerError {
+        .schemaSyntax(fault.reason, at: place, remedy: fault.remedy ?? "Correct it there.")
+    }
+}

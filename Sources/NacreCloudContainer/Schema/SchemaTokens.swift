@@ -1,0 +1,117 @@
+import NacreCloudWire
+
+/// The words and signs of a text in CloudKit's schema language, with where each stands. Comments are left out.
+struct SchemaTokens {
+    struct Token: Hashable {
+        enum Kind: Hashable {
+            /// A name or a keyword without quotes.
+            case word
+            /// A name in double quotes; never a keyword.
+            case quoted
+            case sign
+            case end
+        }
+
+        var kind: Kind
+        /// Without quotes.
+        var text: String
+        var place: Place
+
+        /// As an error shows it.
+        var shown: String { kind == .end ? "<EOF>" : "\"\(text)\"" }
+
+        /// Keywords are read in any case. On this server: every file that is known writes them in upper case.
+        func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
+    }
+
+    /// Both count from 1; a column is a character of Unicode's.
+    struct Place: Hashable {
+        var line = 1
+        var column = 1
+    }
+
+    private let text: [UInt8]
+    private var index = 0
+    private var place = Place()
+
+    init(_ text: String) {
+        self.text = Array(text.utf8)
+        if self.text.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
+    }
+
+    /// - Throws: where a quote or a comment has no end, or a character is none of the language's.
+    mutating func next() throws(ServerError) -> Token {
+        try skipSpace()
+        let (start, from) = (place, index)
+        guard let first = peek() else { return Token(kind: .end, text: "", place: start) }
+        if first == UInt8(ascii: "\"") { return try quoted(from: start) }
+        if Names.isLetter(first) {
+            while let byte = peek(), Names.isLetter(byte) || Names.isDigit(byte) || byte == UInt8(ascii: "_") { advance() }
+            return Token(kind: .word, text: string(from: from), place: start)
+        }
+        guard "(),;<>".utf8.contains(first) else {
+            let rest = String(decoding: text[index...].prefix(4), as: UTF8.self).first.map(String.init) ?? ""
+            throw .schemaSyntax(
+                "Encountered \"\(rest)\"", at: start, remedy: "A name that is not only letters, digits and _ stands in double quotes.")
+        }
+        advance()
+        return Token(kind: .sign, text: string(from: from), place: start)
+    }
+
+    private mutating func quoted(from start: Place) throws(ServerError) -> Token {
+        advance()
+        let from = index
+        while let byte = peek(), byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\n") { advance() }
+        guard peek() == UInt8(ascii: "\"") else {
+            throw .schemaSyntax("A quoted name does not end", at: start, remedy: "Close it on its line with a double quote.")
+        }
+        let name = string(from: from)
+        advance()
+        return Token(kind: .quoted, text: name, place: start)
+    }
+
+    /// Goes to what is not space, and not in a comment.
+    private mutating func skipSpace() throws(ServerError) {
+        while let byte = peek() {
+            if byte == UInt8(ascii: " ") || (0x09...0x0D).contains(byte) {
+                advance()
+            } else if isNext("//") || isNext("--") {
+                while let byte = peek(), byte != UInt8(ascii: "\n") { advance() }
+            } else if isNext("/*") {
+                let start = place
+                advance(by: 2)
+                while peek() != nil, !isNext("*/") { advance() }
+                guard peek() != nil else { throw .schemaSyntax("A comment does not end", at: start, remedy: "Close it with */.") }
+                advance(by: 2)
+            } else {
+                return
+            }
+        }
+    }
+
+    private func peek() -> UInt8? { index < text.count ? text[index] : nil }
+
+    private func isNext(_ sign: String) -> Bool { text[index...].starts(with: sign.utf8) }
+
+    private func string(from start: Int) -> String { String(decoding: text[start..<index], as: UTF8.self) }
+
+    private mutating func advance(by count: Int = 1) {
+        for _ in 0..<count {
+            if text[index] == UInt8(ascii: "\n") {
+                place = Place(line: place.line + 1)
+            } else if text[index] & 0xC0 != 0x80 {
+                place.column += 1
+            }
+            index += 1
+        }
+    }
+}
+
+extension ServerError {
+    /// CloudKit: its importer tells the line and the column in these words.
+    static func schemaSyntax(_ what: String, at place: SchemaTokens.Place, expecting: [String] = [], remedy: String) -> ServerError {
+        let opening = expecting.count > 1 ? "\nWas expecting one of:" : "\nWas expecting:"
+        let expected = expecting.isEmpty ? "" : opening + expecting.map { "\n    \($0)" }.joined()
+        return ServerError(.badRequest, "\(what) at line \(place.line), column \(place.column).\(expected)", field: "schema", remedy: remedy)
+    }
+}

@@ -1,0 +1,204 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreRandom
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Schemas as developers write them.
+@Suite struct SchemaReadingTests {
+    private static func schema(_ items: String) -> String { "DEFINE SCHEMA RECORD TYPE Note (\(items)); RECORD TYPE Users (roles LIST<INT64>);" }
+
+    private func field(_ declaration: String) throws -> FieldDefinition {
+        try #require(try SchemaText.schema(from: Self.schema("f \(declaration)")).types["Note"]?.fields["f"])
+    }
+
+    private func fault(_ text: String) -> ServerError? {
+        do {
+            _ = try SchemaText.schema(from: text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `every type of a field is read, in lists, encrypted, and in any case`() throws {
+        let types: [(String, FieldShape)] = [
+            ("STRING", FieldShape(.string)), ("int64", FieldShape(.int64)), ("Double", FieldShape(.double)), ("TIMESTAMP", FieldShape(.timestamp)),
+            ("BYTES", FieldShape(.bytes)), ("LOCATION", FieldShape(.location)), ("REFERENCE", FieldShape(.reference)), ("ASSET", FieldShape(.asset)),
+            ("LIST<STRING>", FieldShape(.stringList)), ("LIST < INT64 >", FieldShape(.int64List)), ("LIST<DOUBLE>", FieldShape(.doubleList)),
+            ("LIST<TIMESTAMP>", FieldShape(.timestampList)), ("LIST<BYTES>", FieldShape(.bytesList)), ("LIST<LOCATION>", FieldShape(.locationList)),
+            ("LIST<REFERENCE>", FieldShape(.referenceList)), ("LIST<ASSET>", FieldShape(.assetList)),
+            ("ENCRYPTED STRING", FieldShape(.string, isEncrypted: true)), ("LIST<ENCRYPTED STRING>", FieldShape(.stringList, isEncrypted: true)),
+            ("ENCRYPTED LIST<STRING>", FieldShape(.stringList, isEncrypted: true)), ("NUMBER PREFERRED AS INT64", FieldShape(.int64)),
+            ("NUMBER PREFERRED AS DOUBLE", FieldShape(.double)), ("LIST<NUMBER PREFERRED AS INT64>", FieldShape(.int64List)),
+        ]
+        for (text, shape) in types { #expect(try field(text).shape == shape, "\(text)") }
+    }
+
+    @Test func `options come in any order`() throws {
+        #expect(try field("STRING SORTABLE QUERYABLE").options == [.queryable, .sortable])
+        #expect(try field("STRING searchable").options == [.searchable])
+        #expect(try field("STRING").options == [])
+    }
+
+    @Test func `comments, tabs, one line, quotes and words of the language as names are read`() throws {
+        let text = """
+            \u{FEFF}-- by hand
+            DEFINE SCHEMA // all of it
+            /* two
+               types */ RECORD TYPE "Note"("title"\tSTRING,grant STRING, type INT64,"queryable" STRING QUERYABLE,
+            \t"___recordID" REFERENCE QUERYABLE, GRANT WRITE TO "_creator", GRANT CREATE TO _ICLOUD_PLACEHOLDER);
+            """.replacing("_ICLOUD_PLACEHOLDER", with: "\"_icloud\", grant read to \"_world\"")
+        let note = try #require(try SchemaText.schema(from: text).types["Note"])
+        #expect(Set(note.fields.keys) == ["title", "grant", "type", "queryable", "___recordID"])
+        #expect(note.fields["___recordID"]?.options == .queryable)
+    }
+
+    @Test func `a system field without options is as if nobody had named it`() throws {
+        let schema = try SchemaText.schema(from: Self.schema(#""___etag" STRING, "___createTime" TIMESTAMP, a STRING"#))
+        #expect(schema.types["Note"]?.fields.keys.map(\.self) == ["a"])
+    }
+
+    @Test func `what is wrong is told with its line and column`() {
+        let faults: [(text: String, reason: String)] = [
+            ("", #"Encountered <EOF> at line 1, column 1."#),
+            ("DEFINE SCHEMA\nRECORD TYPE Note (\n    a BADTYPE\n);", #"Encountered "BADTYPE" at line 3, column 7."#),
+            ("DEFINE SCHEMA RECORD TYPE cloudkit.share (", #"Encountered "." at line 1, column 35."#),
+            ("DEFINE SCHEMA RECORD TYPE Note (a STRING)", #"Encountered <EOF> at line 1, column 42."#),
+            ("DEFINE SCHEMA RECORD TYPE Note ();", #"Encountered ")" at line 1, column 33."#),
+            ("DEFINE SCHEMA RECORD TYPE Note (a STRING b STRING);", #"Encountered "b" at line 1, column 42."#),
+            ("DEFINE SCHEMA RECORD TYPE \"Note\n(a STRING);", "A quoted name does not end at line 1, column 27."),
+            ("DEFINE SCHEMA /* RECORD", "A comment does not end at line 1, column 15."),
+            ("/* é */ é", #"Encountered "é" at line 1, column 9."#),
+            (Self.schema("a STRING, a INT64"), "Field 'a' is defined twice at line 1, column 43."),
+            (Self.schema("a STRING QUERYABLE QUERYABLE"), "Field 'a' is QUERYABLE twice at line 1, column 52."),
+            (Self.schema("a ASSET QUERYABLE"), "Field 'a' has a value type of ASSETID and cannot be queryable at line 1, column 41."),
+            (Self.schema("a NUMBER"), "NUMBER does not say of which kind at line 1, column 35."),
+            (Self.schema("a ENCRYPTED ASSET"), "ASSET cannot be encrypted at line 1, column 35."),
+            (Self.schema("\"a b\" STRING"), "invalid field name at line 1, column 33."),
+            (Self.schema("\"___etag\" INT64"), "Field '___etag' has the type STRING at line 1, column 43."),
+            (Self.schema("\"___etag\" STRING QUERYABLE"), "Field '___etag' cannot be indexed at line 1, column 43."),
+            ("DEFINE SCHEMA CREATE ROLE Team;", "Role 'Team' is created at line 1, column 15."),
+            ("DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (a STRING);", "Record type 'cloudkit.share' is CloudKit's own at line 1, column 27."),
+            (Self.schema("a STRING, GRANT READ, WRITE TO \"_creator\""), "Record type 'Note' has grants of its own at line 1, column 27."),
+            ("DEFINE SCHEMA RECORD TYPE A (a STRING); RECORD TYPE A (a STRING);", "Record type 'A' is defined twice at line 1, column 41."),
+            ("DEFINE SCHEMA RECORD TYPE Users (a STRING QUERYABLE);", "Fields of Users cannot be indexed at line 1, column 36."),
+        ]
+        for (text, reason) in faults {
+            let fault = fault(text)
+            #expect(fault?.reason.prefix { $0 != "\n" } == reason[...], "\(text)")
+            #expect(fault?.code == .badRequest && fault?.remedy != nil, "\(text)")
+        }
+        #expect(fault("DEFINE SCHEMA RECORD TYPE Note (a BADTYPE);")?.reason.contains("\nWas expecting one of:\n    \"LIST\"") == true)
+    }
+
+    @Test func `a schema that is printed reads as itself, whatever it holds`() throws {
+        for seed in 1...300 as ClosedRange<UInt64> {
+            let schema = Self.random(seed)
+            let text = SchemaText(schema).text
+            let read = try SchemaText.schema(from: text)
+            #expect(schema.differences(to: read).isEmpty, "seed \(seed)")
+            #expect(SchemaText(read).text == text, "seed \(seed)")
+            // Without a last line feed too.
+            #expect(try SchemaText.schema(from: String(text.dropLast())) == read, "seed \(seed)")
+        }
+    }
+
+    static func random(_ seed: UInt64) -> Schema {
+        var random = SeededRandom(seed: seed)
+        let shapes = FieldType.allCases.filter { $0 != .unknownList }
+        let names = ["a", "URL", "grant", "type", "aVeryLongNameOfAField", "record", "z9", "b_c", "List"]
+        var schema = Schema()
+        for type in ["Note", "Album", "role", "Users"].shuffled(using: &random).prefix(Int(random.next() % 4)) {
+            for name in names.shuffled(using: &random).prefix(Int(random.next() % 6)) {
+                let type = (name: type, field: shapes.randomElement(using: &random) ?? .string)
+                let canBeSealed = ![.asset, .assetList, .reference, .referenceList].contains(type.field)
+                let shape = FieldShape(type.field, isEncrypted: canBeSealed && random.next() % 4 == 0)
+                var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
+                let options = IndexOptions(rawValue: UInt8(random.next() % 8)).intersection(.possible(for: shape))
+                field.setOptions(type.name == UserRecord.type ? [] : options, as: .usable, nextIndex: &schema.nextIndex)
+                let known = schema.definition(of: type.name) ?? RecordTypeDefinition(name: type.name)
+                schema.types[type.name, default: known].fields[name] = field
+            }
+            if type != UserRecord.type, random.next() % 2 == 0 { _ = try? schema.setIndexes(.queryable, of: type, field: "___recordID") }
+        }
+        return schema
+    }
+}
+
+/// What becomes of a development schema that a text replaces.
+@Suite struct SchemaImportTests {
+    private func schema(_ text: String) throws -> Schema {
+        try SchemaText.schema(from: "DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>);" + text)
+    }
+
+    private func imported(_ text: String, over before: Schema, production: Schema = Schema(), hasRecords: Bool = false) throws -> Schema {
+        var after = before
+        try after.become(try schema(text), production: production, hasRecords: hasRecords)
+        return after
+    }
+
+    @Test func `any schema becomes any other where nothing holds it, and then they do not differ`() throws {
+        for seed in 1...200 as ClosedRange<UInt64> {
+            let (from, to) = (SchemaReadingTests.random(seed), SchemaReadingTests.random(seed + 1000))
+            var wanted = to
+            wanted.types[UserRecord.type] = to.definition(of: UserRecord.type)
+            var after = from
+            try after.become(wanted, production: Schema(), hasRecords: false)
+            #expect(after.differences(to: to).isEmpty, "seed \(seed)")
+            #expect(to.differences(to: after).isEmpty, "seed \(seed)")
+            #expect(after.nextIndex >= from.nextIndex, "seed \(seed)")
+            let again = after
+            try after.become(wanted, production: Schema(), hasRecords: true)
+            #expect(after == again, "seed \(seed): an import of what is there changes nothing")
+        }
+    }
+
+    @Test func `an index that stays keeps its number, and one that comes has a new one and is built`() throws {
+        let before = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING QUERYABLE);", over: Schema())
+        let after = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING SEARCHABLE);", over: before, hasRecords: true)
+        let (old, new) = (try #require(before.types["Note"]), try #require(after.types["Note"]))
+        #expect(old.fields["a"]?.values != nil && old.fields["a"] == new.fields["a"])
+        #expect(new.fields["b"]?.values == nil && new.fields["b"]?.tokens?.state == .building)
+        #expect(try #require(new.fields["b"]?.tokens?.id) >= before.nextIndex)
+    }
+
+    @Test func `what production has is not taken away, and what records may use neither`() throws {
+        let before = try schema("RECORD TYPE Note (a STRING, b STRING); RECORD TYPE Album (c STRING);")
+        let production = try schema("RECORD TYPE Note (a STRING);")
+        let refused: [(text: String, hasRecords: Bool, reason: String, field: String)] = [
+            ("RECORD TYPE Album (c STRING);", false, "invalid attempt to delete a record type which is active in a production container", "Note"),
+            (
+                "RECORD TYPE Note (b STRING);", false, "invalid attempt to delete or retype a field which is active in a production container",
+                "Note.a"
+            ),
+            (
+                "RECORD TYPE Note (a INT64);", false, "invalid attempt to delete or retype a field which is active in a production container",
+                "Note.a"
+            ),
+            ("RECORD TYPE Note (a STRING, b STRING);", true, "invalid attempt to delete or retype what records may use", "Album"),
+            (
+                "RECORD TYPE Note (a STRING); RECORD TYPE Album (c STRING);", true, "invalid attempt to delete or retype what records may use",
+                "Note.b"
+            ),
+            (
+                "RECORD TYPE Note (a STRING, b ENCRYPTED STRING); RECORD TYPE Album (c STRING);", true,
+                "invalid attempt to delete or retype what records may use", "Note.b"
+            ),
+        ]
+        for (text, hasRecords, reason, field) in refused {
+            let error = #expect(throws: ServerError.self) { try imported(text, over: before, production: production, hasRecords: hasRecords) }
+            #expect(error?.reason == reason && error?.field == field, "\(text)")
+        }
+        #expect(try imported("RECORD TYPE Note (a STRING);", over: before, production: production).types["Album"] == nil)
+    }
+
+    @Test func `a text without users is refused in CloudKit's words`() throws {
+        let text = try SchemaText.schema(from: "DEFINE SCHEMA RECORD TYPE Note (a STRING);")
+        var schema = Schema()
+        let error = #expect(throws: ServerError.self) { try schema.become(text, production: Schema(), hasRecords: false) }
+        #expect(error?.reason == "invalid attempt to delete cloudkit managed record type")
+        #expect(schema == Schema())
+    }
+}
