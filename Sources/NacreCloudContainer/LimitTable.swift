@@ -82,6 +82,7 @@ extension Limits {
         Limit("schemaBodyBytes", schemaBodyBytes, .server),
         Limit("passwordCharacters", passwordCharacters, .server),
         Limit("passwordBytes", passwordBytes, .server),
+        Limit("signatureSeconds", Int(signatureSeconds), .server),
         Limit("tokenNameCharacters", tokenNameCharacters, .server),
         Limit("wrongPasswordsPerAccount", wrongPasswordsPerAccount, .server),
         Limit("wrongPasswordsPerAddress", wrongPasswordsPerAddress, .server),

@@ -111,6 +111,9 @@ extension Limits {
     package static let passwordCharacters = 8
     /// The most bytes of a password. On this server: what a hash takes in, so that nobody makes it hash a book.
     package static let passwordBytes = 1024
+    /// Seconds between a signature's date and the server's clock. On this server: clocks differ, and a signed request waits on its way; CloudKit prints no
+    /// number.
+    package static let signatureSeconds = 600.0
     /// Characters of a token's name. On this server: a line in a list.
     package static let tokenNameCharacters = 200
     /// Wrong passwords for an account, or for one from a known device, before there are pauses. On this server: people mistype.

@@ -18,6 +18,10 @@ extension ServerError {
         .badRequest, "endpoint not applicable in the database type 'shareddb'", native: .badDatabase,
         remedy: "Zones are made in their owner's private database.")
 
+    /// CloudKit: whatever is wrong with a signed request is answered so.
+    static let keyIsForPublicDatabase = ServerError(
+        .authenticationFailed, "Authentication failed", remedy: "A server-to-server key is for the public database alone.")
+
     static func anotherUsersZone(_ zoneID: ZoneID) -> ServerError {
         ServerError(
             .badRequest, "PrivateDB can't be used to access another user's zone", field: "zoneID",

@@ -60,6 +60,8 @@ import Testing
         "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudServer/API/API.swift decodedOnLoopBytesMax", "NacreCloudServer/API/API.swift encodedOnLoopBytesMax",
         "NacreCloudServer/API/RequestRates.swift bucketsMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
+        "NacreCloudServer/Authentication/Authenticator.swift verifiedOnLoopBytesMax",
+        "NacreCloudServer/Authentication/SignedRequest.swift signatureCharactersMax",
         "NacreCloudServer/Authentication/SignInGuard.swift entriesMax", "NacreCloudServer/Authentication/TokenSealer.swift textBytesMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",

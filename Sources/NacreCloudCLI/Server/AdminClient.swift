@@ -38,6 +38,20 @@ struct AdminClient {
         try read(AdminMessages.Token.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
     }
 
+    func createKey(_ asked: AdminMessages.NewToken) async throws -> AdminMessages.ServerKey {
+        try read(AdminMessages.ServerKey.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
+    }
+
+    func tokens(of container: String?, after last: String?) async throws -> AdminMessages.Tokens {
+        var query = URLComponents()
+        query.queryItems = [("container", container), ("after", last)].compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        return try read(AdminMessages.Tokens.self, try await web.send("GET", "/admin/1/tokens?\(query.percentEncodedQuery ?? "")", bearer: token))
+    }
+
+    func revoke(_ asked: AdminMessages.TokenRevocation) async throws -> AdminMessages.TokenLine {
+        try read(AdminMessages.TokenLine.self, try await web.send("POST", "/admin/1/tokens/revoke", bearer: token, body: asked))
+    }
+
     func create(_ user: AdminMessages.NewUser) async throws -> AdminMessages.User {
         try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
     }

@@ -7,6 +7,8 @@ package struct Caller: Hashable, Sendable {
         case world
         /// A user of the container, by user record name.
         case user(String)
+        /// A server-to-server key, by the name of the user record that is its own.
+        case serverKey(String)
     }
 
     /// What kind of program asks: limits differ.
@@ -22,6 +24,8 @@ package struct Caller: Hashable, Sendable {
     package var identity: Identity
     package var client: Client
     package var deviceID: String?
+    /// Names the request where it was signed and a repetition of the same bytes is the same request; nil elsewhere.
+    package var signedOperationID: String?
     /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
     package private(set) var isServer = false
 
@@ -34,7 +38,7 @@ package struct Caller: Hashable, Sendable {
     package var userRecordName: String? {
         switch identity {
         case .world: nil
-        case .user(let name): name
+        case .user(let name), .serverKey(let name): name
         }
     }
 

@@ -23,6 +23,21 @@ package struct APITokenEntry: RegistryEntry {
     package var created: Double
 }
 
+/// A server-to-server key: who holds its private half may use the public database of one container in one environment, as itself.
+package struct ServerKeyEntry: RegistryEntry {
+    package static let kind = EntryKind.serverKey
+    package var id: String
+    package var container: String
+    package var environment: String
+    package var name: String
+    /// PEM.
+    package var publicKey: String
+    package var created: Double
+
+    /// Under which the registry keeps its name in the container, as it keeps an account's.
+    package var account: String { "server-key:\(id)" }
+}
+
 /// A person's account on this server.
 package struct AccountEntry: RegistryEntry {
     package static let kind = EntryKind.account

@@ -26,7 +26,7 @@ package enum Access: Hashable, Sendable, CaseIterable {
 /// Whether a caller may use a database, and which one it is.
 ///
 /// CloudKit: the public database is readable by all and writable with an account; the private one is its owner's;
-/// the shared one holds what others share with an account. Custom zones and change feeds are not for the public database.
+/// the shared one holds what others share with an account. Server-to-server keys are for the public database alone. Custom zones and change feeds are not for the public database.
 package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by caller: Caller) -> Result<DatabaseKey, ServerError> {
     switch (target.scope, caller.identity, access) {
     case (.registry, _, _):
@@ -35,11 +35,13 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
         return .failure(.notInPublicDatabase)
     case (.shared, _, .zones):
         return .failure(.notInSharedDatabase)
+    case (.private, .serverKey, _), (.shared, .serverKey, _):
+        return .failure(.keyIsForPublicDatabase)
     case (.public, .world, .write), (.private, .world, _), (.shared, .world, _):
         return .failure(.authenticationRequired)
     case (.public, _, _):
         return .success(DatabaseKey(container: target.container, environment: target.environment, scope: .public, owner: ""))
-    case (let scope, .user(let name), _):
+    case (let scope, .user(let name), _), (let scope, .serverKey(let name), _):
         return .success(DatabaseKey(container: target.container, environment: target.environment, scope: scope, owner: name))
     }
 }

@@ -373,6 +373,7 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case recordType = 10
     /// Of a caller's logged operations in a database: up to when some are trimmed.
     case operationHorizon = 11
+    case serverKey = 12
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -53,9 +53,11 @@ struct API: Sendable {
         var request: HTTPRequest
         var target: DatabaseTarget
         var caller: Caller
+        /// The body, where it was read to know who sends it.
+        fileprivate var readBody: [UInt8]?
 
         func body() async throws -> [UInt8] {
-            let body = try await request.body.collect(upTo: Limits.bodyBytes)
+            let body = if let readBody { readBody } else { try await request.body.collect(upTo: Limits.bodyBytes) }
             WorkMeter.current?.add(bytes: body.count)
             return body
         }
@@ -64,7 +66,7 @@ struct API: Sendable {
         var holder: ByteHolder {
             switch caller.identity {
             case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
-            case .user(let name): ByteHolder(.user, name)
+            case .user(let name), .serverKey(let name): ByteHolder(.user, name)
             }
         }
     }
@@ -91,7 +93,7 @@ struct API: Sendable {
             let identity = try await Turn.$current.withValue(Turn(asker: address)) {
                 try await authenticator.identify(request, container: target.container, environment: target.environment)
             }
-            let call = Call(request: request, target: target, caller: identity.caller)
+            let call = Call(request: request, target: target, caller: identity.caller, readBody: identity.body)
             var response: HTTPResponse
             do {
                 let more = rates.payers(of: call.caller, in: target)

@@ -41,6 +41,8 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
+        router.get("/admin/1/tokens", listTokens)
+        router.post("/admin/1/tokens/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeToken)
         router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
         router.get("/admin/1/schema", schema)
         router.post("/admin/1/schema/deploy", bodyBytesMax: Limits.accountBodyBytes, deploySchema)
@@ -112,20 +114,6 @@ package struct AdminAPI: Sendable {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
         let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
-    }
-
-    @Sendable private func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let asked = try await body(AdminMessages.NewToken.self, of: request)
-        guard asked.kind == "api" else {
-            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "This version makes tokens of kind api.")
-        }
-        let environment = try Self.environment(asked.environment)
-        let name = asked.name ?? ""
-        guard name.count <= Limits.tokenNameCharacters else {
-            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Limits.tokenNameCharacters) characters.")
-        }
-        let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
-        return try answer(AdminMessages.Token(token: token), .created)
     }
 
     @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {

@@ -55,12 +55,15 @@ package enum AdminMessages {
         package var container: String
         /// `development` or `production`.
         package var environment: String
-        /// `api` is the only kind in this version.
+        /// `api`, or `server` for a server-to-server key.
         package var kind: String
         /// What the token is for, to tell it from others.
         package var name: String?
+        /// PEM, of a server-to-server key.
+        package var publicKey: String?
 
-        package init(container: String, environment: String, kind: String, name: String?) {
+        package init(container: String, environment: String, kind: String, name: String?, publicKey: String? = nil) {
+            self.publicKey = publicKey
             self.container = container
             self.environment = environment
             self.kind = kind
@@ -70,6 +73,45 @@ package enum AdminMessages {
 
     package struct Token: Codable, Hashable, Sendable {
         package var token: String
+    }
+
+    package struct ServerKey: Codable, Hashable, Sendable {
+        /// What requests send as `X-Apple-CloudKit-Request-KeyID`.
+        package var keyID: String
+    }
+
+    /// `GET /admin/1/tokens`
+    package struct Tokens: Codable, Hashable, Sendable {
+        package var tokens: [TokenLine]
+        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        package var next: String?
+
+        package init(tokens: [TokenLine], next: String? = nil) {
+            self.tokens = tokens
+            self.next = next
+        }
+    }
+
+    package struct TokenLine: Codable, Hashable, Sendable {
+        /// `api` or `server`.
+        package var kind: String
+        /// The API token itself, or the key's ID.
+        package var id: String
+        package var container: String
+        package var environment: String
+        package var name: String
+        /// Seconds since 2001.
+        package var created: Double
+    }
+
+    /// `POST /admin/1/tokens/revoke`
+    package struct TokenRevocation: Codable, Hashable, Sendable {
+        /// The API token, or a server-to-server key's ID.
+        package var id: String
+
+        package init(id: String) {
+            self.id = id
+        }
     }
 
     /// `POST /admin/1/users`

@@ -1,0 +1,54 @@
+import NacreCloudServer
+
+/// `nacre token`
+enum TokenCommands {
+    static let command = Command(
+        "token", "Make, list and revoke the tokens and keys of apps and servers.",
+        subcommands: [TokenCreate.command, TokenList.command, TokenRevoke.command])
+}
+
+/// `nacre token list`
+enum TokenList {
+    private static let container = Option.value("container", "name", "Only those of this container.")
+
+    static let command = Command(
+        "list", "List API tokens and server-to-server keys.",
+        discussion: "Each line has the kind, the token or the key's ID, the container, the environment and the name.",
+        options: [container] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let admin = try await AdminClient.connect(call)
+        let isJSON = call.has(SharedOptions.json)
+        var all = AdminMessages.Tokens(tokens: [])
+        var next: String?
+        repeat {
+            let page = try await admin.tokens(of: call.value(container), after: next)
+            if isJSON { all.tokens += page.tokens } else { for token in page.tokens { try Output.data(token.line) } }
+            next = page.next
+        } while next != nil
+        if isJSON { try Output.json(all) }
+    }
+}
+
+/// `nacre token revoke`
+enum TokenRevoke {
+    private static let id = Argument("id", "The API token, or the server-to-server key's ID.")
+
+    static let command = Command(
+        "revoke", "End an API token or a server-to-server key.",
+        discussion: "It is refused within five seconds, and so are the web auth tokens that were got with an API token. It does not come back.",
+        arguments: [id],
+        options: AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let revoked = try await AdminClient.connect(call).revoke(AdminMessages.TokenRevocation(id: try call.require(id, at: 0)))
+        if call.has(SharedOptions.json) { return try Output.json(revoked) }
+        try Output.data(revoked.line)
+        Output.message("It is revoked.")
+    }
+}
+
+extension AdminMessages.TokenLine {
+    fileprivate var line: String {
+        let shown = [kind, id, container, environment, name].filter { !$0.isEmpty }
+        return shown.joined(separator: " ")
+    }
+}

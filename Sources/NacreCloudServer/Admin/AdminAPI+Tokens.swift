@@ -1,0 +1,75 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+/// What apps and servers identify themselves with: API tokens and server-to-server keys.
+extension AdminAPI {
+    /// `POST /admin/1/tokens`
+    @Sendable func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewToken.self, of: request)
+        guard let kind = AppCredential.Kind(rawValue: asked.kind) else {
+            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "Make a token of kind api or server.")
+        }
+        let environment = try Self.environment(asked.environment)
+        let name = asked.name ?? ""
+        guard name.count <= Limits.tokenNameCharacters else {
+            throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Limits.tokenNameCharacters) characters.")
+        }
+        switch kind {
+        case .api:
+            guard asked.publicKey == nil else {
+                throw ServerError(.badRequest, "an API token has no key", field: "publicKey", remedy: "Make a token of kind server with it.")
+            }
+            let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
+            return try answer(AdminMessages.Token(token: token), .created)
+        case .server:
+            let id = try await cloud.registry.createServerKey(
+                container: asked.container, environment: environment, name: name, publicKey: try Self.publicKey(asked.publicKey))
+            return try answer(AdminMessages.ServerKey(keyID: id), .created)
+        }
+    }
+
+    /// A public key in the one form that is kept.
+    private static func publicKey(_ pem: String?) throws -> String {
+        do {
+            guard let pem else { throw CryptoError(.malformedKey) }
+            return try P256.PublicKey(pem: pem).pem()
+        } catch let error as CryptoError where error.code == .malformedKey {
+            throw ServerError(
+                .badRequest, "public key is missing or malformed", field: "publicKey",
+                remedy: "Give the public half of a key on P-256 in PEM: openssl ec -in eckey.pem -pubout.")
+        }
+    }
+
+    /// `GET /admin/1/tokens?container=…&after=…`
+    @Sendable func listTokens(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let (page, next) = try await cloud.registry.appCredentials(
+            of: request.query("container"), after: try request.query("after").map(Self.position))
+        return try answer(
+            AdminMessages.Tokens(
+                tokens: page.map(AdminMessages.TokenLine.init), next: next.map { "\($0.kind.rawValue):\($0.id ?? "")" }))
+    }
+
+    private static func position(_ text: String) throws -> AppCredential.Position {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let kind = AppCredential.Kind(rawValue: String(parts[0])) else {
+            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
+        }
+        return AppCredential.Position(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
+    }
+
+    /// `POST /admin/1/tokens/revoke`
+    @Sendable func revokeToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.TokenRevocation.self, of: request)
+        return try answer(AdminMessages.TokenLine(try await cloud.registry.revokeAppCredential(asked.id)))
+    }
+}
+
+extension AdminMessages.TokenLine {
+    init(_ credential: AppCredential) {
+        self.init(
+            kind: credential.kind.rawValue, id: credential.id, container: credential.container, environment: credential.environment,
+            name: credential.name, created: credential.created.secondsSince2001)
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+/// `nacre token`: keys and tokens as an administrator makes, lists and revokes them.
+@Suite(.timeLimit(.minutes(5))) struct TokenTests {
+    private static let container = ["--container", Administrator.container]
+
+    /// What a shell prints: the lines of the documentation are run as they stand.
+    private func shell(_ script: String, in folder: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/bash")
+        process.arguments = ["-euo", "pipefail", "-c", script]
+        process.currentDirectoryURL = URL(filePath: folder)
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        try process.run()
+        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test func `a request that openssl signs and curl sends is answered, and refused once the key is revoked`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.run(["container", "create", Administrator.container, "--just-in-time", "all"])
+            _ = try shell(
+                "openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem; openssl ec -in eckey.pem -pubout -out public.pem 2>&1",
+                in: server.scratch)
+            let create = ["token", "create", "--environment", "development", "--kind", "server", "--name", "nightly"] + Self.container
+            let made = try await administrator.run(create + ["--public-key", server.scratch + "/public.pem"])
+            #expect(made.status == 0 && made.line.count == 64, "\(made.messages)")
+            let second = try await administrator.run(create + ["--public-key", server.scratch + "/public.pem", "--json"])
+            let keyID = try #require(try second.object()["keyID"] as? String)
+            #expect(keyID != made.line)
+            let secret = try await administrator.run(create + ["--public-key", server.scratch + "/eckey.pem"])
+            #expect(secret.status == 1 && secret.messages.contains("private key"))
+            let missing = try await administrator.run(create)
+            #expect(missing.status == 64 && missing.messages.contains("--public-key"))
+
+            let path = "/database/1/\(Administrator.container)/development/public/records/modify"
+            let script = """
+                body='{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"hello","type":"STRING"}}}}]}'
+                date=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+                hash=$(printf %s "$body" | openssl dgst -sha256 -binary | base64 -w0)
+                signature=$(printf %s "$date:$hash:\(path)" | openssl dgst -sha256 -sign eckey.pem | base64 -w0)
+                curl -s -H "Content-Type: text/plain" -H "X-Apple-CloudKit-Request-KeyID: \(keyID)" -H "X-Apple-CloudKit-Request-ISO8601Date: $date" \
+                    -H "X-Apple-CloudKit-Request-SignatureV1: $signature" --data "$body" "\(server.url)\(path)"
+                """
+            let saved = try shell(script, in: server.scratch)
+            #expect(saved.contains(#""value":"hello""#), "\(saved)")
+
+            let listed = try await administrator.run(["token", "list"] + Self.container)
+            #expect(listed.status == 0 && listed.output.split(separator: "\n").count == 2 && listed.output.contains("server \(keyID) "))
+            let revoked = try await administrator.run(["token", "revoke", keyID])
+            #expect(revoked.status == 0 && revoked.output.contains("nightly"))
+            let left = try await administrator.run(["token", "list", "--json"])
+            #expect(left.output.contains(made.line) && !left.output.contains(keyID))
+            let again = try await administrator.run(["token", "revoke", keyID])
+            #expect(again.status == 1 && again.messages.contains("nacre token list"))
+        }
+    }
+}
