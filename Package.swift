@@ -43,15 +43,19 @@ let package = Package(
         module("CoreLocation"),
         module("NacreFoundationGaps"),
         module("NacreCloudWire"),
+        module("NacreCloudServerWire", ["NacreCloudWire"]),
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client),
-        module("NacreCloudContainer", ["NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
+        module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
         module(
             "NacreCloudServer",
-            ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer", "NacreTelemetry", "NacreLocks"]),
+            [
+                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
+                "NacreTelemetry", "NacreLocks",
+            ]),
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
@@ -62,8 +66,10 @@ let package = Package(
             name: "NacreCloudTestSupport", dependencies: ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreRandom"],
             path: "Tests/NacreCloudTestSupport", swiftSettings: settings),
         tests("NacreCryptoTests", ["NacreCrypto", "NacreCloudTestSupport"]),
-        tests("NacreCloudWireTests", ["NacreCloudWire", "NacreCloudTestSupport"]),
-        tests("NacreCloudContainerTests", ["NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
+        tests("NacreCloudWireTests", ["NacreCloudServerWire", "NacreCloudWire", "NacreCloudTestSupport"]),
+        tests(
+            "NacreCloudContainerTests",
+            ["NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudStoreTests",
             ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks"],
@@ -75,8 +81,8 @@ let package = Package(
         tests(
             "NacreCloudServerTests",
             [
-                "NacreCloudServer", "NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer", "NacreLocks",
-                "NacreTelemetry", "NacreCloudTestSupport",
+                "NacreCloudServer", "NacreCloudStore", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto",
+                "NacreHTTPServer", "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
         tests(
             "NacreCloudTortureTests",
@@ -87,7 +93,8 @@ let package = Package(
         tests(
             "NacreCloudKitTests",
             [
-                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreFoundationGaps", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport",
+                "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreFoundationGaps", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks",
+                "NacreCloudTestSupport",
             ], resources: [.copy("Fixtures")]),
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -105,7 +112,8 @@ let package = Package(
 if Context.environment["NACRE_BENCHMARKS"] != nil {
     package.targets += [
         .executableTarget(
-            name: "NacreJSONThroughput", dependencies: ["NacreCloudWire"], path: "Benchmarks/NacreJSONThroughput", swiftSettings: settings,
+            name: "NacreJSONThroughput", dependencies: ["NacreCloudServerWire", "NacreCloudWire"], path: "Benchmarks/NacreJSONThroughput",
+            swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(name: "NacreSmallApp", dependencies: ["CloudKit"], path: "Benchmarks/NacreSmallApp", swiftSettings: settings),

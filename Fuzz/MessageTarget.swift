@@ -1,3 +1,4 @@
+@testable import NacreCloudServerWire
 @testable import NacreCloudWire
 
 /// The messages: the first byte chooses one, the rest is its JSON. What can be read can be written, and is then read as the same.
@@ -35,14 +36,14 @@ enum MessageTarget {
         }
     }
 
-    private static func check<Message: RequestMessage>(_ type: Message.Type, _ json: UnsafeRawBufferPointer) {
+    private static func check<Message: ReadableRequest>(_ type: Message.Type, _ json: UnsafeRawBufferPointer) {
         guard let read = try? Message(json: json) else { return }
         let written = read.json()
         guard let again = try? Message(json: written) else { return promise("a request that was written can be read", false) }
         promise("a request is written the same each time", again.json() == written)
     }
 
-    private static func check<Message: AnswerMessage>(_ type: Message.Type, _ json: UnsafeRawBufferPointer, _ form: AnswerForm) {
+    private static func check<Message: WritableAnswer>(_ type: Message.Type, _ json: UnsafeRawBufferPointer, _ form: AnswerForm) {
         guard let read = try? Message(json: json) else { return }
         let written = read.json(form)
         guard let again = try? Message(json: written) else { return promise("an answer that was written can be read", false) }

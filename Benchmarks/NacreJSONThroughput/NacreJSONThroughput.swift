@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 
 /// How fast are the messages of 200 records of eight fields read and written? Prints one JSON object, in megabytes a second.

@@ -1,4 +1,4 @@
-/// Our additions to one item of an answer, or to a record of a request: the object `nacre` inside it; see `docs/wire.md`.
+/// Our additions to one item of an answer: the object `nacre` inside it; see `docs/wire.md`.
 ///
 /// One type for all kinds of items: their keys do not collide, and an item's kind is known only when all of it has been read.
 struct ItemExtension {
@@ -11,9 +11,7 @@ struct ItemExtension {
     // Records.
     var created: Double?
     var modified: Double?
-    var clearsParent = false
     var recordType: String?
-    var carriesAllKeys = false
     // Zones and pages.
     var deletionReason: ZoneDeletionReason?
     var isMidCommit = false
@@ -33,9 +31,7 @@ struct ItemExtension {
             case "serverRecord": serverRecord = try reader.takeNull() ? nil : Box(try Record(from: &reader))
             case "created": created = try reader.optionalDouble()
             case "modified": modified = try reader.optionalDouble()
-            case "clearsParent": clearsParent = try reader.optionalBoolean() ?? false
             case "recordType": recordType = try reader.optionalString()
-            case "allKeys": carriesAllKeys = try reader.optionalBoolean() ?? false
             case "reason": deletionReason = try reader.takeNull() ? nil : try reader.name(of: ZoneDeletionReason.self)
             case "midCommit": isMidCommit = try reader.optionalBoolean() ?? false
             case "clientChangeToken": clientChangeToken = try reader.optionalBase64()

@@ -1,38 +1,25 @@
-/// What travels as the body of an HTTP request or answer.
-package protocol WireMessage: Hashable, Sendable {
-    /// Reads one value; throws with its offset where it is not this message.
-    init(from reader: inout JSONReader) throws(JSONError)
-}
+// What travels as the body of an HTTP request or answer. Clients write requests and read answers, by this module alone; reading requests and writing
+// answers is the server's, and in `NacreCloudServerWire`.
 
-/// What a client asks. The server reads it, the framework writes it.
-package protocol RequestMessage: WireMessage {
+/// What a client asks.
+package protocol RequestMessage: Equatable, Sendable {
     var `extension`: RequestExtension { get set }
 
     func write(to writer: inout JSONWriter)
 }
 
-/// What the server answers. The server writes it in the form that the request asked for, the framework reads any form.
-package protocol AnswerMessage: WireMessage {
-    func write(to writer: inout JSONWriter, form: AnswerForm)
+/// A request that can be read: by the server, or from a client's archive.
+package protocol ReadableRequest: RequestMessage, ReadableMessage {}
+
+/// What the server answers. Any form of it can be read.
+package protocol AnswerMessage: ReadableMessage {}
+
+package protocol ReadableMessage: Equatable, Sendable {
+    /// Reads one value; throws with its offset where it is not this message.
+    init(from reader: inout JSONReader) throws(JSONError)
 }
 
-/// What the request decided about its answer.
-package struct AnswerForm: Hashable, Sendable {
-    /// Our additions are shown (`nacre.details` of the request). Without them an answer has nothing that CloudKit's has not.
-    package var details: Bool
-    /// Values of the types INT64, DOUBLE and TIMESTAMP are strings.
-    package var numbersAsStrings: Bool
-    /// Each record shows its zone: its own, or this one where it says none. nil: records show none, as in answers to `records/modify`.
-    package var zoneID: ZoneID?
-
-    package init(details: Bool = false, numbersAsStrings: Bool = false, zoneID: ZoneID? = nil) {
-        self.details = details
-        self.numbersAsStrings = numbersAsStrings
-        self.zoneID = zoneID
-    }
-}
-
-extension WireMessage {
+extension ReadableMessage {
     fileprivate static func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> Self {
         var reader = JSONReader(bytes)
         let message = try Self(from: &reader)
@@ -42,6 +29,14 @@ extension WireMessage {
 }
 
 extension RequestMessage {
+    package func json() -> [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.finish()
+    }
+}
+
+extension ReadableRequest {
     /// Reads a request's body. `bytes` are used only during the call.
     ///
     /// Throws `BAD_REQUEST` with CloudKit's sentence on the place; `field` is the path there, `remedy` says what is wrong.
@@ -57,12 +52,6 @@ extension RequestMessage {
 
     package init(json: [UInt8]) throws(ServerError) {
         self = try json.withUnsafeBufferPointer { (bytes) throws(ServerError) in try Self(json: UnsafeRawBufferPointer(bytes)) }
-    }
-
-    package func json() -> [UInt8] {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.finish()
     }
 }
 
@@ -80,12 +69,6 @@ extension AnswerMessage {
 
     package init(json: [UInt8]) throws(ServerError) {
         self = try json.withUnsafeBufferPointer { (bytes) throws(ServerError) in try Self(json: UnsafeRawBufferPointer(bytes)) }
-    }
-
-    package func json(_ form: AnswerForm) -> [UInt8] {
-        var writer = JSONWriter()
-        write(to: &writer, form: form)
-        return writer.finish()
     }
 }
 

@@ -1,5 +1,5 @@
 /// Our additions to a request, under the key `nacre`; see `docs/wire.md`. A client that does not send the object gets answers without ours.
-package struct RequestExtension: Hashable, Sendable {
+package struct RequestExtension: Equatable, Sendable {
     /// The answer carries our additions: native codes, server records, exact times. On the wire `details`.
     package var wantsDetails: Bool
     /// Names this request over its retries: what it changed is changed once. On the wire `operationID`.

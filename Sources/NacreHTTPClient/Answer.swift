@@ -1,7 +1,7 @@
 import NacreLocks
 
 extension HTTPClient {
-    package struct Head: Hashable, Sendable {
+    package struct Head: Equatable, Sendable {
         package var status: Int
         /// In their order; names in lower case.
         package var headers: [Header]
@@ -15,7 +15,7 @@ extension HTTPClient {
         }
     }
 
-    package struct Answer: Hashable, Sendable {
+    package struct Answer: Equatable, Sendable {
         package var head: Head
         package var body: [UInt8]
 

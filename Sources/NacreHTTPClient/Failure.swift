@@ -4,8 +4,8 @@ extension HTTPClient {
     /// Why a transfer has no answer.
     ///
     /// It holds no text of the request, whose URL and headers may be secret.
-    package struct Failure: Error, Hashable, Sendable {
-        package enum Cause: Hashable, Sendable {
+    package struct Failure: Error, Equatable, Sendable {
+        package enum Cause: Equatable, Sendable {
             case badRequest(RequestFault)
             /// The host's name, or the proxy's, is not known.
             case cannotResolve
@@ -23,7 +23,7 @@ extension HTTPClient {
             case noResources
         }
 
-        package enum RequestFault: Hashable, Sendable {
+        package enum RequestFault: Equatable, Sendable {
             case url
             case method
             case header
@@ -31,7 +31,7 @@ extension HTTPClient {
             case bodyLength
         }
 
-        package enum TLSFault: Hashable, Sendable {
+        package enum TLSFault: Equatable, Sendable {
             case unknownAuthority
             /// The certificate is for another host.
             case wrongName
@@ -42,12 +42,12 @@ extension HTTPClient {
             case handshake
         }
 
-        package enum Timeout: Hashable, Sendable {
+        package enum Timeout: Equatable, Sendable {
             case idle
             case total
         }
 
-        package enum AnswerFault: Hashable, Sendable {
+        package enum AnswerFault: Equatable, Sendable {
             case notHTTP
             case headersTooLarge
             case bodyTooLarge
@@ -76,11 +76,10 @@ extension HTTPClient {
 }
 
 /// Any two are equal: what a failure is, its cause says.
-private struct EqualError: Hashable, Sendable {
+private struct EqualError: Equatable, Sendable {
     let error: any Error
 
     static func == (left: EqualError, right: EqualError) -> Bool { true }
-    func hash(into hasher: inout Hasher) {}
 }
 
 extension HTTPClient.Failure.Cause {

@@ -86,7 +86,7 @@ package final class HTTPClient: Sendable {
 }
 
 /// What a client holds.
-package struct Census: Hashable, Sendable {
+package struct Census: Equatable, Sendable {
     /// Transfers that libcurl carries.
     package var running: Int
     /// Transfers that wait for their turn.

@@ -54,7 +54,7 @@ extension HTTPClient {
         }
     }
 
-    package struct Header: Hashable, Sendable {
+    package struct Header: Equatable, Sendable {
         package var name: String
         package var value: String
 
@@ -78,7 +78,7 @@ extension HTTPClient {
     }
 
     /// Bytes of bodies so far. What is expected is nil where nobody has said it.
-    package struct Progress: Hashable, Sendable {
+    package struct Progress: Equatable, Sendable {
         package var sent: Int
         package var toSend: Int?
         package var received: Int

@@ -2,7 +2,7 @@ import CNacreCurl
 import Glibc
 
 /// Where a request goes.
-struct Target: Hashable, Sendable {
+struct Target: Equatable, Sendable {
     /// Scheme, host and port: transfers with the same one share connections.
     let authority: String
     /// This machine, which is never reached through a proxy: it would be told the request's secrets, and has a loopback of its own.

@@ -17,7 +17,7 @@ package struct TransferClock: Sendable {
 }
 
 /// When a transfer is given up: a value without a clock.
-struct TransferDeadlines: Hashable, Sendable {
+struct TransferDeadlines: Equatable, Sendable {
     private let idle: Duration?
     private let total: Duration?
     private let start: Duration

@@ -6,7 +6,7 @@ import Testing
 
 /// The whole table of who may do what in which database.
 @Suite struct AccessTests {
-    enum Expected: Hashable {
+    enum Expected: Equatable {
         case database(DatabaseKey.Scope, owner: String)
         case refused(ServerError)
     }

@@ -35,7 +35,7 @@ import Testing
     ]
 
     /// Everything that a client can see.
-    private struct View: Hashable {
+    private struct View: Equatable {
         var zones: [ZoneResult]
         var feeds: [ChangesZoneResponse.Result]
         var database: ChangesDatabaseResponse

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreCloudWire
 
 /// One request of a history.
-enum HistoryRequest: Hashable, Sendable {
+enum HistoryRequest: Equatable, Sendable {
     case modify(RecordsModifyRequest)
     case zones(ZonesModifyRequest)
     case lookup(RecordsLookupRequest)
@@ -13,7 +13,7 @@ enum HistoryRequest: Hashable, Sendable {
 }
 
 /// What it was answered.
-enum HistoryAnswer: Hashable, Sendable {
+enum HistoryAnswer: Equatable, Sendable {
     case records(RecordsResponse)
     case query(RecordsQueryResponse)
     case zones(ZonesResponse)

@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 
@@ -16,7 +17,7 @@ struct AnswerBytesTests {
     static let conflict = ServerError(
         .conflict, "client oplock error updating record", internalCode: 2004, field: "f", remedy: "fetch it again", serverRecord: record)
 
-    private func text(_ answer: some AnswerMessage, _ form: AnswerForm = AnswerForm()) -> String {
+    private func text(_ answer: some WritableAnswer, _ form: AnswerForm = AnswerForm()) -> String {
         String(decoding: answer.json(form), as: UTF8.self)
     }
 

@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 import Testing
 

@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -6,7 +7,7 @@ import Testing
 struct HostileBytesTests {
     /// Every message there is, as its reader sees it.
     private static func readers(_ json: [UInt8]) -> [Bool] {
-        func reads(_ read: () throws -> some WireMessage) -> Bool { (try? read()) != nil }
+        func reads(_ read: () throws -> some ReadableMessage) -> Bool { (try? read()) != nil }
         return [
             reads { try RecordsModifyRequest(json: json) }, reads { try RecordsLookupRequest(json: json) }, reads { try RecordsResponse(json: json) },
             reads { try ZonesLookupRequest(json: json) }, reads { try ZonesModifyRequest(json: json) }, reads { try ZonesResponse(json: json) },

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -7,13 +8,13 @@ import Testing
 struct MessageRoundTripTests {
     static let rounds = 0..<100
 
-    private func expectExact<Message: RequestMessage>(_ message: Message, _ seed: SeededRandom) throws {
+    private func expectExact<Message: ReadableRequest>(_ message: Message, _ seed: SeededRandom) throws {
         let json = message.json()
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
         #expect(try Message(json: json) == message, "\(seed)")
     }
 
-    private func expect<Message: AnswerMessage>(_ message: Message, as expected: Message, _ form: AnswerForm, _ seed: SeededRandom) throws {
+    private func expect<Message: WritableAnswer>(_ message: Message, as expected: Message, _ form: AnswerForm, _ seed: SeededRandom) throws {
         let json = message.json(form)
         #expect(try JSONSerialization.jsonObject(with: Data(json)) is [String: Any])
         #expect(try Message(json: json) == expected, "\(seed)")

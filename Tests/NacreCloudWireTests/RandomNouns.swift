@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudTestSupport
 import NacreCloudWire
 

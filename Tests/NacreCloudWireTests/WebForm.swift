@@ -1,3 +1,4 @@
+import NacreCloudServerWire
 import NacreCloudWire
 
 // What is left of a value when an answer has no details: what a web client can know.

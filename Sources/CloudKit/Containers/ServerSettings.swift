@@ -33,7 +33,7 @@ enum ServerSetting: Sendable {
 }
 
 /// What one source says, each thing if it says it.
-struct SettingsLayer: Hashable, Sendable {
+struct SettingsLayer: Equatable, Sendable {
     var url: String?
     var container: String?
     var environment: String?
@@ -65,8 +65,8 @@ struct SettingsLayer: Hashable, Sendable {
 }
 
 /// The configuration file's content.
-struct SettingsFile: Decodable, Hashable, Sendable {
-    struct Entry: Decodable, Hashable, Sendable {
+struct SettingsFile: Decodable, Equatable, Sendable {
+    struct Entry: Decodable, Equatable, Sendable {
         var server: String?
         var environment: String?
         var apiToken: String?
@@ -129,7 +129,7 @@ struct AmbientSettings: Sendable {
 }
 
 /// The settings of a container, put together.
-struct ServerSettings: Hashable, Sendable {
+struct ServerSettings: Equatable, Sendable {
     var url: URL
     var container: String
     var environment: CloudKitServer.Environment

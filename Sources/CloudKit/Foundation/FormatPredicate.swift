@@ -20,7 +20,8 @@ final class FormatPredicate: NSPredicate {
     }
 
     override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.tree == tree }
-    override var hash: Int { tree.hashValue }
+    /// Without minus signs: 0 and -0 are equal, and are written differently.
+    override var hash: Int { predicateFormat.filter { $0 != "-" }.hashValue }
     override var predicateFormat: String { PredicateFormat.text(tree) }
     override var description: String { PredicateFormat.text(tree) }
 }

@@ -4,7 +4,7 @@ import NacreCloudWire
 ///
 /// CloudKit takes fewer predicates than Foundation can write; what it does not take is named, and nothing is sent. See
 /// `docs/decisions/a-predicate-fails-when-it-is-asked.md`.
-struct PredicateFilters: Hashable, Sendable {
+struct PredicateFilters: Equatable, Sendable {
     private(set) var filters: [QueryFilter] = []
     /// FALSEPREDICATE is among them: there is no answer to ask for.
     private(set) var matchesNothing = false

@@ -1,6 +1,6 @@
 /// A word, sign or value of a predicate format.
-struct PredicateToken: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
+struct PredicateToken: Equatable, Sendable {
+    enum Kind: Equatable, Sendable {
         /// A keyword, a key, or a function's name with its colons.
         case word(String)
         /// A key written `#key`, which is never a keyword.
@@ -16,7 +16,7 @@ struct PredicateToken: Hashable, Sendable {
     }
 
     /// What a placeholder takes.
-    enum Argument: Hashable, Sendable {
+    enum Argument: Equatable, Sendable {
         case value
         case key
         case integer

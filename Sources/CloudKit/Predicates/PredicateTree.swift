@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// A predicate as a value: a format that was read, with its arguments in their places.
-indirect enum PredicateTree: Hashable, Sendable {
+indirect enum PredicateTree: Equatable, Sendable {
     case constant(Bool)
     case comparison(PredicateComparison)
     case and([PredicateTree])
@@ -11,14 +11,14 @@ indirect enum PredicateTree: Hashable, Sendable {
     case fault(PredicateFault)
 }
 
-struct PredicateComparison: Hashable, Sendable {
-    enum Quantifier: String, Hashable, Sendable {
+struct PredicateComparison: Equatable, Sendable {
+    enum Quantifier: String, Equatable, Sendable {
         case any = "ANY"
         case all = "ALL"
     }
 
     /// Spelled as `predicateFormat` prints it.
-    enum Operator: String, Hashable, Sendable {
+    enum Operator: String, Equatable, Sendable {
         case equal = "=="
         case notEqual = "!="
         case less = "<"
@@ -44,7 +44,7 @@ struct PredicateComparison: Hashable, Sendable {
     var right: PredicateOperand
 }
 
-indirect enum PredicateOperand: Hashable, Sendable {
+indirect enum PredicateOperand: Equatable, Sendable {
     /// A field's name, or a path of names with dots.
     case key(String)
     /// `SELF`: the record.
@@ -61,7 +61,7 @@ indirect enum PredicateOperand: Hashable, Sendable {
 }
 
 /// Why a query cannot take a predicate: what is wrong, with which part and where.
-struct PredicateFault: Error, Hashable, Sendable, Codable {
+struct PredicateFault: Error, Equatable, Sendable, Codable {
     var problem: String
     /// As written, or as `predicateFormat` prints it.
     var part: String

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// Why a record cannot be saved: where Apple's framework raises an exception, this is kept until the save, which it fails.
-struct ValueFault: Error, Hashable, Sendable, Codable {
+struct ValueFault: Error, Equatable, Sendable, Codable {
     enum Reason: String, Error, Sendable, Codable {
         case unsupportedType = "The value's class cannot be stored in a record"
         case unsupportedElement = "A list holds an element whose class cannot be stored in a record"

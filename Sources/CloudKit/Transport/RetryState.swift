@@ -2,9 +2,9 @@
 ///
 /// A change carries an operation ID over its attempts, so the server applies it once however often it arrives. That makes it safe to ask
 /// again when an answer got lost; what it does not allow is to tell the app "it failed" when the server may have done it.
-struct RetryState: Hashable, Sendable {
+struct RetryState: Equatable, Sendable {
     /// How an attempt ended without an answer to work with.
-    enum Ending: Hashable, Sendable {
+    enum Ending: Equatable, Sendable {
         /// Nothing reached the server.
         case notSent
         /// The server may have got it.
@@ -14,7 +14,7 @@ struct RetryState: Hashable, Sendable {
         case cancelled
     }
 
-    enum Decision: Hashable, Sendable {
+    enum Decision: Equatable, Sendable {
         case retry(after: Double)
         /// Ends with the error of the last attempt.
         case fail
@@ -22,7 +22,7 @@ struct RetryState: Hashable, Sendable {
         case failAsLost(retryAfter: Double?)
     }
 
-    enum Kind: Hashable, Sendable {
+    enum Kind: Equatable, Sendable {
         case read
         case change
     }
@@ -87,7 +87,7 @@ struct RetryState: Hashable, Sendable {
 }
 
 /// How long an operation waits, and whether it rides out a bad network.
-struct Patience: Hashable, Sendable {
+struct Patience: Equatable, Sendable {
     /// Seconds without data after which one attempt is given up.
     var requestTimeout: Double
     /// Seconds for the whole, repetitions included; nil: no limit.

@@ -8,8 +8,8 @@ package protocol Transport: Sendable {
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
 }
 
-package struct TransportRequest: Hashable, Sendable {
-    package enum Method: String, Hashable, Sendable {
+package struct TransportRequest: Equatable, Sendable {
+    package enum Method: String, Equatable, Sendable {
         case get = "GET"
         case post = "POST"
     }
@@ -33,7 +33,7 @@ package struct TransportRequest: Hashable, Sendable {
     }
 }
 
-package struct TransportAnswer: Hashable, Sendable {
+package struct TransportAnswer: Equatable, Sendable {
     package var status: Int
     /// Names in lower case.
     package var headers: [String: String]

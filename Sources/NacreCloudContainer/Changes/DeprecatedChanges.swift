@@ -1,4 +1,5 @@
-package import NacreCloudWire
+package import NacreCloudServerWire
+import NacreCloudWire
 
 extension Cloud {
     /// `records/changes`: what `changes/zone` answers for one zone, its errors as errors of the request.

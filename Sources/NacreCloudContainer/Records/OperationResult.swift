@@ -3,10 +3,10 @@ import NacreCloudWire
 /// What a logged operation keeps of its answer: the change number of its commit, and the items that failed.
 ///
 /// Compact on purpose: an operation that saved 400 records leaves twenty bytes. A retry's answer is made from it and the records.
-struct OperationResult: Hashable, Sendable {
+struct OperationResult: Equatable, Sendable {
     static let version: UInt8 = 1
 
-    struct Failure: Hashable, Sendable {
+    struct Failure: Equatable, Sendable {
         var place: Int
         var error: ServerError
     }

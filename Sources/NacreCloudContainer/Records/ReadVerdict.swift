@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 /// What the rules say of one caller's wish to read one record.
-package enum ReadVerdict: Hashable, Sendable {
+package enum ReadVerdict: Equatable, Sendable {
     case whole
     /// Nothing but its name is shown, and that only to a caller who named it.
     case refuse(ServerError)

@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// What a record is beyond the columns of its row.
-struct RecordContent: Hashable, Sendable {
+struct RecordContent: Equatable, Sendable {
     var created: Record.Stamp
     var modified: Record.Stamp
     /// The change number with which the record came into being, and so entered its owner's feed.

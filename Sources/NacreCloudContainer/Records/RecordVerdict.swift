@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// A record as a transaction found it: its row, and what is in the row.
-struct StoredRecord: Hashable, Sendable {
+struct StoredRecord: Equatable, Sendable {
     var row: RecordRow
     /// Empty where the record is damaged.
     var content: RecordContent
@@ -33,9 +33,9 @@ struct StoredRecord: Hashable, Sendable {
 }
 
 /// What the rules say of one operation on one record.
-enum RecordVerdict: Hashable, Sendable {
+enum RecordVerdict: Equatable, Sendable {
     /// The record's next state.
-    struct Save: Hashable, Sendable {
+    struct Save: Equatable, Sendable {
         let type: String
         let parent: String?
         let fields: RecordFields

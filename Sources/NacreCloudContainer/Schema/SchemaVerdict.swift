@@ -1,7 +1,7 @@
 import NacreCloudWire
 
 /// What a schema says of the fields that a save sets.
-enum SchemaVerdict: Hashable, Sendable {
+enum SchemaVerdict: Equatable, Sendable {
     /// The fields as their definitions want them.
     case fits(RecordFields)
     /// They fit once the schema has the type and the fields that it lacks.

@@ -1,7 +1,7 @@
 package import NacreCloudWire
 
 /// What the rules say of one operation on one zone.
-enum ZoneVerdict: Hashable, Sendable {
+enum ZoneVerdict: Equatable, Sendable {
     case create
     /// It is there, and is answered as it is.
     case keep(ZoneRow)

@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudServerWire
 import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
@@ -147,7 +148,7 @@ struct DetailedError: Error {
 extension API {
     /// Decode, ask, encode. Errors from here on know whether the client wants our details.
     /// - Parameter turn: says how much work the request is.
-    func answer<Request: RequestMessage, Answer: AnswerMessage>(
+    func answer<Request: ReadableRequest, Answer: WritableAnswer>(
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) },
         turn: (Request, inout Turn) -> Void = { _, _ in }, ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
@@ -162,7 +163,7 @@ extension API {
 
     /// As `answer`, for answers that may be large.
     /// - Parameter turn: says how much work the request is, and of which kind.
-    func page<Request: RequestMessage, Answer: RecordAnswerMessage>(
+    func page<Request: ReadableRequest, Answer: RecordAnswerMessage>(
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
         ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
@@ -226,7 +227,7 @@ extension API {
         try encoded(answer, account, json)
     }
 
-    private func decoded<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+    private func decoded<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
         guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
         return try await largeBodies.pass(Turn(asker: Turn.current.asker, bytes: body.count)) {
             try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.decodedElsewhere(type, body) }
@@ -234,7 +235,7 @@ extension API {
     }
 
     @concurrent
-    private static func decodedElsewhere<Request: RequestMessage>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
+    private static func decodedElsewhere<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
         try Request(json: body)
     }
 

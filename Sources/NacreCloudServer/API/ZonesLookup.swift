@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudServerWire
 import NacreCloudWire
 import NacreHTTPServer
 

@@ -1,5 +1,5 @@
 /// `POST changes/database`.
-package struct ChangesDatabaseRequest: Hashable, Sendable {
+package struct ChangesDatabaseRequest: Equatable, Sendable {
     /// nil: from the beginning.
     package var syncToken: String?
     package var resultsLimit: Int?
@@ -12,8 +12,8 @@ package struct ChangesDatabaseRequest: Hashable, Sendable {
     }
 }
 
-package struct ChangesDatabaseResponse: Hashable, Sendable {
-    package struct ChangedZone: Hashable, Sendable {
+package struct ChangesDatabaseResponse: Equatable, Sendable {
+    package struct ChangedZone: Equatable, Sendable {
         package var zoneID: ZoneID
         /// nil: the zone is there, and new or changed.
         package var deletion: ZoneDeletionReason?
@@ -36,8 +36,8 @@ package struct ChangesDatabaseResponse: Hashable, Sendable {
 }
 
 /// `POST changes/zone`. What a zone does not say for itself, the request says for all (merged where it is decoded).
-package struct ChangesZoneRequest: Hashable, Sendable {
-    package struct Item: Hashable, Sendable {
+package struct ChangesZoneRequest: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
         package var zoneID: ZoneID
         /// nil: from the beginning.
         package var syncToken: String?
@@ -70,8 +70,8 @@ package struct ChangesZoneRequest: Hashable, Sendable {
     }
 }
 
-package struct ChangesZoneResponse: Hashable, Sendable {
-    package struct Page: Hashable, Sendable {
+package struct ChangesZoneResponse: Equatable, Sendable {
+    package struct Page: Equatable, Sendable {
         package var zoneID: ZoneID
         package var records: [RecordResult]
         package var syncToken: String
@@ -94,7 +94,7 @@ package struct ChangesZoneResponse: Hashable, Sendable {
         }
     }
 
-    package enum Result: Hashable, Sendable {
+    package enum Result: Equatable, Sendable {
         case page(Page)
         case failure(ZoneID, ServerError)
     }

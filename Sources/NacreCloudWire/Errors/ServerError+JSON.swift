@@ -32,29 +32,6 @@ struct ErrorDraft {
     }
 }
 
-extension ServerError {
-    /// Writes the error's members into the object that has been begun, after whatever names the item.
-    func writeMembers(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.write("serverErrorCode", code.rawValue)
-        writer.write("reason", reason)
-        writer.write(ifPresent: "retryAfter", retryAfter)
-        writer.write(ifPresent: "redirectURL", redirectURL)
-        guard form.details else { return }
-        writer.key("nacre")
-        writer.beginObject()
-        writer.write("code", Int64(nativeCode))
-        writer.write(ifPresent: "internalCode", internalCode)
-        writer.write(ifPresent: "field", field)
-        writer.write(ifPresent: "remedy", remedy)
-        if let record = serverRecord?.value {
-            writer.key("serverRecord")
-            // It stands alone: its zone is its own to tell.
-            record.write(to: &writer, form: form, zoneID: record.zoneID)
-        }
-        writer.endObject()
-    }
-}
-
 /// An answer that is an error as a whole; its HTTP status is `error.code.status`.
 package struct ErrorResponse: AnswerMessage {
     /// Names the request, for those who look for it in logs.
@@ -80,12 +57,5 @@ package struct ErrorResponse: AnswerMessage {
             }
         }
         self.init(uuid: uuid ?? "", error: try reader.require(draft.error(details), "serverErrorCode", at: start))
-    }
-
-    package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.write("uuid", uuid)
-        error.writeMembers(to: &writer, form: form)
-        writer.endObject()
     }
 }

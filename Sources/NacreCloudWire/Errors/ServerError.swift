@@ -1,7 +1,7 @@
 /// An error as the server says it: to web clients a code of a closed set and a reason, to the framework its own code as well.
 ///
 /// `reason` is static text (CloudKit's own where it is known); the values that belong to it are keyed.
-package struct ServerError: Error, Hashable, Sendable {
+package struct ServerError: Error, Equatable, Sendable {
     package var code: ServerErrorCode
     package var reason: String
     /// Seconds after which trying again makes sense.
@@ -36,7 +36,7 @@ package struct ServerError: Error, Hashable, Sendable {
 }
 
 /// Keeps a large value out of line, so that what holds it stays small.
-package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
+package final class Box<Value: Equatable & Sendable>: Equatable, Sendable {
     package let value: Value
 
     package init(_ value: Value) {
@@ -44,7 +44,6 @@ package final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
     }
 
     package static func == (left: Box, right: Box) -> Bool { left.value == right.value }
-    package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 /// `serverErrorCode`: the closed set of fourteen that web clients decode. CloudKit: Web Services Reference, "Error Codes".

@@ -1,7 +1,7 @@
 /// Why bytes are not the JSON that was asked for, and where.
 ///
 /// Cheap to throw: line, column and path are found by `JSONPlace` only when somebody wants to tell them.
-package struct JSONError: Error, Hashable, Sendable {
+package struct JSONError: Error, Equatable, Sendable {
     package enum Problem: Hashable, Sendable {
         case endOfInput
         case unexpectedByte

@@ -1,7 +1,7 @@
 /// Where an offset lies in a JSON document, in the terms of people: line, column, path.
 ///
 /// Found by a scan from the start: only errors that end a request pay for it, and each pays once.
-package struct JSONPlace: Hashable, Sendable {
+package struct JSONPlace: Equatable, Sendable {
     /// From 1.
     package var line: Int
     /// From 1, in bytes.

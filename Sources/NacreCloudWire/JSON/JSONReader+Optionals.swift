@@ -1,3 +1,5 @@
+// `@inlinable` stands where a type or closure is the caller's: modules above read and write by these, at the speed of code of this one.
+//
 // A key whose value is null is a key that is not there, everywhere but in `fields`. CloudKit: Web Services Reference.
 
 extension JSONReader {
@@ -33,6 +35,7 @@ extension JSONReader {
     }
 
     /// One of the names of an enum.
+    @inlinable
     package mutating func name<Name: RawRepresentable<String>>(of type: Name.Type) throws(JSONError) -> Name {
         try expect(.string)
         let start = offset
@@ -41,6 +44,7 @@ extension JSONReader {
     }
 
     /// The elements of an array.
+    @inlinable
     package mutating func array<Element>(
         _ element: (inout JSONReader) throws(JSONError) -> Element
     ) throws(JSONError) -> [Element] {
@@ -51,6 +55,7 @@ extension JSONReader {
     }
 
     /// The elements of an array, or the one object that a client sent in place of an array of one.
+    @inlinable
     package mutating func arrayOrSingle<Element>(
         _ element: (inout JSONReader) throws(JSONError) -> Element
     ) throws(JSONError) -> [Element] {
@@ -70,6 +75,7 @@ extension JSONReader {
     }
 
     /// `value`, or an error that names the key that the object at `start` lacks.
+    @inlinable
     package func require<Value>(_ value: Value?, _ key: StaticString, at start: Int) throws(JSONError) -> Value {
         guard let value else { throw JSONError(.missingKey, at: start, missingKey: key.description) }
         return value

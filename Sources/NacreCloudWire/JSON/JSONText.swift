@@ -3,8 +3,8 @@
 /// It points into the document: use it at once, before the document's bytes can go.
 package struct JSONText {
     /// Between the quotes.
-    let bytes: UnsafeRawBufferPointer
-    let hasEscapes: Bool
+    package let bytes: UnsafeRawBufferPointer
+    package let hasEscapes: Bool
 
     /// Costs an allocation beyond 15 bytes.
     package var string: String {
@@ -15,6 +15,7 @@ package struct JSONText {
     }
 
     /// Costs a comparison of lengths, and of bytes when they agree. Text with escapes is made first.
+    @inlinable
     @inline(__always)
     package func matches(_ name: StaticString) -> Bool {
         if hasEscapes { return matchesUnescaped(name) }
@@ -35,12 +36,14 @@ package struct JSONText {
         return true
     }
 
+    @usableFromInline
     @inline(never)
-    private func matchesUnescaped(_ name: StaticString) -> Bool {
+    func matchesUnescaped(_ name: StaticString) -> Bool {
         string == name.description
     }
 
     /// So that `switch key { case "fields": … }` compares bytes.
+    @inlinable
     @inline(__always)
     package static func ~= (name: StaticString, text: JSONText) -> Bool {
         text.matches(name)

@@ -44,12 +44,14 @@ extension JSONWriter {
         write(key, names) { $0.string($1) }
     }
 
+    @inlinable
     package mutating func write<Element>(_ key: StaticString, _ elements: [Element], _ element: (inout JSONWriter, Element) -> Void) {
         self.key(key)
         array(elements, element)
     }
 
     /// - Parameter element: writes one of them.
+    @inlinable
     package mutating func array<Element>(_ elements: [Element], _ element: (inout JSONWriter, Element) -> Void) {
         beginArray()
         for next in elements { element(&self, next) }

@@ -1,5 +1,5 @@
 /// What a client looks for: records of one type that pass every filter, in the order of the sorts.
-package struct Query: Hashable, Sendable {
+package struct Query: Equatable, Sendable {
     package var recordType: String
     /// All of them must hold.
     package var filters: [QueryFilter]
@@ -14,7 +14,7 @@ package struct Query: Hashable, Sendable {
 }
 
 /// One condition on a field. CloudKit: Web Services Reference, "Filter Dictionary".
-package struct QueryFilter: Hashable, Sendable {
+package struct QueryFilter: Equatable, Sendable {
     package var comparator: QueryComparator
     /// A field, or a system field by its schema name (`SystemField`); nil: every searchable field of the type.
     package var fieldName: String?
@@ -31,7 +31,7 @@ package struct QueryFilter: Hashable, Sendable {
 }
 
 /// One key of an order. CloudKit: Web Services Reference, "Sort Descriptor Dictionary".
-package struct QuerySort: Hashable, Sendable {
+package struct QuerySort: Equatable, Sendable {
     /// A field, or a system field by its schema name (`SystemField`).
     package var fieldName: String
     package var isAscending: Bool

@@ -1,4 +1,5 @@
-extension RecordsQueryRequest: RequestMessage {
+/// Read by the server, and by the framework from the archive of a cursor.
+extension RecordsQueryRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var query: Query?
         self.init(query: Query(recordType: ""))
@@ -58,24 +59,5 @@ extension RecordsQueryResponse: AnswerMessage {
             case .deleted: throw JSONError(.missingKey, at: start, missingKey: "recordChangeTag")
             }
         }
-    }
-
-    /// Each record shows its own zone, or `form.zoneID` where it says none.
-    package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.key("records")
-        writer.beginArray()
-        for record in records { record.write(to: &writer, form: form, zoneID: record.zoneID ?? form.zoneID) }
-        for failure in failures {
-            writer.beginObject()
-            writer.write("recordName", failure.recordName)
-            if let zoneID = failure.zoneID ?? form.zoneID { writer.write("zoneID", zoneID, asAnswer: true) }
-            failure.error.writeMembers(to: &writer, form: form)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.write(ifPresent: "continuationMarker", continuationMarker)
-        writer.write(ifPresent: "syncToken", syncToken)
-        writer.endObject()
     }
 }

@@ -1,5 +1,5 @@
 /// `POST records/query`.
-package struct RecordsQueryRequest: Hashable, Sendable {
+package struct RecordsQueryRequest: Equatable, Sendable {
     package var query: Query
     /// nil: every zone of the database when `zoneWide`, else the default zone.
     package var zoneID: ZoneID?
@@ -27,9 +27,9 @@ package struct RecordsQueryRequest: Hashable, Sendable {
 }
 
 /// The answer to `records/query`: every record with the zone that it is in.
-package struct RecordsQueryResponse: Hashable, Sendable {
+package struct RecordsQueryResponse: Equatable, Sendable {
     /// A record that cannot be answered. On the wire it stands among the records, behind them.
-    package struct Failure: Hashable, Sendable {
+    package struct Failure: Equatable, Sendable {
         package var recordName: String
         package var zoneID: ZoneID?
         package var error: ServerError

@@ -122,7 +122,7 @@ extension JSONReader {
     }
 
     /// A link beside the fields (`parent`, `share`): it has no action.
-    mutating func optionalLink() throws(JSONError) -> Reference? {
+    package mutating func optionalLink() throws(JSONError) -> Reference? {
         if try takeNull() { return nil }
         try expect(.object)
         let start = offset

@@ -1,5 +1,5 @@
 /// Where a value stands. An encrypted value of a field may be one that its client was shown without the key, and sends back.
-enum ValuePlace: Hashable, Sendable {
+package enum ValuePlace: Hashable, Sendable {
     case field
     case query
 }
@@ -8,13 +8,13 @@ extension FieldValue {
     /// Reads `{"value": V, "type": "T"}`, its keys in any order; nil where the value is null or the whole is: the field is cleared.
     ///
     /// A value that does not fit its type throws `JSONError.Problem.value`: that is the record's fault, not the request's.
-    static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
+    package static func read(from reader: inout JSONReader, in place: ValuePlace = .field) throws(JSONError) -> FieldValue? {
         var isTyped = false
         return try read(from: &reader, in: place, isTyped: &isTyped)
     }
 
     /// - Parameter isTyped: whether the value said its type, and did not leave it to its looks.
-    static func read(
+    package static func read(
         from reader: inout JSONReader, in place: ValuePlace = .field, isTyped: inout Bool
     ) throws(JSONError) -> FieldValue? {
         if try reader.takeNull() { return nil }

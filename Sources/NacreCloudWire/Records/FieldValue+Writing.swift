@@ -1,15 +1,21 @@
 /// How values are spelled: as the web sees them, or exactly.
-struct ValueForm {
+package struct ValueForm {
     /// Moments carry their seconds beside the milliseconds, sealed values the name of their key.
     var details: Bool
     var numbersAsStrings: Bool
     /// Zones of references stand as answers have them.
-    var isAnswer = false
+    var isAnswer: Bool
+
+    package init(details: Bool, numbersAsStrings: Bool, isAnswer: Bool = false) {
+        self.details = details
+        self.numbersAsStrings = numbersAsStrings
+        self.isAnswer = isAnswer
+    }
 }
 
 extension FieldValue {
     /// Writes `{"value": V, "type": "T"}`, with `nacre` where the form has details and the value has any.
-    func write(to writer: inout JSONWriter, form: ValueForm) {
+    package func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.beginObject()
         writer.key("value")
         writeBare(to: &writer, form: form)
@@ -130,7 +136,7 @@ extension Reference {
     }
 
     /// As `parent` or `share`, which have no action.
-    func writeLink(to writer: inout JSONWriter, asAnswer: Bool) {
+    package func writeLink(to writer: inout JSONWriter, asAnswer: Bool) {
         writer.beginObject()
         writer.write("recordName", recordName)
         if let zoneID { writer.write("zoneID", zoneID, asAnswer: asAnswer) }

@@ -1,7 +1,7 @@
 /// A value of a record's field: each type that CloudKit's schema knows, alone or in a list.
 ///
 /// There is no null here. A field without a value is absent from a `Record`; clearing one is said by `RecordChange`.
-package enum FieldValue: Hashable, Sendable {
+package enum FieldValue: Equatable, Sendable {
     case string(String)
     case int64(Int64)
     case double(Double)
@@ -69,7 +69,7 @@ package enum FieldType: String, Hashable, Sendable, CaseIterable {
 }
 
 /// A value encrypted by a client: what it is, which key opens it, and its bytes. The server never opens it.
-package struct SealedValue: Hashable, Sendable {
+package struct SealedValue: Equatable, Sendable {
     /// The type of the value inside.
     package var type: FieldType
     /// nil in a change: the value as it is there, sent back by a client that was not told its key.
@@ -110,7 +110,7 @@ package struct Location: Hashable, Sendable {
 }
 
 /// A link to another record of the same database.
-package struct Reference: Hashable, Sendable {
+package struct Reference: Equatable, Sendable {
     package enum Action: String, Hashable, Sendable, CaseIterable {
         /// Nothing happens when the target goes.
         case none = "NONE"
@@ -133,7 +133,7 @@ package struct Reference: Hashable, Sendable {
 }
 
 /// The dictionary that stands for a file in a record; its bytes travel apart.
-package struct Asset: Hashable, Sendable {
+package struct Asset: Equatable, Sendable {
     package var fileChecksum: String
     /// Bytes of the file.
     package var size: Int64

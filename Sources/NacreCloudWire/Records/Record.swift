@@ -1,7 +1,7 @@
 /// A record as the server has it: a state, never a wish. What a client wants changed is a `RecordChange`.
-package struct Record: Hashable, Sendable {
+package struct Record: Equatable, Sendable {
     /// Who did something to a record, when, and on which device.
-    package struct Stamp: Hashable, Sendable {
+    package struct Stamp: Equatable, Sendable {
         package var timestamp: Timestamp
         package var userRecordName: String
         package var deviceID: String?
@@ -42,7 +42,7 @@ package struct Record: Hashable, Sendable {
 }
 
 /// What remains of a deleted record in a feed.
-package struct Tombstone: Hashable, Sendable {
+package struct Tombstone: Equatable, Sendable {
     package var recordName: String
     /// nil where it is not said: CloudKit's web API has none. On the wire `nacre.recordType`.
     package var recordType: String?

@@ -1,7 +1,7 @@
 /// What a client wants of one record: which fields to set, which to clear, and on which version it builds.
-package struct RecordChange: Hashable, Sendable {
+package struct RecordChange: Equatable, Sendable {
     /// What happens to the link to a parent.
-    package enum ParentChange: Hashable, Sendable {
+    package enum ParentChange: Equatable, Sendable {
         case keep
         case set(Reference)
         case clear
@@ -56,7 +56,7 @@ package enum OperationType: String, Hashable, Sendable, CaseIterable {
 }
 
 /// One entry of `operations` in a `records/modify` request.
-package struct RecordOperation: Hashable, Sendable {
+package struct RecordOperation: Equatable, Sendable {
     package var type: OperationType
     package var change: RecordChange
     /// Which fields the answer shows; nil: what the request says for all.

@@ -1,8 +1,8 @@
 /// The fields of a record, ordered by the bytes of their names, each name once.
 ///
 /// An ordered array and not a dictionary: a record has a handful of fields, and both the stored form and the wire walk them in order.
-package struct RecordFields: Hashable, Sendable {
-    package struct Field: Hashable, Sendable {
+package struct RecordFields: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
         package var name: String
         package var value: FieldValue
 

@@ -1,28 +1,4 @@
 extension RecordsModifyRequest: RequestMessage {
-    /// A record may name its zone, as some clients do: the first one named is the request's where the request names none.
-    package init(from reader: inout JSONReader) throws(JSONError) {
-        var drafts: [OperationDraft]?
-        var zoneID: ZoneID?
-        self.init(operations: [])
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "operations":
-                drafts = try reader.array { reader throws(JSONError) in try OperationDraft(from: &reader) }
-            case "zoneID": zoneID = try reader.optionalZoneID()
-            case "atomic": atomic = try reader.optionalBoolean()
-            case "desiredKeys": desiredKeys = try reader.optionalNames()
-            case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.optionalBoolean() ?? false
-            case "nacre": `extension` = try RequestExtension(from: &reader)
-            default: try reader.skip()
-            }
-        }
-        let found = try reader.require(drafts, "operations", at: start)
-        let zone = zoneID ?? found.lazy.compactMap(\.zoneID).first ?? .defaultZone
-        self.zoneID = zone
-        operations = found.map { $0.operation(in: zone) }
-    }
-
     /// Operations that could not be read cannot be written: they are left out.
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -39,29 +15,6 @@ extension RecordsModifyRequest: RequestMessage {
 }
 
 extension RecordsLookupRequest: RequestMessage {
-    /// One record may stand in place of an array of one.
-    package init(from reader: inout JSONReader) throws(JSONError) {
-        var records: [Item]?
-        var zoneID: ZoneID?
-        var recordsZoneID: ZoneID?
-        self.init(records: [])
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "records":
-                records = try reader.arrayOrSingle { reader throws(JSONError) in try Item(from: &reader, zoneID: &recordsZoneID) }
-            case "zoneID": zoneID = try reader.optionalZoneID()
-            case "desiredKeys": desiredKeys = try reader.optionalNames()
-            case "numbersAsStrings", "numberAsStrings": numbersAsStrings = try reader.optionalBoolean() ?? false
-            case "nacre": `extension` = try RequestExtension(from: &reader)
-            default: try reader.skip()
-            }
-        }
-        if let zoneID, let recordsZoneID, !recordsZoneID.mayBe(zoneID) { throw JSONError(.zonesDiffer, at: start) }
-        self.records = try reader.require(records, "records", at: start)
-        self.zoneID = zoneID ?? recordsZoneID ?? .defaultZone
-    }
-
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.write("zoneID", zoneID, asAnswer: false)
@@ -78,27 +31,6 @@ extension RecordsLookupRequest: RequestMessage {
     }
 }
 
-extension RecordsLookupRequest.Item {
-    /// - Parameter zoneID: the zone that the records named so far agree on.
-    fileprivate init(from reader: inout JSONReader, zoneID: inout ZoneID?) throws(JSONError) {
-        var recordName: String?
-        var desiredKeys: [String]?
-        let start = try reader.beginObject()
-        while let key = try reader.nextKey() {
-            switch key {
-            case "recordName": recordName = try reader.optionalString()
-            case "desiredKeys": desiredKeys = try reader.optionalNames()
-            case "zoneID":
-                guard let own = try reader.optionalZoneID() else { continue }
-                if let zoneID, !own.mayBe(zoneID) { throw JSONError(.zonesDiffer, at: start) }
-                zoneID = zoneID ?? own
-            default: try reader.skip()
-            }
-        }
-        self.init(recordName: try reader.require(recordName, "recordName", at: start), desiredKeys: desiredKeys)
-    }
-}
-
 extension RecordsResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var records: [RecordResult]?
@@ -112,19 +44,5 @@ extension RecordsResponse: AnswerMessage {
             }
         }
         self.init(records: try reader.require(records, "records", at: start), syncToken: syncToken)
-    }
-
-    /// What was deleted is answered by its name alone; its type is said in feeds.
-    package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.write("records", records) { writer, result in
-            if case .deleted(let tombstone) = result {
-                RecordResult.deleted(Tombstone(recordName: tombstone.recordName, recordType: nil)).write(to: &writer, form: form)
-            } else {
-                result.write(to: &writer, form: form)
-            }
-        }
-        writer.write(ifPresent: "syncToken", syncToken)
-        writer.endObject()
     }
 }

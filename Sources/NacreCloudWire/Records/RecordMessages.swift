@@ -1,7 +1,7 @@
 /// Why one operation of a request cannot even be read: a value that does not fit its type, a name that no field may have.
 ///
 /// It fails its record, as an error of the container's rules would, and not the request.
-package struct OperationFault: Error, Hashable, Sendable {
+package struct OperationFault: Error, Equatable, Sendable {
     package var recordName: String?
     package var error: ServerError
 
@@ -12,7 +12,7 @@ package struct OperationFault: Error, Hashable, Sendable {
 }
 
 /// `POST records/modify`.
-package struct RecordsModifyRequest: Hashable, Sendable {
+package struct RecordsModifyRequest: Equatable, Sendable {
     /// In the order sent. Those that could not be read keep their place, so that the answer has one result for each.
     package var operations: [Result<RecordOperation, OperationFault>]
     package var zoneID: ZoneID
@@ -36,8 +36,8 @@ package struct RecordsModifyRequest: Hashable, Sendable {
 }
 
 /// `POST records/lookup`.
-package struct RecordsLookupRequest: Hashable, Sendable {
-    package struct Item: Hashable, Sendable {
+package struct RecordsLookupRequest: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
         package var recordName: String
         package var desiredKeys: [String]?
 
@@ -66,7 +66,7 @@ package struct RecordsLookupRequest: Hashable, Sendable {
 }
 
 /// What became of one record of a request, or what a feed says of one.
-package enum RecordResult: Hashable, Sendable {
+package enum RecordResult: Equatable, Sendable {
     case record(Record)
     case deleted(Tombstone)
     /// `recordName` is nil when the request gave none and none was made.
@@ -74,7 +74,7 @@ package enum RecordResult: Hashable, Sendable {
 }
 
 /// The answer to `records/modify` and `records/lookup`: one result for each thing asked, in the order asked.
-package struct RecordsResponse: Hashable, Sendable {
+package struct RecordsResponse: Equatable, Sendable {
     package var records: [RecordResult]
     /// The caught-up token of the zone's feed, where the URL's query asked for it (`getCurrentSyncToken=true`).
     package var syncToken: String?

@@ -15,10 +15,4 @@ extension UserIdentity: AnswerMessage {
         }
         self.init(userRecordName: try reader.require(userRecordName ?? listed.first?.userRecordName, "userRecordName", at: start))
     }
-
-    package func write(to writer: inout JSONWriter, form: AnswerForm) {
-        writer.beginObject()
-        writer.write("userRecordName", userRecordName)
-        writer.endObject()
-    }
 }

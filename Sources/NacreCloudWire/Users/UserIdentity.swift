@@ -1,5 +1,5 @@
 /// `GET users/caller`: who the server takes the caller for.
-package struct UserIdentity: Hashable, Sendable {
+package struct UserIdentity: Equatable, Sendable {
     package var userRecordName: String
 
     package init(userRecordName: String) {

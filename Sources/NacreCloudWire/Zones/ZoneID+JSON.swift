@@ -20,20 +20,22 @@ extension ZoneID {
     }
 
     /// Whether the two can be one zone: an owner that is not said is the caller, whose record name the wire does not know.
-    func mayBe(_ other: ZoneID) -> Bool {
+    package func mayBe(_ other: ZoneID) -> Bool {
         guard zoneName == other.zoneName else { return false }
         guard let owner = ownerRecordName, let otherOwner = other.ownerRecordName else { return true }
         return owner == otherOwner
     }
 
     /// The keys of a zone ID, collected in any order.
-    struct Draft {
+    package struct Draft {
         var zoneName: String?
         var ownerRecordName: String?
         var ownerName: String?
 
+        package init() {}
+
         /// Reads the value if the key is one of a zone ID's.
-        mutating func take(_ key: JSONText, from reader: inout JSONReader) throws(JSONError) -> Bool {
+        package mutating func take(_ key: JSONText, from reader: inout JSONReader) throws(JSONError) -> Bool {
             switch key {
             case "zoneName": zoneName = try reader.optionalString()
             case "ownerRecordName": ownerRecordName = try reader.optionalString()
@@ -43,7 +45,7 @@ extension ZoneID {
             return true
         }
 
-        func zoneID(from reader: borrowing JSONReader, at start: Int) throws(JSONError) -> ZoneID {
+        package func zoneID(from reader: borrowing JSONReader, at start: Int) throws(JSONError) -> ZoneID {
             ZoneID(zoneName: try reader.require(zoneName, "zoneName", at: start), ownerRecordName: ownerRecordName ?? ownerName)
         }
     }

@@ -21,7 +21,7 @@ package struct ZoneID: Hashable, Sendable {
 }
 
 /// A zone as the server answers it.
-package struct Zone: Hashable, Sendable {
+package struct Zone: Equatable, Sendable {
     package var zoneID: ZoneID
     /// The caught-up token of the zone's feed; nil where it has none.
     package var syncToken: String?
@@ -35,7 +35,7 @@ package struct Zone: Hashable, Sendable {
     }
 }
 
-package struct ZoneOperation: Hashable, Sendable {
+package struct ZoneOperation: Equatable, Sendable {
     package enum OperationType: String, Hashable, Sendable, CaseIterable {
         case create
         case delete

@@ -1,5 +1,5 @@
 /// `POST zones/lookup`.
-package struct ZonesLookupRequest: Hashable, Sendable {
+package struct ZonesLookupRequest: Equatable, Sendable {
     package var zones: [ZoneID]
     package var `extension`: RequestExtension
 
@@ -10,7 +10,7 @@ package struct ZonesLookupRequest: Hashable, Sendable {
 }
 
 /// `POST zones/modify`.
-package struct ZonesModifyRequest: Hashable, Sendable {
+package struct ZonesModifyRequest: Equatable, Sendable {
     package var operations: [ZoneOperation]
     package var `extension`: RequestExtension
 
@@ -20,14 +20,14 @@ package struct ZonesModifyRequest: Hashable, Sendable {
     }
 }
 
-package enum ZoneResult: Hashable, Sendable {
+package enum ZoneResult: Equatable, Sendable {
     case zone(Zone)
     case deleted(ZoneID)
     case failure(ZoneID, ServerError)
 }
 
 /// The answer to `zones/list`, `zones/lookup` and `zones/modify`.
-package struct ZonesResponse: Hashable, Sendable {
+package struct ZonesResponse: Equatable, Sendable {
     package var zones: [ZoneResult]
 
     package init(zones: [ZoneResult]) {

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudServerWire
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire

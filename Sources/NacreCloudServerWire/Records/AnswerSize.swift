@@ -1,3 +1,5 @@
+package import NacreCloudWire
+
 // How long an answer can be as JSON. A control character takes six bytes there, a reference repeats its zone, a number takes a digit for each
 // third of a byte or so: text of a record can be many times what it takes in the store. These are upper bounds, near what is written for text, and
 // a few times that for numbers.
@@ -37,7 +39,7 @@ extension ServerError {
 }
 
 /// An answer whose size its records make.
-package protocol RecordAnswerMessage: AnswerMessage {
+package protocol RecordAnswerMessage: WritableAnswer {
     /// Bytes of the answer as JSON, at most.
     var answerBytes: Int { get }
     /// Bytes of the values in it, whatever they take as JSON. Costs a walk over the fields, and none over texts.

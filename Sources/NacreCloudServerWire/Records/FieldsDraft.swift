@@ -1,31 +1,19 @@
-/// The member `fields` as it is read: values set and fields cleared, and the first thing wrong with any of them.
+import NacreCloudWire
+
+/// The member `fields` of a record to change: values set and fields cleared, and the first thing wrong with any of them.
 struct FieldsDraft {
     private var values: [RecordFields.Field] = []
     /// A field that was null, and how many values had been read before it: of several members with one name the last counts.
     private var nulls: [(name: String, position: Int)] = []
-    /// Places of the values that did not say their types. Set by `readChange` alone, as is `fault`.
+    /// Places of the values that did not say their types.
     private var untypedPlaces: [Int] = []
     private(set) var fault: ServerError?
 
-    /// Fields of most records: room for so many is made at once.
-    private static let usualCount = 8
-
-    /// Reads the fields of a record that a server answers. A field that is null is absent.
-    init(readingState reader: inout JSONReader) throws(JSONError) {
-        if try reader.takeNull() { return }
-        try reader.beginObject()
-        values.reserveCapacity(Self.usualCount)
-        while let key = try reader.nextKey() {
-            let name = key.string
-            if let value = try FieldValue.read(from: &reader) { values.append(RecordFields.Field(name, value)) }
-        }
-    }
-
     /// Reads the fields that a client wants changed. What is wrong with a name or a value becomes the record's fault, and reading goes on.
-    init(readingChange reader: inout JSONReader) throws(JSONError) {
+    init(from reader: inout JSONReader) throws(JSONError) {
         if try reader.takeNull() { return }
         try reader.beginObject()
-        values.reserveCapacity(Self.usualCount)
+        values.reserveCapacity(RecordFields.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
             if let fault = Names.fieldNameFault(name) { note(fault) }
@@ -49,13 +37,9 @@ struct FieldsDraft {
 
     init() {}
 
-    var fields: RecordFields {
-        RecordFields(values)
-    }
-
     /// Costs nothing beyond the fields where none is null.
     var change: (set: RecordFields, cleared: [String]) {
-        guard !nulls.isEmpty else { return (fields, []) }
+        guard !nulls.isEmpty else { return (RecordFields(values), []) }
         var lastSet: [String: Int] = [:]
         for (position, field) in values.enumerated() { lastSet[field.name] = position }
         var cleared: Set<String> = []
@@ -73,17 +57,5 @@ struct FieldsDraft {
 
     private mutating func note(_ error: ServerError) {
         fault = fault ?? error
-    }
-}
-
-extension RecordFields {
-    func write(to writer: inout JSONWriter, form: ValueForm) {
-        writer.key("fields")
-        writer.beginObject()
-        for place in entries.indices {
-            writer.key(entries[place].name)
-            entries[place].value.write(to: &writer, form: form)
-        }
-        writer.endObject()
     }
 }

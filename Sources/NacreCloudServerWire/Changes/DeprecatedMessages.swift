@@ -1,5 +1,7 @@
+package import NacreCloudWire
+
 /// `POST records/changes`, the older form of `changes/zone` for one zone.
-package struct RecordsChangesRequest: Hashable, Sendable {
+package struct RecordsChangesRequest: Equatable, Sendable {
     /// The zone, and what is asked of it.
     package var item: ChangesZoneRequest.Item
     package var `extension`: RequestExtension
@@ -11,7 +13,7 @@ package struct RecordsChangesRequest: Hashable, Sendable {
 }
 
 /// The answer to `records/changes`: a page of one zone's feed.
-package struct RecordsChangesResponse: Hashable, Sendable {
+package struct RecordsChangesResponse: Equatable, Sendable {
     package var records: [RecordResult]
     package var syncToken: String
     package var moreComing: Bool
@@ -27,7 +29,7 @@ package struct RecordsChangesResponse: Hashable, Sendable {
 }
 
 /// `POST zones/changes`, the older form of `changes/database`.
-package struct ZonesChangesRequest: Hashable, Sendable {
+package struct ZonesChangesRequest: Equatable, Sendable {
     /// What is asked; its token is `metaSyncToken` on the wire. CloudKit: `syncToken` is ignored there.
     package var changes: ChangesDatabaseRequest
     package var `extension`: RequestExtension {
@@ -40,7 +42,7 @@ package struct ZonesChangesRequest: Hashable, Sendable {
     }
 }
 
-package struct ZonesChangesResponse: Hashable, Sendable {
+package struct ZonesChangesResponse: Equatable, Sendable {
     /// Zones as `zones/list` answers them, and what is left of deleted ones.
     package var zones: [ZoneResult]
     package var metaSyncToken: String

@@ -1,4 +1,6 @@
-extension RecordsChangesRequest: RequestMessage {
+package import NacreCloudWire
+
+extension RecordsChangesRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var zoneID: ZoneID?
         var syncToken: String?
@@ -26,7 +28,7 @@ extension RecordsChangesRequest: RequestMessage {
     }
 }
 
-extension RecordsChangesResponse: AnswerMessage {
+extension RecordsChangesResponse: WritableAnswer {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var records: [RecordResult]?
         var syncToken: String?
@@ -57,7 +59,7 @@ extension RecordsChangesResponse: AnswerMessage {
     }
 }
 
-extension ZonesChangesRequest: RequestMessage {
+extension ZonesChangesRequest: ReadableRequest {
     package init(from reader: inout JSONReader) throws(JSONError) {
         self.init(try ChangesDatabaseRequest(from: &reader, token: "metaSyncToken"))
     }
@@ -67,7 +69,7 @@ extension ZonesChangesRequest: RequestMessage {
     }
 }
 
-extension ZonesChangesResponse: AnswerMessage {
+extension ZonesChangesResponse: WritableAnswer {
     package init(from reader: inout JSONReader) throws(JSONError) {
         let page = try reader.zonePage(token: "metaSyncToken") { reader throws(JSONError) in try ZoneResult(from: &reader) }
         self.init(zones: page.zones, metaSyncToken: page.token, moreComing: page.moreComing)
