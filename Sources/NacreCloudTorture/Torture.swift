@@ -11,6 +11,8 @@ package struct TortureOptions: Sendable {
     /// Tokens of devices. Those of one account share its zones; each account has its own.
     package var accountTokens: [String]
     package var seconds: Double
+    /// nil: the run takes its `seconds`. Else it is one round, which ends once so much was done, and after its `seconds` at the latest.
+    package var goal: TortureGoal?
     /// In each account's zone.
     package var writers = 8
     package var readers = 4
@@ -27,6 +29,26 @@ package struct TortureOptions: Sendable {
         self.accountTokens = accountTokens
         self.seconds = seconds
         self.seed = seed
+    }
+}
+
+/// What has to be done in each account's zone before a round may end.
+package struct TortureGoal: Sendable {
+    /// That writers sent.
+    package var batches: Int
+    /// Of those who write families.
+    package var familySteps: Int
+    /// Kills, each with the start after it.
+    package var restarts: Int
+
+    package init(batches: Int, familySteps: Int, restarts: Int = 0) {
+        self.batches = batches
+        self.familySteps = familySteps
+        self.restarts = restarts
+    }
+
+    func reaches(_ goal: TortureGoal) -> Bool {
+        batches >= goal.batches && familySteps >= goal.familySteps && restarts >= goal.restarts
     }
 }
 
@@ -97,13 +119,13 @@ package struct Torture: Sendable {
         let accounts = try await accounts()
         var report = TortureReport(seed: options.seed, accounts: accounts.count)
         repeat {
-            let deadline = min(end, ContinuousClock.now + .seconds(Self.roundSeconds))
+            let deadline = options.goal == nil ? min(end, ContinuousClock.now + .seconds(Self.roundSeconds)) : end
             let silence = try await round(report.rounds + 1, accounts, until: deadline, &report)
             let time = (ContinuousClock.now - began).components
             report.seconds = Double(time.seconds) + Double(time.attoseconds) / 1e18
             try onRound(report)
             if let silence, report.violations.isEmpty { throw TortureFault.silent(silence) }
-        } while ContinuousClock.now < end && report.violations.isEmpty
+        } while options.goal == nil && ContinuousClock.now < end && report.violations.isEmpty
         return report
     }
 
@@ -144,7 +166,9 @@ package struct Torture: Sendable {
         for devices in accounts {
             for zone in [zone, families] { try await change(.create, zone, devices[0]) }
         }
-        let arenas = accounts.map { Arena(zoneID: zone, familyZoneID: families, devices: $0, board: Board(), run: "\(name)-\(number)") }
+        let arenas = accounts.map {
+            Arena(zoneID: zone, familyZoneID: families, devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
+        }
         var restarts = options.restarts
         restarts?.isUp = {
             for devices in accounts { _ = try await devices[0].ask("users/caller", nil, as: UserIdentity.self) }

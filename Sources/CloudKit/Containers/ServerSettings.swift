@@ -53,7 +53,7 @@ struct SettingsLayer: Equatable, Sendable {
             url: server.url.absoluteString, environment: server.environment?.rawValue, apiToken: server.apiToken, accountToken: server.accountToken)
     }
 
-    /// The process's environment; an empty variable says nothing.
+    /// The process's environment; an empty variable counts as one that is not set.
     init(environment variables: [String: String]) {
         func variable(_ name: String) -> String? {
             variables[name].flatMap { $0.isEmpty ? nil : $0 }
@@ -117,7 +117,7 @@ struct AmbientSettings: Sendable {
         }
     }
 
-    /// The default container's identifier; a file that does not read says nothing of it, and takes nothing back.
+    /// The default container's identifier; a file that cannot be read counts as one that does not name it.
     var container: String? {
         environment.container ?? (try? file?.get())?.container
     }

@@ -1,7 +1,7 @@
 import Foundation
 import NacreCloudWire
 
-// Every `CKError` of this framework is made here: from what the server said, from an answer that says nothing, and from what was wrong
+// Every `CKError` of this framework is made here: from what the server said, from an answer without an error of the server's, and from what was wrong
 // before anything was sent. Text is static; values stand under keys of the user info.
 
 extension CKError {

@@ -25,7 +25,7 @@ public let CKErrorUserDidResetEncryptedDataKey: String = "CKUserDidResetEncrypte
 public struct CKError: Error, CustomNSError, Hashable, Sendable {
     public let _nsError: NSError
 
-    /// - Parameter error: of `CKErrorDomain`; a code that is none of `CKError.Code`'s reads as `internalError`.
+    /// - Parameter error: of `CKErrorDomain`; a code that `CKError.Code` does not have reads as `internalError`.
     public init(_nsError error: NSError) {
         _nsError = error
     }

@@ -20,7 +20,7 @@ enum Output {
         try data(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// A line for people. A reader who is gone misses it, and nothing else happens.
+    /// A line for people. Where the reader has closed its end, the line is lost, and nothing else happens.
     static func message(_ line: String) {
         try? write(line + "\n", to: STDERR_FILENO)
     }

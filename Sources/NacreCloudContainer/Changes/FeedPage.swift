@@ -2,38 +2,25 @@ import NacreCloudWire
 
 /// One page of a zone's feed, with the token after it. A damaged record is an error in its place, and holds nothing up.
 struct FeedPage: Sendable {
-    private(set) var records: [StoredRecord] = []
-    private(set) var token: ChangeToken.OfZone
-    private(set) var moreComing = false
-    private(set) var isMidCommit = false
-    private(set) var clientChangeToken: [UInt8]?
+    let records: [StoredRecord]
+    let token: ChangeToken.OfZone
+    let moreComing: Bool
+    let isMidCommit: Bool
+    let clientChangeToken: [UInt8]?
     private let start: ChangeToken.OfZone
 
-    /// Nothing of the feed: other zones have filled the answer.
-    init(unreadAfter token: ChangeToken.OfZone, of zone: ZoneRow) {
+    /// - Parameters:
+    ///   - read: of its feed behind the token; nothing, where other zones have filled the answer.
+    ///   - rest: of the last commit, behind `read`.
+    fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedRead, rest: FeedRest) {
         start = token
         clientChangeToken = zone.clientChangeToken
-        moreComing = token.position.name != nil || token.position.number < zone.number
-        self.token = moreComing ? token : .caughtUp(with: zone, view: token.view)
-    }
-
-    /// - Parameters:
-    ///   - read: of its feed behind the token.
-    ///   - rest: of the last commit, behind `read`; nil: nobody looked.
-    fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedRead, rest: FeedRest) {
-        self.init(unreadAfter: token, of: zone)
         records = read.records + rest.read.records
-        if read.isWhole {
-            moreComing = false
-            self.token = .caughtUp(with: zone, view: token.view)
-        } else if let last = read.entries.last {
-            let number = last.feed.place.number
-            isMidCommit = rest.goesOn
-            let end = rest.read.entries.last ?? last
-            moreComing = isMidCommit || number < zone.number
-            let position = FeedPosition(number, name: isMidCommit ? end.record.name : nil)
-            self.token = moreComing ? token.moved(to: position, in: zone) : .caughtUp(with: zone, view: token.view)
-        }
+        isMidCommit = rest.goesOn
+        let end = (rest.read.entries.last ?? read.entries.last).map { FeedPosition($0.feed.place.number, name: rest.goesOn ? $0.record.name : nil) }
+        let position = end ?? token.position
+        moreComing = !read.isWhole && (position.name != nil || position.number < zone.number)
+        self.token = moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)
     }
 
     /// The page as it is answered.

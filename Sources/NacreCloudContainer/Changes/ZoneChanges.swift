@@ -17,13 +17,13 @@ extension Cloud {
         }
         if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: database.key, by: caller) { throw fault }
         let items = request.zones.map { item in Result { () throws(ServerError) in try asked(item, in: database) } }
-        var pages = try await pages(of: items.compactMap { try? $0.get() }, in: database)[...]
+        let valid = items.successes()
+        let pages = zip(valid, try await pages(of: valid, in: database)).map { asked, page in page.map { (asked: asked, feed: $0) } }
         var results: [ChangesZoneResponse.Result] = []
-        for (zone, item) in zip(request.zones, items) {
+        for (zone, page) in zip(request.zones, items.replacingSuccesses(by: pages)) {
             do {
-                let asked = try item.get()
-                guard let page = pages.popFirst() else { throw ServerError.internalError }
-                results.append(.page(try shown(try page.get(), of: asked, in: database)))
+                let page = try page.get()
+                results.append(.page(try shown(page.feed, of: page.asked, in: database)))
             } catch let error as ServerError {
                 results.append(.failure(database.key.shown(zone.zoneID), error))
             }
@@ -76,16 +76,16 @@ extension Cloud {
         of asked: [AskedZone], in database: CallerDatabase, _ transaction: any ReadTransaction
     ) throws -> [Result<FeedPage, ServerError>] {
         let rows = try transaction.zones(in: database.id, named: asked.map(\.zone.name))
-        let named = Dictionary(rows.map { (Array($0.name.utf8), $0) }, uniquingKeysWith: { first, _ in first })
+        // No two of the names that were asked for are equal: that was looked at before.
+        let named = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let feeds = try asked.map { asked -> Result<AskedFeed, ServerError> in
-            guard let zone = named[Array(asked.zone.name.utf8)].map(database.resolve) else { return .failure(.zoneNotFound(asked.item.zoneID)) }
+            guard let zone = named[asked.zone.name].map(database.resolve) else { return .failure(.zoneNotFound(asked.item.zoneID)) }
             let token = asked.token ?? .start(of: zone.row, view: zone.view)
             guard token.view == zone.view, try token.isValid(for: zone.row, transaction) else { return .failure(.tokenExpired) }
             return .success(AskedFeed(token: token, zone: zone.row, limit: asked.limit))
         }
-        var pages = try FeedPage.read(
-            feeds.compactMap { try? $0.get() }, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)[...]
-        return feeds.map { feed in feed.flatMap { _ in pages.popFirst().map(Result.success) ?? .failure(.internalError) } }
+        let pages = try FeedPage.read(feeds.successes(), keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
+        return feeds.replacingSuccesses(by: pages.map(Result.success))
     }
 
     private func shown(_ feed: FeedPage, of asked: AskedZone, in database: CallerDatabase) throws -> ChangesZoneResponse.Page {
@@ -112,5 +112,20 @@ extension Cloud {
             throw .badValue("resultsLimit", "invalid results limit", remedy: "Ask for 1 to \(Limits.resultsPerPage) results, or leave it out.")
         }
         return min(asked, Limits.resultsPerPage)
+    }
+}
+
+extension Array {
+    /// What can be done of what was asked.
+    fileprivate func successes<Success>() -> [Success] where Element == Result<Success, ServerError> {
+        compactMap { try? $0.get() }
+    }
+
+    /// - Parameter results: of the successes, in their order.
+    /// - Returns: these, and the failures, each where it was asked for.
+    fileprivate func replacingSuccesses<Success, Value>(by results: [Result<Value, ServerError>]) -> [Result<Value, ServerError>]
+    where Element == Result<Success, ServerError> {
+        var results = results[...]
+        return map { $0.flatMap { _ in results.popFirst() ?? .failure(.internalError) } }
     }
 }

@@ -1,46 +1,47 @@
 import NacreCloudWire
 
-/// Records by their distance from a place, nearest or farthest first: the map is a tree of quarters, and the most promising one is opened
-/// next. So ten nearest cost a few cells, however many records there are.
+/// Records by their distance from a point, nearest or farthest first.
+///
+/// The map is a tree of quarters. A round asks one question: cells of the map in the order of their best distance, small ones at the front and larger ones
+/// behind it, up to so many rows. Where the rows end, the rest of that cell is known to begin behind the last of them, and is divided around it: so the next
+/// round has small cells where records are dense. Then the records before everything that is not read yet are read with one question more.
 struct DistanceRows: OrderedRows {
-    /// What awaits its turn: a cell at the best distance that it can hold, or the places of one key.
-    private struct Waiting {
-        enum What {
-            case cell(GeoCell)
-            /// A record, and those behind it at the same key.
-            case place(IndexPlace, more: Records?)
-            /// Records without a place.
+    /// A part of the index that is not read yet.
+    private struct Unread {
+        enum Part {
+            /// A cell, and how far its best and its worst distance are apart.
+            case cell(GeoCell, extent: Double)
+            /// What is left of a cell that has no quarters.
+            case keys(IndexSpan)
+            /// Records at one key.
+            case point(key: [UInt8])
+            /// Records without a location.
             case nowhere
         }
 
-        var what: What
+        var part: Part
+        /// The best distance that it can hold.
         var distance: [UInt8]
-        var name: String
-
-        init(_ what: What, at distance: Double, name: String = "") {
-            self.init(what, at: IndexKey.number(distance), name: name)
-        }
-
-        init(_ what: What, at key: [UInt8], name: String = "") {
-            self.what = what
-            distance = key
-            self.name = name
-        }
+        /// Of a point: its records stand behind this name, or from this name on.
+        var after: String?
+        var includesAfter = false
     }
 
-    /// Records at one key, read a few at a time.
-    private struct Records {
-        var scan: IndexScan
-        var places: ArraySlice<IndexPlace> = []
-        var isWhole = false
+    /// A record that is known by its row in the index.
+    private struct Candidate {
+        var key: [UInt8]
+        var name: String
+        var distance: [UInt8]
     }
 
     /// A distance, and where in it.
     struct Start {
         var distance: [UInt8]
         var spot: QueryPosition.Spot
+        /// The record at the spot comes too.
+        var includesSpot: Bool
 
-        /// The record at that distance after which it begins.
+        /// The record at that distance at which it begins.
         var name: String? {
             if case .record(let name, _) = spot { name } else { nil }
         }
@@ -52,51 +53,64 @@ struct DistanceRows: OrderedRows {
     private let from: GeoPoint
     private let isAscending: Bool
     private let namesAscend: Bool
-    /// Beyond it nobody is asked for.
+    /// Records farther away are not asked for.
     private let radius: Double?
     /// Where it begins; what is not behind it is left out.
     private let start: Start?
-    private let leafRows: Int
-    private var cells: Heap<Waiting>
-    private var places: Heap<Waiting>
-    private let precedes: (Waiting, Waiting) -> Bool
+    private var unread: Heap<Unread>
+    private var candidates: Heap<Candidate>
     private var buffer: ArraySlice<(key: [UInt8], row: RecordRow)> = []
     private var nowhere: KeyRows?
-    /// Records that are read with one question, where there are as many.
-    private let bodiesAtOnce: Int
-
-    /// Cells and records that are read with one question. On this server.
-    private static let cellsAtOnce = 48
-    private static let mostOfPath = 12
-    private static let mostBodies = 200
+    private let nowhereAhead: Int
+    /// Records that are read with the next question.
+    private var bodiesAtOnce: Int
+    /// Rows that the next round reads.
+    private var rowsAtOnce: Int
+    private var rounds = 0
     /// The distance of the last record given.
     private var given: [UInt8]?
 
+    /// Cells of the first round: for a small zone these are all. And of the later ones. On this server.
+    private static let firstCells = 24
+    private static let cellsAtOnce = 160
+    /// Records that are read with one question, at most. On this server.
+    private static let mostBodies = 1024
+    /// How many times more the next question reads.
+    private static let growth = 4
+    /// Metres. Cells are not smaller at the front than behind it by more than this allows. On this server.
+    private static let finest = 20.0
+
+    /// - Parameters:
+    ///   - rows: that a page may read.
+    ///   - ahead: records that a page takes if all of them pass.
     init(
         by term: SortTerm, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
-        namesAscend: Bool, _ reader: QueryReader, leafRows: Int, ahead: Int
+        namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int
     ) {
-        bodiesAtOnce = min(max(ahead, 2), Self.mostBodies)
         self.reader = reader
         self.zone = zone
         self.term = term
         self.from = from
         self.radius = radius
         self.start = start
-        self.leafRows = leafRows
         self.namesAscend = namesAscend
         let isAscending = term.isAscending
         self.isAscending = isAscending
-        precedes = { left, right in
-            if left.distance != right.distance { return left.distance.lexicographicallyPrecedes(right.distance) == isAscending }
-            // A cell may hold names before those that are known at its distance.
-            if left.name.isEmpty != right.name.isEmpty { return left.name.isEmpty }
-            return left.name.utf8.lexicographicallyPrecedes(right.name.utf8) == namesAscend
+        bodiesAtOnce = min(max(ahead, 2), Self.mostBodies)
+        nowhereAhead = bodiesAtOnce
+        rowsAtOnce = max(2, min(2 * bodiesAtOnce + 32, rows / 2))
+        func isNearer(_ left: [UInt8], _ right: [UInt8]) -> Bool { left.lexicographicallyPrecedes(right) == isAscending }
+        unread = Heap { left, right in
+            if left.distance != right.distance { return isNearer(left.distance, right.distance) }
+            guard let name = left.after, let other = right.after else { return left.after == nil && right.after != nil }
+            return (ByteOrder.compare(name, other) < 0) == namesAscend && name != other
         }
-        cells = Heap(precedes)
-        places = Heap(precedes)
-        cells.push(Waiting(.cell(.world), at: isAscending ? 0 : .greatestFiniteMagnitude))
-        if radius == nil { cells.push(Waiting(.nowhere, at: SortTerm.farthest)) }
+        candidates = Heap { left, right in
+            if left.distance != right.distance { return isNearer(left.distance, right.distance) }
+            return (ByteOrder.compare(left.name, right.name) < 0) == namesAscend && left.name != right.name
+        }
+        add(GeoCell.world)
+        if radius == nil { unread.push(Unread(part: .nowhere, distance: SortTerm.farthest)) }
     }
 
     mutating func next() throws -> OrderedStep {
@@ -107,176 +121,253 @@ struct DistanceRows: OrderedRows {
                 return .row(key: key, row)
             }
             if let step = try nextNowhere() { return step }
-            guard let best = first else { return .end }
-            if reader.left == 0, given != nil || isBehindStart(best.distance) {
-                return .pause(before: best.distance == given ? nil : best.distance)
+            guard let best else { return .end }
+            let sure = sureCount
+            let isRound = sure == 0 || (sure < bodiesAtOnce && isUnread && mayAsk(2))
+            if given != nil, reader.left == 0 || !mayAsk(isRound ? 2 : 1) { return .pause(before: best == given ? nil : best) }
+            if given == nil, sure == 0, reader.left == 0, isBehindStart(best) { return .pause(before: best) }
+            if isRound { try readIndex() } else { try readRecords() }
+        }
+    }
+
+    /// Whether so many more questions may be asked for this page.
+    private func mayAsk(_ questions: Int) -> Bool {
+        reader.left > 0 && reader.questions + questions <= QueryReader.questionsOfPage
+    }
+
+    /// Whether there may be records with a location that are not known yet.
+    private var isUnread: Bool {
+        switch unread.first?.part {
+        case .nowhere?, nil: false
+        case .cell?, .keys?, .point?: true
+        }
+    }
+
+    /// The best distance of all that waits.
+    private var best: [UInt8]? {
+        guard let part = unread.first else { return candidates.first?.distance }
+        guard let candidate = candidates.first else { return part.distance }
+        return isBefore(candidate, part) ? candidate.distance : part.distance
+    }
+
+    /// Records that come before everything that is not read yet.
+    private var sureCount: Int {
+        guard let part = unread.first else { return candidates.count }
+        return candidates.count { isBefore($0, part) }
+    }
+
+    private func isBefore(_ candidate: Candidate, _ part: Unread) -> Bool {
+        if candidate.distance != part.distance { return candidate.distance.lexicographicallyPrecedes(part.distance) == isAscending }
+        guard let name = part.after else { return false }
+        return candidate.name == name ? !part.includesAfter : (ByteOrder.compare(candidate.name, name) < 0) == namesAscend
+    }
+
+    // MARK: A round
+
+    private mutating func readIndex() throws {
+        // Room for the records is left where there is any.
+        let room = reader.left > bodiesAtOnce ? reader.left - bodiesAtOnce : reader.left
+        let limit = room > 0 ? min(rowsAtOnce, room) : rowsAtOnce
+        rowsAtOnce = min(rowsAtOnce * Self.growth, ReadAhead.most)
+        guard let parts = nextParts() else { return openNowhere() }
+        rounds += 1
+        let spans = parts.spans.compactMap { span(of: $0.part) }
+        var scans = parts.points.compactMap { part in
+            span(of: part.part).map { span in
+                IndexScan(
+                    zone: zone, spans: [span], after: part.after.map { IndexPlace(key: span.lower, name: $0) }, includesAfter: part.includesAfter,
+                    isDescending: !namesAscend, limit: limit)
             }
-            if case .place = best.what, !wantsCell { try fetch() } else { try openNext() }
+        }
+        if !spans.isEmpty { scans.append(IndexScan(zone: zone, spans: spans, isDescending: !namesAscend, limit: limit)) }
+        var portions = try reader.search(scans)[...]
+        for part in parts.points { if let portion = portions.popFirst() { add(portion, of: [part]) } }
+        if let portion = portions.popFirst() { add(portion, of: parts.spans) }
+    }
+
+    /// What the next round reads; nil: records without a location come next.
+    private mutating func nextParts() -> (points: [Unread], spans: [Unread])? {
+        var (points, spans): ([Unread], [Unread]) = ([], [])
+        let most = rounds == 0 ? Self.firstCells : Self.cellsAtOnce
+        let front = front
+        var cells = Heap<(part: Unread, cell: GeoCell, weight: Double)> { $0.weight > $1.weight }
+        func add(_ part: Unread) {
+            guard case .cell(let cell, let extent) = part.part, cell.depth < GeoCell.deepest else { return spans.append(part) }
+            let gap = abs((IndexKey.number(of: part.distance) ?? 0) - front)
+            cells.push((part, cell, extent / ((isBeyond(part.distance, front) ? gap : 0) + Self.finest)))
+        }
+        while spans.count + cells.count < most / 2, let part = unread.first {
+            if case .nowhere = part.part { break }
+            _ = unread.pop()
+            if case .point = part.part { points.append(part) } else { add(part) }
+            if points.count == Self.mostPoints { break }
+        }
+        if points.isEmpty, spans.isEmpty, cells.isEmpty { return nil }
+        while spans.count + cells.count < most, let next = cells.pop() {
+            for quarter in next.cell.quarters.compactMap(part) { add(quarter) }
+        }
+        while let next = cells.pop() { spans.append(next.part) }
+        spans.sort { $0.distance.lexicographicallyPrecedes($1.distance) == isAscending && $0.distance != $1.distance }
+        return (points, spans)
+    }
+
+    /// Points that are read with one question: each may take as many rows as all cells. On this server.
+    private static let mostPoints = 4
+
+    /// The distance up to which everything is known, in metres.
+    private var front: Double {
+        let first = unread.first.flatMap { IndexKey.number(of: $0.distance) } ?? 0
+        guard let start = start.flatMap({ IndexKey.number(of: $0.distance) }) else { return first }
+        return isAscending ? max(first, start) : min(first, start)
+    }
+
+    private func isBeyond(_ distance: [UInt8], _ front: Double) -> Bool {
+        ((IndexKey.number(of: distance) ?? 0) > front) == isAscending
+    }
+
+    private func span(of part: Unread.Part) -> IndexSpan? {
+        switch part {
+        case .cell(let cell, _): IndexSpan(index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey)
+        case .keys(let span): span
+        case .point(let key): IndexSpan(index: term.index.index, lower: key, upper: IndexKey.successor(key))
+        case .nowhere: nil
         }
     }
 
-    /// What comes first of all that waits.
-    private var first: Waiting? {
-        guard let cell = cells.first, let place = places.first else { return cells.first ?? places.first }
-        return precedes(cell, place) ? cell : place
+    /// Takes what was read of these parts, and puts back what was not.
+    private mutating func add(_ portion: IndexPortion, of parts: [Unread]) {
+        for hit in portion.hits {
+            guard let distance = distance(at: hit.place.key), isBehindStart(distance, name: hit.place.name) else { continue }
+            candidates.push(Candidate(key: hit.place.key, name: hit.place.name, distance: distance))
+        }
+        guard !portion.isWhole else { return }
+        guard let end = portion.hits.last else {
+            for part in parts { unread.push(part) }
+            return
+        }
+        addRest(of: parts[end.span], behind: end.place)
+        for part in parts.dropFirst(end.span + 1) { unread.push(part) }
     }
 
-    /// Whether the next cell is to be opened though a place comes before it: so that many records are read with one question.
-    private var wantsCell: Bool {
-        guard let cell = cells.first, case .cell = cell.what, reader.left > 0, let place = places.first, case .place(let first, _) = place.what,
-            !reader.hasBody(of: first.name)
-        else { return false }
-        return places.count { precedes($0, cell) } < bodiesAtOnce
-    }
-
-    private mutating func openNext() throws {
-        switch cells.pop()?.what {
-        case .cell(let cell): try open(cell)
-        case .nowhere: openNowhere()
-        case .place, nil: break
+    /// What was not read of a part: other records at the last row's key, what is left of its smallest cell, and larger and larger cells around that.
+    private mutating func addRest(of part: Unread, behind last: IndexPlace) {
+        addPoint(last)
+        switch part.part {
+        case .cell(var cell, _):
+            let code = GeoCell.code(ofKey: last.key)
+            while let inside = cell.quarters.last(where: { $0.code <= code }) {
+                for quarter in cell.quarters where namesAscend ? quarter.code > inside.code : quarter.code < inside.code { add(quarter) }
+                cell = inside
+            }
+            guard let distance = self.part(cell)?.distance else { return }
+            addKeys(IndexSpan(index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey), behind: last.key, at: distance)
+        case .keys(let span): addKeys(span, behind: last.key, at: part.distance)
+        case .point, .nowhere: break
         }
     }
 
-    // MARK: Cells
-
-    /// Its records, when they are few; else its quarters.
-    private mutating func open(_ cell: GeoCell) throws {
-        let places = try places(in: cell)
-        if places.count <= leafRows {
-            for place in places { try add(place) }
-        } else if cell.depth < GeoCell.deepest {
-            for quarter in cell.quarters { add(quarter) }
+    private mutating func addKeys(_ whole: IndexSpan, behind key: [UInt8], at distance: [UInt8]) {
+        var span = whole
+        if namesAscend {
+            span.lower = ZoneSearch.later(span.lower, IndexKey.successor(key))
         } else {
-            try openPlaces(of: cell)
+            span.upper = ZoneSearch.earlier(span.upper, key)
         }
+        unread.push(Unread(part: .keys(span), distance: distance))
     }
 
-    /// No more than one beyond what a leaf has. Cells that are likely to be opened next are read with the same question.
-    private func places(in cell: GeoCell) throws -> [IndexPlace] {
-        try reader.places(of: scan(of: cell, limit: leafRows + 1)) {
-            guard reader.left > Self.cellsAtOnce * leafRows else { return [] }
-            // Its quarters, and the cells whose turn comes next with theirs: where records are dense these are opened too.
-            let next = cells.first(Self.cellsAtOnce / 5) { if case .cell(let cell) = $0.what { cell } else { nil } }
-            let likely = (path(below: cell) + ([cell] + next).flatMap { [$0] + $0.quarters }).filter { $0 != cell && distance(of: $0) != nil }
-            var asked: Set<GeoCell> = []
-            return likely.filter { asked.insert($0).inserted }.map { scan(of: $0, limit: leafRows + 1) }.filter { !reader.knows($0) }
+    /// The records behind the last that was read at a key.
+    private mutating func addPoint(_ last: IndexPlace) {
+        guard let distance = distance(at: last.key) else { return }
+        var part = Unread(part: .point(key: last.key), distance: distance, after: last.name)
+        if let start, start.distance == distance, !isBehindStart(distance) {
+            if case .behind = start.spot { return }
+            if let name = start.name, name != last.name, (ByteOrder.compare(last.name, name) < 0) == namesAscend {
+                part.after = name
+                part.includesAfter = start.includesSpot
+            }
+        } else if !isBehindStart(distance) {
+            return
         }
-    }
-
-    /// Its best quarter, the best quarter of that, and so on: where records are dense, one after the other is opened.
-    private func path(below cell: GeoCell) -> [GeoCell] {
-        var path: [GeoCell] = []
-        var last = cell
-        while last.depth < GeoCell.deepest, path.count < Self.mostOfPath {
-            let quarters = last.quarters.compactMap { cell in distance(of: cell).map { (cell: cell, distance: $0) } }
-            guard let best = quarters.min(by: { isAscending ? $0.distance < $1.distance : $0.distance > $1.distance }) else { break }
-            path.append(best.cell)
-            last = best.cell
-        }
-        return path
-    }
-
-    private func scan(of cell: GeoCell, limit: Int) -> IndexScan {
-        IndexScan(zone: zone, index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey, limit: limit)
+        unread.push(part)
     }
 
     private mutating func add(_ cell: GeoCell) {
-        if let distance = distance(of: cell) { cells.push(Waiting(.cell(cell), at: distance)) }
+        if let part = part(cell) { unread.push(part) }
     }
 
-    /// The best distance that a cell can hold; nil: it holds nothing that is asked for.
-    private func distance(of cell: GeoCell) -> Double? {
+    /// nil: the cell holds nothing that is asked for.
+    private func part(_ cell: GeoCell) -> Unread? {
         let distances = from.distances(to: cell)
         if let radius, distances.lowerBound > radius { return nil }
         if let start {
-            let best = IndexKey.number(isAscending ? distances.upperBound : distances.lowerBound)
-            if best != start.distance, best.lexicographicallyPrecedes(start.distance) == isAscending { return nil }
+            let worst = IndexKey.number(isAscending ? distances.upperBound : distances.lowerBound)
+            if worst != start.distance, worst.lexicographicallyPrecedes(start.distance) == isAscending { return nil }
         }
-        return isAscending ? distances.lowerBound : distances.upperBound
+        let best = isAscending ? distances.lowerBound : distances.upperBound
+        return Unread(part: .cell(cell, extent: distances.upperBound - distances.lowerBound), distance: IndexKey.number(best))
     }
 
-    /// More records than a leaf holds in a cell that cannot be divided: each of its places for itself.
-    private mutating func openPlaces(of cell: GeoCell) throws {
-        var scan = scan(of: cell, limit: leafRows + 1)
-        while true {
-            let portion = try reader.search(scan)
-            var keys: [[UInt8]] = []
-            for hit in portion.hits where hit.place.key != keys.last { keys.append(hit.place.key) }
-            for key in keys { try openPlace(at: key) }
-            guard !portion.isWhole, let last = keys.last else { return }
-            scan.spans[0].lower = IndexKey.successor(last)
+    /// nil: beyond the radius, or the key of something else.
+    private func distance(at key: [UInt8]) -> [UInt8]? {
+        guard let distance = GeoKey.point(of: key)?.distance(to: from), radius.map({ distance <= $0 }) ?? true else { return nil }
+        return IndexKey.number(distance)
+    }
+
+    // MARK: Records
+
+    /// Reads the first of the records that are sure to come next.
+    private mutating func readRecords() throws {
+        var chosen: [Candidate] = []
+        let most = min(bodiesAtOnce, max(reader.left, 1))
+        while chosen.count < most, let next = candidates.first, unread.first.map({ isBefore(next, $0) }) ?? true {
+            chosen.append(next)
+            _ = candidates.pop()
         }
-    }
-
-    // MARK: Places
-
-    private mutating func add(_ place: IndexPlace) throws {
-        guard let (distance, key) = distance(at: place.key), radius.map({ distance <= $0 }) ?? true else { return }
-        if isBehindStart(key, name: place.name) { places.push(Waiting(.place(place, more: nil), at: key, name: place.name)) }
-    }
-
-    /// Queues the first of all records at one place.
-    private mutating func openPlace(at key: [UInt8]) throws {
-        guard let (distance, bytes) = distance(at: key), radius.map({ distance <= $0 }) ?? true else { return }
-        var after: String?
-        if start?.distance == bytes {
-            if start?.spot == .behind { return }
-            after = start?.name
-        } else if !isBehindStart(bytes) {
-            return
-        }
-        let scan = IndexScan(
-            zone: zone, index: term.index.index, lower: key, upper: IndexKey.successor(key), after: after.map { IndexPlace(key: key, name: $0) },
-            isDescending: !namesAscend, limit: leafRows)
-        try goOn(in: Records(scan: scan), at: bytes)
-    }
-
-    private func distance(at key: [UInt8]) -> (distance: Double, key: [UInt8])? {
-        guard let point = GeoKey.point(of: key) else { return nil }
-        let distance = point.distance(to: from)
-        return (distance, IndexKey.number(distance))
-    }
-
-    /// Queues the next record of a place.
-    private mutating func goOn(in records: Records, at distance: [UInt8]) throws {
-        var records = records
-        if records.places.isEmpty, !records.isWhole {
-            let portion = try reader.search(records.scan)
-            records.places = portion.hits.map(\.place)[...]
-            records.isWhole = portion.isWhole
-            if let last = portion.hits.last { records.scan.goOn(behind: last) }
-        }
-        guard let place = records.places.popFirst() else { return }
-        places.push(Waiting(.place(place, more: records), at: distance, name: place.name))
-    }
-
-    /// Gives the records that are first, up to the next cell.
-    private mutating func fetch() throws {
-        if case .place(let place, _) = places.first?.what, !reader.hasBody(of: place.name) {
-            // Also of places behind the next cell: mostly it has no nearer ones.
-            let names = places.first(bodiesAtOnce) { waiting -> String? in
-                guard case .place(let place, _) = waiting.what, !reader.hasBody(of: place.name) else { return nil }
-                return place.name
+        bodiesAtOnce = min(bodiesAtOnce * Self.growth, Self.mostBodies)
+        // Those of one key stand one behind the other.
+        var scans: [IndexScan] = []
+        var places: [[UInt8]: Int] = [:]
+        for candidate in chosen {
+            if let place = places[candidate.key] {
+                scans[place].limit += 1
+                continue
             }
-            try reader.readAhead(names, in: zone)
+            places[candidate.key] = scans.count
+            scans.append(
+                IndexScan(
+                    zone: zone, index: term.index.index, lower: candidate.key, upper: IndexKey.successor(candidate.key),
+                    after: IndexPlace(key: candidate.key, name: candidate.name), includesAfter: true, isDescending: !namesAscend, limit: 1,
+                    includesRecords: true))
         }
-        while let best = first, case .place(let place, let more) = best.what, reader.hasBody(of: place.name) {
-            _ = places.pop()
-            if let row = reader.takeBody(of: place.name) { buffer.append((best.distance, row)) }
-            if let more { try goOn(in: more, at: best.distance) }
+        let portions = try reader.search(scans)
+        var hits = portions.map { $0.hits[...] }
+        for (number, candidate) in chosen.enumerated() {
+            guard let place = places[candidate.key] else { continue }
+            if let hit = hits[place].first {
+                // Where another one stands, its record is gone.
+                guard hit.place.name == candidate.name, let record = hit.record else { continue }
+                hits[place].removeFirst()
+                buffer.append((candidate.distance, record))
+            } else if !portions[place].isWhole, portions[place].hits.count < scans[place].limit {
+                // The bytes of a portion ended before it.
+                for candidate in chosen[number...] { candidates.push(candidate) }
+                return
+            }
         }
     }
 
     // MARK: Nowhere
 
     private mutating func openNowhere() {
+        guard case .nowhere? = unread.pop()?.part else { return }
         let isStart = start?.distance == SortTerm.farthest
         guard isStart ? start?.spot != .behind : isBehindStart(SortTerm.farthest) else { return }
         let after = isStart ? start?.name.map { IndexPlace(key: IndexKey.none, name: $0) } : nil
         let scan = IndexScan(
             zone: zone, index: term.index.index, lower: IndexKey.none, upper: IndexKey.firstPresent, after: after,
-            isDescending: !namesAscend, limit: 0)
-        nowhere = KeyRows(scan, reader, ahead: leafRows)
+            includesAfter: start?.includesSpot ?? false, isDescending: !namesAscend, limit: 0)
+        nowhere = KeyRows(scan, reader, ahead: nowhereAhead)
     }
 
     private mutating func nextNowhere() throws -> OrderedStep? {
@@ -303,6 +394,6 @@ struct DistanceRows: OrderedRows {
     private func isBehindStart(_ distance: [UInt8], name: String) -> Bool {
         guard let start, distance == start.distance else { return isBehindStart(distance) }
         guard let first = start.name else { return start.spot == .before }
-        return name != first && first.utf8.lexicographicallyPrecedes(name.utf8) == namesAscend
+        return name == first ? start.includesSpot : (ByteOrder.compare(first, name) < 0) == namesAscend
     }
 }

@@ -116,6 +116,11 @@ struct GeoCell: Hashable, Sendable {
         spread(bits((point.latitude + 90) / 180)) << 1 | spread(bits((point.longitude + 180) / 360))
     }
 
+    /// The code in a place's key; of a key that is too short, the first code behind it.
+    static func code(ofKey key: [UInt8]) -> UInt64 {
+        (1...8).reduce(0) { $0 << 8 | UInt64($1 < key.count ? key[$1] : 0) }
+    }
+
     private static func bits(_ fraction: Double) -> UInt64 {
         UInt64(min(max(fraction, 0) * 0x1p32, 0x1p32 - 1))
     }

@@ -22,54 +22,49 @@ private struct NotReadYet: Error {
     var scans: [IndexScan]
 }
 
-/// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
-/// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that asks for
-/// very long, as by distance, goes on alone: to begin anew each time would cost more than it saves.
-struct ZoneRounds<Found> {
-    /// Questions of one zone. On this server.
-    private static var mostQuestions: Int { 4 }
+extension IndexReads {
+    /// Questions of one zone that are asked with those of the others. On this server: more than a page takes, unless there is very much to look through.
+    private static let mostQuestions = 8
 
-    private let transaction: any ReadTransaction
-    private let search: (_ place: Int, IndexReads) throws -> Found
-
-    /// - Parameter search: a pure function of what it reads.
-    init(_ transaction: any ReadTransaction, _ search: @escaping (_ place: Int, IndexReads) throws -> Found) {
-        self.transaction = transaction
-        self.search = search
-    }
-
+    /// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
+    /// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that
+    /// asks for very long goes on alone: to begin anew each time would cost more than it saves.
+    ///
+    /// - Parameter search: searches the zone of this number, and depends on nothing but what it reads.
     /// - Returns: what was found of each zone, in their order.
-    func run(_ count: Int) throws -> [Found] {
-        guard count > 1 else { return try (0..<count).map { try search($0, IndexReads(transaction)) } }
+    static func inRounds<Found>(
+        over zones: Int, _ transaction: any ReadTransaction, _ search: (_ zone: Int, IndexReads) throws -> Found
+    ) throws -> [Found] {
+        guard zones > 1 else { return try (0..<zones).map { try search($0, IndexReads(transaction)) } }
         var found: [Int: Found] = [:]
         var known: [Int: [[IndexScan]: [IndexPortion]]] = [:]
-        var open = Array(0..<count)
+        var open = Array(0..<zones)
         while !open.isEmpty {
-            var asked: [(place: Int, scans: [IndexScan])] = []
-            for place in open {
+            var asked: [(zone: Int, scans: [IndexScan])] = []
+            for zone in open {
                 var reads = IndexReads(transaction)
-                let answers = known[place] ?? [:]
-                reads.known = answers.count < Self.mostQuestions ? answers : nil
+                let answers = known[zone] ?? [:]
+                reads.known = answers.count < mostQuestions ? answers : nil
                 do {
-                    found[place] = try search(place, reads)
-                    known[place] = nil
+                    found[zone] = try search(zone, reads)
+                    known[zone] = nil
                 } catch let missing as NotReadYet {
-                    asked.append((place, missing.scans))
+                    asked.append((zone, missing.scans))
                 }
             }
-            open = asked.map(\.place)
+            open = asked.map(\.zone)
             guard !asked.isEmpty else { break }
             var portions = try transaction.search(asked.flatMap(\.scans), bytesMax: QueryReader.portionBytes)[...]
             var isFirst = true
-            for (place, scans) in asked {
+            for (zone, scans) in asked {
                 let mine = Array(portions.prefix(scans.count))
                 portions = portions.dropFirst(scans.count)
                 // Behind the end of the bytes nothing was read: that is asked again.
                 guard isFirst || mine.contains(where: { $0.isWhole || !$0.hits.isEmpty }) else { continue }
-                known[place, default: [:]][scans] = mine
+                known[zone, default: [:]][scans] = mine
                 isFirst = false
             }
         }
-        return (0..<count).compactMap { found[$0] }
+        return (0..<zones).compactMap { found[$0] }
     }
 }

@@ -74,11 +74,12 @@ struct NameRows: OrderedRows {
     private var isLast = false
     private var hasGiven = false
 
-    init(of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
+    init(of zone: ZoneAddress, after name: String?, includes: Bool = false, _ reader: QueryReader, ahead: Int) throws {
         self.reader = reader
         self.zone = zone
         last = name
         self.ahead = ReadAhead(ahead)
+        if includes, let name, let row = try reader.record(in: zone, named: name), !row.isTombstone { buffer = [row] }
     }
 
     mutating func next() throws -> OrderedStep {
@@ -120,11 +121,13 @@ struct PointRows: OrderedRows {
     /// On this server.
     private static let mostNames = 200
 
-    init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, _ reader: QueryReader, ahead: Int) {
+    init(at spans: [IndexSpan], of zone: ZoneAddress, after name: String?, includes: Bool, _ reader: QueryReader, ahead: Int) {
         self.reader = reader
         self.zone = zone
         points = spans.map { span in
-            Point(scan: IndexScan(zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, limit: 0))
+            Point(
+                scan: IndexScan(
+                    zone: zone, spans: [span], after: name.map { IndexPlace(key: span.lower, name: $0) }, includesAfter: includes, limit: 0))
         }
         namesAtOnce = min(max(ahead, 2), Self.mostNames)
         // Of many points each is asked for a few rows.

@@ -4,7 +4,7 @@ import NacreCloudWire
 struct QueryCursor: Hashable, Sendable {
     /// By what the records are ordered.
     enum Order: Hashable, Sendable {
-        /// As the query says; by name where it says nothing.
+        /// As the query asks; by name where it asks for no order.
         case asked
         /// Nobody asked for one, and the records were too many to be put in the order of their names: by the field of this filter.
         case ofFilter(Int)

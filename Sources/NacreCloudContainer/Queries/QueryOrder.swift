@@ -36,7 +36,7 @@ struct QueryPosition: Hashable, Sendable {
     var spot: Spot
 }
 
-/// A record that passes, and its place in the order. A class, so that whoever holds several of them moves no records.
+/// A record that passes, and its place in the order. A class, so that to sort several of them moves no records.
 final class QueryHit: Sendable {
     let position: QueryPosition
     let name: String
@@ -87,7 +87,7 @@ struct QueryOrder: Hashable, Sendable {
         }
     }
 
-    /// A number that is smaller for whoever comes first, or equal where it takes `compare` to know: the beginning of the first key.
+    /// A number that is smaller for the position that comes first, or equal where only `compare` tells: the beginning of the first key.
     func rank(of position: QueryPosition) -> UInt64 {
         guard let key = position.keys.first, let term = terms.first else { return 0 }
         var rank: UInt64 = 0

@@ -59,14 +59,14 @@ struct QueryPage: Sendable {
     ) throws -> [ZoneSearch.Answer]? {
         var keptBytes = 0
         let query = query
-        let found = try ZoneRounds(transaction) { place, reads in
+        let found = try IndexReads.inRounds(over: zones.count, transaction) { number, reads in
             let reader = QueryReader(reads, keptBytes: keptBytes)
             var search = ZoneSearch(
-                query, in: order, of: zones[place].address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
+                query, in: order, of: zones[number].address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             return (answer: answer, reader: reader, steps: search.steps)
-        }.run(zones.count)
+        }
         damaged = []
         for (zone, found) in zip(zones, found) {
             rowsRead += found.reader.rowsRead

@@ -2,14 +2,16 @@ import NacreCloudWire
 
 /// Reads in one zone for one page of a query, and counts what it reads.
 ///
-/// A class, because one count is shared by everybody who reads for the zone; it never leaves the transaction's thread.
+/// A class, because everything that reads for the zone shares one count; it never leaves the transaction's thread.
 final class QueryReader {
     private let reads: IndexReads
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
+    /// Of the indexes.
+    private(set) var questions = 0
     /// Records of the zone that were met and are not what was written, by name.
     private(set) var damaged: [String: StoredRecord] = [:]
-    /// `rowsRead` may not pass it; whoever has read nothing yet may all the same.
+    /// `rowsRead` may not pass it; a walk that has read nothing yet reads one portion all the same.
     private var limit = 0
     /// Bytes looked at: of rows and bodies that were read, and what filters cost.
     private(set) var work = 0
@@ -50,6 +52,7 @@ final class QueryReader {
 
     /// Reads a portion of each scan, and no more bodies in all than a portion has.
     func search(_ scans: [IndexScan]) throws -> [IndexPortion] {
+        questions += 1
         let portions = try reads.search(scans, bytesMax: max(1, min(Self.portionBytes, workLeft)))
         for (scan, portion) in zip(scans, portions) {
             rowsRead += portion.hits.count
@@ -74,6 +77,9 @@ final class QueryReader {
     /// Records of a first portion, before anything is known of their size; and the most of a later one, because the next may be larger.
     private static let firstPortion = 25
     private static let mostUnbounded = 50
+    /// A page that goes by distance ends behind so many questions once it has looked at a record. On this server: with the schema and the zone, 6 calls
+    /// of the store.
+    static let questionsOfPage = 4
     /// A row of an index costs as much as so many bytes.
     private static let workOfRow = 64
 
@@ -91,39 +97,6 @@ final class QueryReader {
         }
         names = names.drop { $0 != last }.dropFirst()
         return rows
-    }
-
-    // MARK: What is read before its turn
-
-    /// Of each scan the places, so that a walk that begins anew does not ask again; see `places`.
-    private var places: [IndexScan: [IndexPlace]] = [:]
-    /// Records by the bytes of their names; nil: it is gone. Two portions at most.
-    private var bodies: [[UInt8]: RecordRow?] = [:]
-
-    func knows(_ scan: IndexScan) -> Bool { places[scan] != nil }
-
-    /// The places of a scan without records, which others are read with that are likely to be asked for next.
-    func places(of scan: IndexScan, with others: () -> [IndexScan]) throws -> [IndexPlace] {
-        if let known = places[scan] { return known }
-        let scans = [scan] + others()
-        for (scan, portion) in zip(scans, try search(scans)) { places[scan] = portion.hits.map(\.place) }
-        return places[scan] ?? []
-    }
-
-    func hasBody(of name: String) -> Bool { bodies[Array(name.utf8)] != nil }
-
-    /// Reads records whose turn will come, as many of the first as a portion has.
-    func readAhead(_ names: [String], in zone: ZoneAddress) throws {
-        if bodies.values.reduce(0, { $0 + ($1?.body.count ?? 0) }) >= Self.portionBytes { bodies = [:] }
-        var left = names[...]
-        for row in try records(in: zone, next: &left) { bodies[Array(row.name.utf8)] = .some(row) }
-        // Where a name was read and no record came, there is none any more.
-        for name in names.dropLast(left.count) where !hasBody(of: name) { bodies[Array(name.utf8)] = .some(nil) }
-    }
-
-    /// Takes a record that was read ahead; nil: its record is gone.
-    func takeBody(of name: String) -> RecordRow? {
-        bodies.removeValue(forKey: Array(name.utf8)) ?? nil
     }
 
     func record(in zone: ZoneAddress, named name: String) throws -> RecordRow? {

@@ -68,13 +68,15 @@ struct ZoneSearch {
 
     /// Looks in turns whether a filter has few matches, and whether the walk finds enough soon, each time a little farther.
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
+        // By distance a turn costs several questions: filters are probed farther at first, and the walk takes one turn.
+        let isByDistance = order.terms.first?.from != nil
         var probes = drivers.map { DriverProbe($0, of: zone) }
-        var reach = min(Self.firstReach, rows)
+        var reach = min(isByDistance ? Self.firstReachByDistance : Self.firstReach, rows)
         if let answer = try collect(among: &probes, upTo: reach) { return answer }
         reader.allow(work: work)
         var found = Answer(hits: [], end: after)
         var walked = 0
-        var stride = min(Self.firstStride, rows)
+        var stride = isByDistance ? rows : min(Self.firstStride, rows)
         while walked < rows {
             let isLast = walked + stride >= rows
             reader.allow(stride)
@@ -82,13 +84,14 @@ struct ZoneSearch {
             let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
-            if found.isWhole || found.hits.count >= wanted || isLast || reader.workLeft == 0 { break }
+            if found.isWhole || found.hits.count >= wanted || (isLast && !isByDistance) || reader.workLeft == 0 { break }
             // As it went on so far, so many rows more are needed.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
             while reach < rows, missing > 2 * reach {
                 reach = min(reach * 4, rows)
                 if let answer = try collect(among: &probes, upTo: reach) { return answer }
             }
+            if isByDistance { break }
             stride = min(max(missing + Self.firstStride, walked), rows - walked)
         }
         if found.isCut, found.end == after { return try walkAll(points) }
@@ -99,6 +102,7 @@ struct ZoneSearch {
 
     /// Index rows that are probed before anything else is tried, and rows that a walk tries first. On this server.
     private static let firstReach = 128
+    private static let firstReachByDistance = 1_024
     private static let firstStride = 64
 
     private mutating func walkAll(_ points: QueryDriver?) throws -> Answer {
@@ -117,7 +121,11 @@ struct ZoneSearch {
 
     /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
     private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
-        for place in probes.indices where try !probes[place].isTooMuch && probes[place].reaches(end: reach, reader) {
+        let open = probes.indices.filter { probes[$0].wants(reach) }
+        if !open.isEmpty {
+            for (place, portion) in zip(open, try reader.search(open.map { probes[$0].scan })) { probes[place].count(portion) }
+        }
+        for place in probes.indices where !probes[place].isTooMuch && probes[place].isWhole && probes[place].count <= reach {
             let way = "\(query.described(probes[place].driver)), \(probes[place].count) rows"
             if let answer = try collect(probes[place].driver, count: probes[place].count) {
                 steps.append("collect \(way), sort in memory")
@@ -167,7 +175,7 @@ struct ZoneSearch {
     /// For a zone that is small enough to do without the index that is being built.
     private mutating func collectWhole() throws -> Answer {
         allowAnew()
-        var all = NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
+        var all = try NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
         var best = BestHits(wanted + 1, in: order, reader)
         while true {
             switch try all.next() {
@@ -211,7 +219,7 @@ struct ZoneSearch {
     ) throws -> Answer {
         var rows = try orderedRows(level, after: start, wanted: wanted, points)
         let isLast = level + 1 >= order.terms.count
-        var hits = isLast ? try twin(at: start, keys: prefix) : []
+        var hits: [QueryHit] = []
         var group = BestHits(wanted, in: order, reader)
         var groupKey: [UInt8]?
         var end = start
@@ -248,11 +256,9 @@ struct ZoneSearch {
         return Answer(hits: Array(hits.prefix(wanted)), end: hits.prefix(wanted).last?.position)
     }
 
-    /// The record at the very place where the page before ended in another zone: it is behind that one, and an index cannot begin at it.
-    private func twin(at start: QueryPosition?, keys prefix: [[UInt8]]) throws -> [QueryHit] {
-        guard let start, case .record(let name, let other) = start.spot, other < zone.zone else { return [] }
-        guard let row = try reader.record(in: zone, named: name), let hit = try hit(row, keys: prefix) else { return [] }
-        return hit.position.keys == start.keys ? [hit] : []
+    /// Whether a record at the very spot is still to come: the page before ended there in another zone, which comes first.
+    private func includes(_ spot: QueryPosition.Spot) -> Bool {
+        if case .record(_, let other) = spot { other < zone.zone } else { false }
     }
 
     /// - Parameter hits: all that there are, or more than are wanted.
@@ -272,7 +278,7 @@ struct ZoneSearch {
     }
 
     private func orderedRows(_ level: Int, after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
-        guard order.terms.indices.contains(level) else { return namedRows(after: start, wanted: wanted, points) }
+        guard order.terms.indices.contains(level) else { return try namedRows(after: start, wanted: wanted, points) }
         let term = order.terms[level]
         guard term.isUsable else { throw ServerError.indexesAreBuilding }
         let isLast = level + 1 == order.terms.count
@@ -281,8 +287,9 @@ struct ZoneSearch {
         let spot = start.map { isLast || $0.keys.count == level + 1 ? $0.spot : .before } ?? .before
         if let from = term.from {
             return DistanceRows(
-                by: term, from: from, in: zone, within: query.radius(of: term), after: key.map { .init(distance: $0, spot: spot) },
-                namesAscend: order.namesAscend, reader, leafRows: max(2, min(Self.firstStride, rows / 16)), ahead: wanted)
+                by: term, from: from, in: zone, within: query.radius(of: term),
+                after: key.map { .init(distance: $0, spot: spot, includesSpot: includes(spot)) }, namesAscend: order.namesAscend, reader,
+                rows: rows, ahead: wanted)
         }
         return KeyRows(scan(term, key, spot), reader, ahead: wanted)
     }
@@ -299,7 +306,8 @@ struct ZoneSearch {
             case .behind: span.upper = Self.earlier(span.upper, key)
             }
         }
-        return IndexScan(zone: zone, spans: [span], after: after, isDescending: !term.isAscending, limit: 0)
+        return IndexScan(
+            zone: zone, spans: [span], after: after, includesAfter: includes(spot), isDescending: !term.isAscending, limit: 0)
     }
 
     static func later(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
@@ -311,13 +319,14 @@ struct ZoneSearch {
         return left.lexicographicallyPrecedes(right) ? left : right
     }
 
-    private func namedRows(after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) -> any OrderedRows {
+    private func namedRows(after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
         var name: String?
         if case .record(let last, _) = start?.spot { name = last }
-        if let points { return PointRows(at: points.spans, of: zone, after: name, reader, ahead: wanted) }
-        guard let index = query.nameIndex else { return NameRows(of: zone, after: name, reader, ahead: wanted) }
+        let includes = start.map { self.includes($0.spot) } ?? false
+        if let points { return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: wanted) }
+        guard let index = query.nameIndex else { return try NameRows(of: zone, after: name, includes: includes, reader, ahead: wanted) }
         let place = name.map { IndexPlace(key: IndexKey.text($0.utf8).key, name: $0) }
-        return KeyRows(IndexScan(zone: zone, index: index, after: place, limit: 0), reader, ahead: wanted)
+        return KeyRows(IndexScan(zone: zone, index: index, after: place, includesAfter: includes, limit: 0), reader, ahead: wanted)
     }
 
     private func described(_ points: QueryDriver?) -> String {
@@ -334,23 +343,23 @@ private struct DriverProbe {
     /// Its records were found to be too large to be collected.
     var isTooMuch = false
     /// What was not counted yet.
-    private var scan: IndexScan
-    private var isWhole = false
+    private(set) var scan: IndexScan
+    private(set) var isWhole = false
 
     init(_ driver: QueryDriver, of zone: ZoneAddress) {
         self.driver = driver
         scan = IndexScan(zone: zone, spans: driver.spans, limit: 0)
     }
 
-    /// Whether it has no more than so many.
-    mutating func reaches(end reach: Int, _ reader: QueryReader) throws -> Bool {
-        if !isWhole, count <= reach {
-            scan.limit = reach - count + 1
-            let portion = try reader.search(scan)
-            count += portion.hits.count
-            isWhole = portion.isWhole
-            if let last = portion.hits.last { scan.goOn(behind: last) }
-        }
-        return isWhole && count <= reach
+    /// Whether it is to be counted on to know whether it has more than so many; its scan asks for that.
+    mutating func wants(_ reach: Int) -> Bool {
+        scan.limit = reach - count + 1
+        return !isTooMuch && !isWhole && count <= reach
+    }
+
+    mutating func count(_ portion: IndexPortion) {
+        count += portion.hits.count
+        isWhole = portion.isWhole
+        if let last = portion.hits.last { scan.goOn(behind: last) }
     }
 }

@@ -11,11 +11,7 @@ struct Heap<Element> {
 
     var isEmpty: Bool { elements.isEmpty }
 
-    /// The first few that pass, in order.
-    func first<Part>(_ count: Int, _ part: (Element) -> Part?) -> [Part] {
-        let parts = elements.compactMap { element in part(element).map { (element: element, part: $0) } }
-        return parts.sorted { precedes($0.element, $1.element) }.prefix(count).map(\.part)
-    }
+    var count: Int { elements.count }
 
     func count(_ isCounted: (Element) -> Bool) -> Int {
         elements.count(where: isCounted)

@@ -49,6 +49,8 @@ package struct IndexScan: Hashable, Sendable {
     package var spans: [IndexSpan]
     /// Of the first span only the rows beyond this one, in the direction of the walk.
     package var after: IndexPlace?
+    /// The row at `after` itself comes too.
+    package var includesAfter: Bool
     /// Each span by (key, name), both falling. The spans stay in their order.
     package var isDescending: Bool
     /// Rows of all spans.
@@ -57,11 +59,13 @@ package struct IndexScan: Hashable, Sendable {
     package var includesRecords: Bool
 
     package init(
-        zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, isDescending: Bool = false, limit: Int, includesRecords: Bool = false
+        zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false, limit: Int,
+        includesRecords: Bool = false
     ) {
         self.zone = zone
         self.spans = spans
         self.after = after
+        self.includesAfter = includesAfter
         self.isDescending = isDescending
         self.limit = limit
         self.includesRecords = includesRecords
@@ -69,18 +73,19 @@ package struct IndexScan: Hashable, Sendable {
 
     /// Of one span.
     package init(
-        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false,
-        limit: Int, includesRecords: Bool = false
+        zone: ZoneAddress, index: IndexID, lower: [UInt8] = [], upper: [UInt8]? = nil, after: IndexPlace? = nil, includesAfter: Bool = false,
+        isDescending: Bool = false, limit: Int, includesRecords: Bool = false
     ) {
         self.init(
-            zone: zone, spans: [IndexSpan(index: index, lower: lower, upper: upper)], after: after, isDescending: isDescending, limit: limit,
-            includesRecords: includesRecords)
+            zone: zone, spans: [IndexSpan(index: index, lower: lower, upper: upper)], after: after, includesAfter: includesAfter,
+            isDescending: isDescending, limit: limit, includesRecords: includesRecords)
     }
 
     /// Goes on behind a row that it gave: the spans before that row's are done.
     package mutating func goOn(behind last: IndexHit) {
         spans.removeFirst(last.span)
         after = last.place
+        includesAfter = false
     }
 }
 

@@ -152,13 +152,7 @@ extension API {
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm = { AnswerForm(details: $0.extension.wantsDetails) },
         turn: (Request, inout Turn) -> Void = { _, _ in }, ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
-        let request = try await decoded(type, body)
-        let form = form(request)
-        return try await inTurn {
-            turn(request, &$0)
-        } run: {
-            try await detailed(form.details) { .json(try await ask(request).json(form)) }
-        }
+        try await respond(to: body, as: type, form: form, turn: turn) { .json(try await ask($0).json($1)) }
     }
 
     /// As `answer`, for answers that may be large.
@@ -167,18 +161,25 @@ extension API {
         _ call: Call, _ body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
         ask: (Request) async throws -> Answer
     ) async throws -> HTTPResponse {
+        try await respond(to: body, as: type, form: form, turn: turn) { request, form in
+            try await page(of: call) {
+                try await ask(request)
+            } json: {
+                $0.json(form)
+            }
+        }
+    }
+
+    private func respond<Request: RequestMessage>(
+        to body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
+        _ answer: (Request, AnswerForm) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
         let request = try await decoded(type, body)
         let form = form(request)
         return try await inTurn {
             turn(request, &$0)
         } run: {
-            try await detailed(form.details) {
-                try await page(of: call) {
-                    try await ask(request)
-                } json: {
-                    $0.json(form)
-                }
-            }
+            try await detailed(form.details) { try await answer(request, form) }
         }
     }
 

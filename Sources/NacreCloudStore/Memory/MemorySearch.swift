@@ -49,7 +49,7 @@ extension MemoryState {
     func search(_ scan: IndexScan, _ bytes: inout Int, _ bytesMax: Int) -> IndexPortion {
         var hits: [IndexHit] = []
         for (place, span) in scan.spans.enumerated() {
-            let rows = rows(of: span, in: scan.zone, after: place == 0 ? scan.after : nil, isDescending: scan.isDescending)
+            let rows = rows(of: span, in: scan.zone, after: place == 0 ? scan.after : nil, scan)
             for row in rows where hits.count < scan.limit && bytes < bytesMax {
                 // A row whose record is gone leads nowhere.
                 let record = scan.includesRecords ? records[RecordKey(zone: scan.zone, name: row.name)] : nil
@@ -61,7 +61,7 @@ extension MemoryState {
         return IndexPortion(hits: hits, isWhole: hits.count < scan.limit && bytes < bytesMax)
     }
 
-    private func rows(of span: IndexSpan, in zone: ZoneAddress, after: IndexPlace?, isDescending: Bool) -> [IndexKey] {
+    private func rows(of span: IndexSpan, in zone: ZoneAddress, after: IndexPlace?, _ scan: IndexScan) -> [IndexKey] {
         var rows: [IndexKey] = []
         let first = IndexKey(zone: zone, index: span.index.rawValue, key: KeyBytes(span.lower), name: NameBytes(""))
         let upper = span.upper.map { KeyBytes($0) }
@@ -70,10 +70,10 @@ extension MemoryState {
             from: { $0 >= first },
             { row, _ in
                 guard row.zone == zone, row.index == span.index.rawValue, upper.map({ row.key < $0 }) ?? true else { return .stop }
-                let isAsked = last.map { isDescending ? (row.key, row.name) < $0 : (row.key, row.name) > $0 } ?? true
+                let isAsked = last.map { (row.key, row.name) == $0 ? scan.includesAfter : ((row.key, row.name) > $0) != scan.isDescending } ?? true
                 if isAsked { rows.append(row) }
                 return .goOn
             })
-        return isDescending ? rows.reversed() : rows
+        return scan.isDescending ? rows.reversed() : rows
     }
 }

@@ -40,7 +40,7 @@ extension Connection {
     }
 
     private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
-        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isDescending: scan.isDescending)
+        let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         let statement: Statement =
             switch (scan.isDescending, scan.includesRecords) {
             case (false, false): .indexRising
@@ -112,7 +112,7 @@ private struct RowPlace {
 
 extension IndexSpan {
     /// The rows asked for, whatever the direction: from the first of these places to before the second. So each direction is one text.
-    fileprivate func range(after: IndexPlace?, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
+    fileprivate func range(after: IndexPlace?, isIncluded: Bool, isDescending: Bool) throws -> (lower: RowPlace, upper: RowPlace) {
         // The end of an index is the beginning of the next one.
         guard index.rawValue < .max else { throw StoreError.contradiction("an index beyond all numbers") }
         var first = RowPlace(index: index.rawValue, key: lower, name: "")
@@ -120,12 +120,12 @@ extension IndexSpan {
         switch after {
         case .some(let after) where isDescending:
             if upper.map({ KeyBytes(after.key) < KeyBytes($0) }) ?? true {
-                end = RowPlace(index: index.rawValue, key: after.key, name: after.name)
+                end = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name + "\0" : after.name)
             }
         case .some(let after):
             // Between a name and the same with a zero there is none.
             if KeyBytes(after.key) >= KeyBytes(lower) {
-                first = RowPlace(index: index.rawValue, key: after.key, name: after.name + "\0")
+                first = RowPlace(index: index.rawValue, key: after.key, name: isIncluded ? after.name : after.name + "\0")
             }
         case nil: break
         }

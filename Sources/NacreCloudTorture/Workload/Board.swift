@@ -22,13 +22,16 @@ final class Board: Sendable {
     private struct State {
         var slots: [Slot]
         var entries = 0
+        var done = TortureGoal(batches: 0, familySteps: 0)
         var isOver = false
         var writersAreDone = false
     }
 
     private let state: Locked<State>
+    private let goal: TortureGoal?
 
-    init() {
+    init(goal: TortureGoal? = nil) {
+        self.goal = goal
         state = Locked(State(slots: (0..<Self.slots).map { Slot(record: RecordKey(slot: $0)) }))
     }
 
@@ -55,6 +58,14 @@ final class Board: Sendable {
         state.withLock { state in
             state.entries += entries
             if state.entries > Self.entriesMax { state.isOver = true }
+        }
+    }
+
+    /// Counts what was done; where that is all that was to be done, the round is over.
+    func did(_ work: (inout TortureGoal) -> Void) {
+        state.withLock { state in
+            work(&state.done)
+            if let goal, state.done.reaches(goal) { state.isOver = true }
         }
     }
 

@@ -27,6 +27,7 @@ struct FamilyWriter {
         while !arena.board.isOver {
             do {
                 try await step()
+                arena.board.did { $0.familySteps += 1 }
             } catch AskFault.silent(let text) {
                 testimony.silence = text
                 return arena.board.end()

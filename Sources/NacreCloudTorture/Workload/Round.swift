@@ -62,7 +62,7 @@ struct Round: Sendable {
             return writer.testimony
         }
         let written = await all(writers) { number in
-            var writer = Writer(number: number, arena: arena, random: random(for: place, number))
+            var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
             return writer.testimony
         }
@@ -117,6 +117,7 @@ struct Round: Sendable {
                 try await restarts.start()
                 count += 1
                 try await restarts.isUp()
+                for arena in arenas { arena.board.did { $0.restarts += 1 } }
             }
         } catch {
             return (count, error as? TortureFault ?? .restart("\(error)"))

@@ -53,7 +53,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var daemon: OpaquePointer?
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
-    private(set) var connections: [UInt64: Connection] = [:]
+    private(set) var connections: [UInt64: ServedConnection] = [:]
     private var nextConnectionID = Source.firstConnection
     /// Suspended exchanges whose sockets are not watched yet, oldest first, with the moment from which they should be.
     private var unwatched: [(exchange: Exchange, due: UInt64)] = []
@@ -275,8 +275,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     // MARK: - Connections
 
-    func opened(_ raw: OpaquePointer) -> Connection {
-        let connection = Connection(id: nextConnectionID, socket: nacre_mhd_socket(raw), peer: PeerAddress(nacre_mhd_peer(raw)), loop: self)
+    func opened(_ raw: OpaquePointer) -> ServedConnection {
+        let connection = ServedConnection(id: nextConnectionID, socket: nacre_mhd_socket(raw), peer: PeerAddress(nacre_mhd_peer(raw)), loop: self)
         nextConnectionID += 1
         if connections.isEmpty { nextTick = min(nextTick, now &+ deadlines.tick) }
         connections[connection.id] = connection
@@ -300,7 +300,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         mustServe = true
     }
 
-    func closed(_ connection: Connection) {
+    func closed(_ connection: ServedConnection) {
         connections[connection.id] = nil
         // At the limit of connections libmicrohttpd stops listening, and begins again only in a run after the one that closed.
         mustServe = true

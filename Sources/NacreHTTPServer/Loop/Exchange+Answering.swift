@@ -110,10 +110,10 @@ extension Exchange {
 /// Where libmicrohttpd gets the pieces of a large answer from.
 private final class PieceSource {
     private let answer: UnsentAnswer
-    private let connection: Connection
+    private let connection: ServedConnection
     private let account: RequestAccount
 
-    init(_ answer: UnsentAnswer, _ connection: Connection, _ account: RequestAccount) {
+    init(_ answer: UnsentAnswer, _ connection: ServedConnection, _ account: RequestAccount) {
         self.answer = answer
         self.connection = connection
         self.account = account

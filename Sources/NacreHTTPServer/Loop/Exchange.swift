@@ -24,7 +24,7 @@ final class Exchange: @unchecked Sendable {
     }
 
     let loop: EventLoop
-    let connection: Connection
+    let connection: ServedConnection
     let raw: OpaquePointer
     var stage = Stage.head
     /// The target's bytes as they came, until the head is made.
@@ -59,7 +59,7 @@ final class Exchange: @unchecked Sendable {
     /// Since when the handler was seen to work at the answer; nil: it does not, or only waits.
     private var worksSince: UInt64?
 
-    init(_ connection: Connection, raw: OpaquePointer, target: [UInt8]) {
+    init(_ connection: ServedConnection, raw: OpaquePointer, target: [UInt8]) {
         loop = connection.loop
         self.connection = connection
         self.raw = raw

@@ -12,7 +12,7 @@ enum LoopCallbacks {
         settings.context = Unmanaged.passUnretained(loop).toOpaque()
         settings.on_target = { context, target, raw in
             guard let target, let raw, let found = nacre_mhd_socket_context(raw) else { return nil }
-            let connection = Unmanaged<Connection>.fromOpaque(found).takeUnretainedValue()
+            let connection = Unmanaged<ServedConnection>.fromOpaque(found).takeUnretainedValue()
             return LoopCallbacks.begin(connection, raw, target)
         }
         settings.on_request = { _, _, _, method, version, data, size, slot in
@@ -35,7 +35,7 @@ enum LoopCallbacks {
                 slot.pointee = Unmanaged.passRetained(loop.opened(raw)).toOpaque()
             } else if let found = slot.pointee {
                 slot.pointee = nil
-                let connection = Unmanaged<Connection>.fromOpaque(found).takeRetainedValue()
+                let connection = Unmanaged<ServedConnection>.fromOpaque(found).takeRetainedValue()
                 connection.loop.closed(connection)
             }
         }
@@ -43,7 +43,7 @@ enum LoopCallbacks {
     }
 
     /// The request line is here: the exchange begins, and libmicrohttpd keeps it until `on_completed`.
-    private static func begin(_ connection: Connection, _ raw: OpaquePointer, _ target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer? {
+    private static func begin(_ connection: ServedConnection, _ raw: OpaquePointer, _ target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer? {
         let text = UnsafeRawBufferPointer(start: target, count: strlen(target))
         var bytes: [UInt8] = []
         // Room for usual headers too, which are added behind it.

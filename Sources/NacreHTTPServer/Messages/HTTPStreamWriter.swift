@@ -72,7 +72,7 @@ package final class HTTPStreamWriter: Sendable {
         if wasStarved { onBytes() }
     }
 
-    /// The connection is gone: whoever writes is told.
+    /// The connection is gone: each writer is told.
     func abandon() {
         let writer = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             state.isFailed = true

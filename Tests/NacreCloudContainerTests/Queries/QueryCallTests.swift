@@ -8,15 +8,6 @@ import Testing
 @Suite struct QueryCallTests {
     /// Whatever the values, the words, the map cells and the zones.
     static let mostCallsOfPage = 6
-    /// By distance the cells of the map are opened one after the other, many with one question. Beside filters that may be collected, a walk goes in
-    /// short turns, and each opens its own cells.
-    static let mostCallsByDistance = 12
-    static let mostCallsInTurns = 32
-
-    private static func mostCalls(of query: Query) -> Int {
-        guard query.sorts.first?.relativeLocation != nil else { return mostCallsOfPage }
-        return query.filters.isEmpty ? mostCallsByDistance : mostCallsInTurns
-    }
 
     static let records = 1200
 
@@ -93,13 +84,12 @@ import Testing
                     marker = answer.continuationMarker
                     found += answer.records.count
                 }
-                #expect(calls <= Self.mostCalls(of: query), "\(name), page \(page): \(store.transactions.flatMap(\.verbs))")
+                #expect(calls <= Self.mostCallsOfPage, "\(name), page \(page): \(store.transactions.flatMap(\.verbs))")
             } while marker != nil
             #expect(found > 0, "\(name)")
         }
     }
 
-    /// Not by distance: there each zone is asked for its records.
     @Test func `a page over many zones asks the store no more often than one over one zone`() async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let ann = try await user(store)
@@ -108,13 +98,83 @@ import Testing
             try await ann.makeZone(zone)
             try await ann.modify((0..<5).map { .make(.create, "r\($0)", fields(number * 5 + $0)) }, zone: zone)
         }
-        for (name, query) in Self.queries where query.sorts.first?.relativeLocation == nil {
-            let request = RecordsQueryRequest(query: query, zoneWide: true)
-            var found = 0
-            let calls = try await calls(store) {
-                found = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller).records.count
+        for (name, query) in Self.queries {
+            for limit in [200, 7] {
+                var request = RecordsQueryRequest(query: query, zoneWide: true, resultsLimit: limit)
+                var found = 0
+                repeat {
+                    let calls = try await calls(store) {
+                        let answer = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+                        found += answer.records.count
+                        request.continuationMarker = answer.continuationMarker
+                    }
+                    #expect(calls <= Self.mostCallsOfPage, "\(name): \(store.transactions.flatMap(\.verbs))")
+                } while request.continuationMarker != nil
+                #expect(found > 0, "\(name)")
             }
-            #expect(found > 0 && calls <= Self.mostCallsOfPage, "\(name): \(store.transactions.flatMap(\.verbs))")
+        }
+    }
+
+    /// A page that has not found its first record goes on.
+    static let mostCallsToOneFarSpot = 7
+
+    /// Where records are on a map.
+    enum Map: CaseIterable, Sendable {
+        case everywhere, oneSpot, farSpot, fourFarSpots, everFarther, line
+
+        func location(_ number: Int, _ random: inout some RandomNumberGenerator) -> Location {
+            func near(_ latitude: Double, _ longitude: Double, _ degrees: Double) -> Location {
+                Location(
+                    latitude: latitude + Double.random(in: -degrees...degrees, using: &random),
+                    longitude: longitude + Double.random(in: -degrees...degrees, using: &random))
+            }
+            return switch self {
+            case .everywhere: near(0, 0, 85)
+            case .oneSpot: Location(latitude: 12, longitude: 34)
+            // Off every edge of the map's quarters, and on the edge of the largest.
+            case .farSpot: near(-33.3, -120.7, 0.001)
+            case .fourFarSpots: near(0, number % 2 == 0 ? 0 : 90, number % 4 < 2 ? 0.001 : 0.0001)
+            case .everFarther: Location(latitude: 48 - 130 / Double(number + 1), longitude: 2)
+            case .line: Location(latitude: 48, longitude: Double(number % 360) - 180 + Double(number) / 10_000)
+            }
+        }
+    }
+
+    @Test(arguments: Map.allCases, [true, false])
+    func `a page by distance asks the store a few times, wherever the records are`(map: Map, isAscending: Bool) async throws {
+        let store = CountingStore(try await Engine.sqlite.makeStore())
+        let ann = try await user(store)
+        try await ann.makeZone("Z")
+        var data = QueryData(seed: HistorySeed.value)
+        var distances: [String: Double] = [:]
+        let here = GeoPoint(latitude: 48, longitude: 2)
+        for start in stride(from: 0, to: Self.records, by: 400) {
+            let operations = (start..<start + 400).map { number in
+                let location = map.location(number, &data.random)
+                distances["r\(number)"] = GeoPoint(location).distance(to: here)
+                return RecordOperation.make(.create, "r\(number)", RecordFields([.init("at", .location(location))]))
+            }
+            try await ann.modify(operations, zone: "Z")
+        }
+        for limit in [10, 200] {
+            let sort = QuerySort("at", isAscending: isAscending, relativeLocation: Location(latitude: 48, longitude: 2))
+            var request = RecordsQueryRequest(query: Self.query([], [sort]), zoneID: ZoneID(zoneName: "Z"), resultsLimit: limit)
+            var found: [Double] = []
+            var pages = 0
+            var most = 0
+            repeat {
+                let calls = try await calls(store) {
+                    let answer = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+                    found += answer.records.compactMap { distances[$0.recordName] }
+                    request.continuationMarker = answer.continuationMarker
+                }
+                pages += 1
+                most = max(most, calls)
+            } while request.continuationMarker != nil
+            let bound = map == .farSpot ? Self.mostCallsToOneFarSpot : Self.mostCallsOfPage
+            #expect(most <= bound, "\(map), \(pages) pages of \(limit)")
+            #expect(pages <= Self.records / limit * 5 / 4 + 1, "\(map), pages of \(limit)")
+            #expect(found == distances.values.sorted { ($0 < $1) == isAscending && $0 != $1 })
         }
     }
 

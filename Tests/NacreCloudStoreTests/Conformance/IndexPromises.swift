@@ -40,9 +40,12 @@ import Testing
     }
 
     private static func scan(
-        _ lower: [UInt8] = [], to upper: [UInt8]? = nil, after: IndexPlace? = nil, isDescending: Bool = false, limit: Int = 1000
+        _ lower: [UInt8] = [], to upper: [UInt8]? = nil, after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false,
+        limit: Int = 1000
     ) -> IndexScan {
-        IndexScan(zone: Sample.zone, index: index, lower: lower, upper: upper, after: after, isDescending: isDescending, limit: limit)
+        IndexScan(
+            zone: Sample.zone, index: index, lower: lower, upper: upper, after: after, includesAfter: includesAfter,
+            isDescending: isDescending, limit: limit)
     }
 
     private func rows(_ scan: IndexScan, _ store: any Store) async throws -> [Row] {
@@ -93,6 +96,10 @@ import Testing
                     let falling = expected.filter { row in after.map { !Self.precedes($0, row) && !Self.isSame($0, row) } ?? true }
                     #expect(try await rows(Self.scan(lower, to: upper, after: after), store) == rising)
                     #expect(try await rows(Self.scan(lower, to: upper, after: after, isDescending: true), store) == falling.reversed())
+                    guard let after, let same = expected.first(where: { Self.isSame(after, $0) }) else { continue }
+                    let rises = try await rows(Self.scan(lower, to: upper, after: after, includesAfter: true), store)
+                    let falls = try await rows(Self.scan(lower, to: upper, after: after, includesAfter: true, isDescending: true), store)
+                    #expect(rises == [same] + rising && falls == [same] + falling.reversed(), "with the row itself")
                 }
             }
         }

@@ -146,7 +146,8 @@ struct Question: Sendable, CustomStringConvertible {
         return IndexScan(
             zone: zone, spans: spans,
             after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
-            isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20), includesRecords: maker.chance(1, of: 2))
+            includesAfter: maker.chance(1, of: 3), isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20),
+            includesRecords: maker.chance(1, of: 2))
     }
 
     /// A question for all that there is in each zone and view.

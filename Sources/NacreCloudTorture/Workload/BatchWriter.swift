@@ -3,7 +3,7 @@ import NacreRandom
 
 /// Changes several records at once, each over the version it knows of, again and again; and now and then a record that is its own, over whatever
 /// is there. It abandons some answers and repeats some requests, as clients on bad networks do.
-struct Writer {
+struct BatchWriter {
     /// Records of one batch, at most.
     private static let recordsMax = 5
     /// One batch in so many is for the record that nobody else writes, without a tag: there only the operation ID keeps a retry from
@@ -45,6 +45,7 @@ struct Writer {
             let draft = random.happens(onceIn: Self.ownOnceIn) ? draftOfOwn() : draftOfShared()
             guard await send(draft) else { return arena.board.end() }
             arena.board.add(entries: testimony.history.count - before)
+            arena.board.did { $0.batches += 1 }
         }
     }
 

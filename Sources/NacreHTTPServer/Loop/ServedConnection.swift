@@ -3,7 +3,7 @@ import Glibc
 /// One socket, from accept to close, with the deadlines of its own clock. Only its loop's thread touches it.
 ///
 /// libmicrohttpd's timers restart with every byte, so a client that sends a byte now and then is never late for them. These do not.
-final class Connection {
+final class ServedConnection {
     let id: UInt64
     let socket: Int32
     let peer: PeerAddress
