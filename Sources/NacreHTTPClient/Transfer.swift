@@ -93,7 +93,8 @@ final class Transfer: @unchecked Sendable {
     /// Whether the server had closed a connection from before when the request came: libcurl has not sent it again by itself, and we may.
     func isStale(_ code: CURLcode) -> Bool {
         guard let handle, !wasRepeated, !reader.hasBegun, fault == nil, request.body.isRepeatable else { return false }
-        let lost = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2, CURLE_HTTP2_STREAM]
+        // Of a connection of HTTP/2 that ended before an answer began, libcurl says that a file is partial.
+        let lost = [CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE, CURLE_HTTP2, CURLE_HTTP2_STREAM]
         return lost.contains(code) && nacre_curl_number(handle, CURLINFO_NUM_CONNECTS) == 0
     }
 

@@ -84,6 +84,9 @@ import Testing
         #expect("\(predicate)" == text)
         #expect(predicate.copy() as? NSPredicate == predicate)
         #expect(NSPredicate(format: "a = 1") == NSPredicate(format: "a == %d", 1))
+        #expect(NSPredicate(format: "a = 1").hash == NSPredicate(format: "a == %d", 1).hash)
+        #expect(NSPredicate(format: "a = %f", 0.0) == NSPredicate(format: "a = %f", -0.0), "0 and -0 are one number")
+        #expect(NSPredicate(format: "a = %f", 0.0).hash == NSPredicate(format: "a = %f", -0.0).hash)
         #expect(NSPredicate(format: "a = 1") != NSPredicate(format: "a = 2"))
         #expect(NSPredicate(format: "a = 1") != NSPredicate(value: true))
     }

@@ -1,4 +1,5 @@
 import Foundation
+import NacreLocks
 import Testing
 
 /// Certificates that `openssl` makes for a test, in a folder of their own.
@@ -49,10 +50,17 @@ final class Authority: Sendable {
 
 /// A server that is a process of its own, and ends with this object.
 final class ServerProcess: @unchecked Sendable {
-    // Sendable: everything is set in `init`; `terminate` may be called from any thread.
+    // Sendable: everything is set in `init`; `terminate` may be called from any thread, and one test at a time writes.
     private let process = Process()
+    private let input = Pipe()
     private let output = Pipe()
+    private let printed = Locked(Printed())
     let port: Int
+
+    private struct Printed {
+        var text = ""
+        var waiting: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
+    }
 
     /// - Parameter listening: what stands in its output before the port, once it listens.
     init(_ path: String, _ arguments: [String], listening: String) throws {
@@ -61,7 +69,7 @@ final class ServerProcess: @unchecked Sendable {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         // s_server ends when its input does.
-        process.standardInput = Pipe()
+        process.standardInput = input
         try process.run()
         var text = ""
         var found: Int?
@@ -75,7 +83,38 @@ final class ServerProcess: @unchecked Sendable {
         }
         port = try #require(found, "no port in: \(text)")
         // What it prints from now on must not fill the pipe.
-        output.fileHandleForReading.readabilityHandler = { _ = $0.availableData }
+        output.fileHandleForReading.readabilityHandler = { [printed] in Self.take($0.availableData, printed) }
+    }
+
+    private static func take(_ bytes: Data, _ printed: Locked<Printed>) {
+        let heard = printed.withLock { printed in
+            printed.text += String(decoding: bytes, as: UTF8.self)
+            let heard = printed.waiting.filter { printed.text.contains($0.text) }
+            printed.waiting.removeAll { printed.text.contains($0.text) }
+            return heard.map(\.continuation)
+        }
+        for continuation in heard { continuation.resume() }
+    }
+
+    /// Returns when it has printed `text`, after the line with its port.
+    func prints(_ text: String) async {
+        await withCheckedContinuation { continuation in
+            let isThere = printed.withLock { printed in
+                let isThere = printed.text.contains(text)
+                if !isThere { printed.waiting.append((text, continuation)) }
+                return isThere
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// What it reads. s_server sends it to its client.
+    func write(_ bytes: [UInt8]) {
+        input.fileHandleForWriting.write(Data(bytes))
+    }
+
+    func endInput() {
+        try? input.fileHandleForWriting.close()
     }
 
     deinit {

@@ -42,6 +42,16 @@ struct HTTP2Tests {
         #expect(await client.census() == Census(running: 0, queued: 0, handles: 0, transfers: 0))
     }
 
+    /// Debian's libcurl cannot go on with a connection of prior knowledge, and says so before it has sent anything.
+    @Test func `with prior knowledge, requests one after another are answered, over a new connection each where libcurl needs one`() async throws {
+        let server = try server()
+        let client = HTTPClient()
+        for body in ["one", "two", "three"] {
+            let sent = HTTPClient.Request("POST", "http://127.0.0.1:\(server.port)/echo", body: .bytes(Array(body.utf8)), version: .http2)
+            #expect(try await client.send(sent).body == Array(body.utf8))
+        }
+    }
+
     @Test func `over TLS the handshake finds HTTP 2`() async throws {
         let files = try authority.certificate(for: ["DNS:localhost"])
         let server = try server(files)
@@ -68,5 +78,57 @@ struct HTTP2Tests {
         var count = 0
         for try await bytes in try await client.open(request) { count += bytes.count { $0 == 67 } }
         #expect(count == 1_000_000)
+    }
+}
+
+/// Connections of HTTP/2 that the server closes under a request. OpenSSL's own server carries the bytes, the test makes the frames.
+struct StaleHTTP2Tests {
+    private let authority: Authority
+
+    init() throws {
+        authority = try Authority()
+    }
+
+    private func server() throws -> ServerProcess {
+        let files = try authority.certificate(for: ["DNS:localhost"])
+        return try ServerProcess(
+            "/usr/bin/openssl", ["s_server", "-accept", "127.0.0.1:0", "-cert", files.certificate, "-key", files.key, "-alpn", "h2"],
+            listening: "ACCEPT ")
+    }
+
+    /// RFC 9113, "HTTP Frames".
+    private enum Frame {
+        static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+        static let settingsTaken: [UInt8] = [0, 0, 0, 4, 1, 0, 0, 0, 0]
+
+        /// Status 200, the eighth entry of HPACK's own table, and no body.
+        static func answer(stream: UInt8) -> [UInt8] { [0, 0, 1, 1, 5, 0, 0, 0, stream, 0x88] }
+    }
+
+    @Test func `a request that such a connection has swallowed goes out again at once`() async throws {
+        let server = try server()
+        let client = HTTPClient(.init(authorityFile: authority.file))
+        let url = "https://localhost:\(server.port)/"
+        async let first = client.send(.init("POST", url, body: .bytes(Array("the first body".utf8))))
+        await server.prints("the first body")
+        server.write(Frame.settings + Frame.settingsTaken + Frame.answer(stream: 1))
+        #expect(try await first.head.version == "2")
+        async let second = client.failure(.init("POST", url, body: .bytes(Array("the second body".utf8))))
+        await server.prints("the second body")
+        // It closes the connection in order, and ends: who tries again finds nobody.
+        server.endInput()
+        let failure = await second
+        #expect(failure?.cause == .cannotConnect && failure?.mayHaveArrived == true)
+    }
+
+    @Test func `one that a new connection has swallowed is an error, and does not go out again`() async throws {
+        let server = try server()
+        let client = HTTPClient(.init(authorityFile: authority.file))
+        async let only = client.failure(.init("POST", "https://localhost:\(server.port)/", body: .bytes(Array("the only body".utf8))))
+        await server.prints("the only body")
+        server.write(Frame.settings + Frame.settingsTaken)
+        server.endInput()
+        let failure = await only
+        #expect(failure?.cause != nil && failure?.cause != .cannotConnect && failure?.mayHaveArrived == true)
     }
 }
