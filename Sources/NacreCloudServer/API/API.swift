@@ -170,7 +170,7 @@ extension API {
         }
     }
 
-    private func respond<Request: RequestMessage>(
+    private func respond<Request: ReadableRequest>(
         to body: [UInt8], as type: Request.Type, form: (Request) -> AnswerForm, turn: (Request, inout Turn) -> Void,
         _ answer: (Request, AnswerForm) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
