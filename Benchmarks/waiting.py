@@ -10,7 +10,7 @@ import statistics
 import subprocess
 
 from framework_cost import variables
-from harness import client, machine, nacre, report
+from harness import machine, nacre, report
 
 WAITING = 1_000
 # Of one user at once; the server's limit.
@@ -21,7 +21,7 @@ MEGABYTES_MAX = 64
 
 def ask(bench):
     server = bench.nacre()
-    tokens = [server.token] + [sign_in(server, f"waiting{number}@example.com") for number in range(1, WAITING // PER_USER)]
+    tokens = [server.token] + [server.another_user(f"waiting{number}@example.com").token for number in range(1, WAITING // PER_USER)]
     found = {0: [], 1: [], WAITING: []}
     for _ in range(bench.rounds):
         for count, results in found.items():
@@ -44,17 +44,6 @@ def ask(bench):
         ],
         remarks=[f"The framework's process that waits for nothing spends {cpu[0]:.2f} ms a second and holds {memory[0]:.0f} MB; each of {WAITING:,} "
                  f"requests that wait adds {each:.0f} KB."])
-
-
-def sign_in(server, email):
-    """The account token of a user of its own, whom the server lets wait beside the others."""
-    person = {"email": email, "password": "correct horse battery"}
-    server.administrator.json("POST", "/admin/1/users", person)
-    anyone = client.Client("127.0.0.1", server.port)
-    asked = person | {"apiToken": server.api_token, "container": nacre.CONTAINER, "environment": "development", "kind": "account"}
-    token = anyone.json("POST", "/account/1/sign-in", asked)["token"]
-    anyone.close()
-    return token
 
 
 def wait(bench, server, tokens, count):

@@ -10,8 +10,9 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, host, port, token=None):
-        self.connection = http.client.HTTPConnection(host, port, timeout=60)
+    def __init__(self, host, port, token=None, source=None):
+        """`source`: the address of this machine that asks."""
+        self.connection = http.client.HTTPConnection(host, port, timeout=60, source_address=(source, 0) if source else None)
         self.headers = {"Content-Type": "application/json"}
         if token:
             self.headers["Authorization"] = "Bearer " + token

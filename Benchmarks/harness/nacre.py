@@ -1,5 +1,6 @@
 """Nacre as it is started by anybody: `nacre serve` with SQLite in a folder of its own."""
 
+import copy
 import json
 import os
 import sqlite3
@@ -11,6 +12,8 @@ from . import client, machine, records
 
 CONTAINER = "iCloud.com.example.bench"
 ZONE = "Notes"
+EMAIL = "bench@example.com"
+PASSWORD = "correct horse battery"
 BATCH = 200
 ADMIN_SECONDS_MAX = 10
 
@@ -18,8 +21,9 @@ ADMIN_SECONDS_MAX = 10
 class Nacre:
     name = "nacre"
 
-    def __init__(self, binary, folder):
-        self.binary, self.folder = binary, folder
+    def __init__(self, binary, folder, prefix=()):
+        """`prefix`: a command that the server is the last words of."""
+        self.binary, self.folder, self.prefix = binary, folder, prefix
         self.log = open(folder + ".log", "ab")
         self.start()
 
@@ -27,7 +31,7 @@ class Nacre:
         """Starts the process and returns when it serves."""
         self.port = client.free_port()
         self.process = subprocess.Popen(
-            [self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
+            [*self.prefix, self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
              # One user sends what thousands would.
              "--request-rate", "0"],
             stdout=self.log, stderr=self.log)
@@ -53,17 +57,31 @@ class Nacre:
         administrator.json("POST", "/admin/1/containers", {"name": CONTAINER})
         token = administrator.json(
             "POST", "/admin/1/tokens", {"container": CONTAINER, "environment": "development", "kind": "api", "name": "bench"})["token"]
-        person = {"email": "bench@example.com", "password": "correct horse battery"}
-        administrator.json("POST", "/admin/1/users", person)
+        administrator.json("POST", "/admin/1/users", {"email": EMAIL, "password": PASSWORD})
         self.administrator = administrator
-        anyone = client.Client("127.0.0.1", self.port)
         self.api_token = token
-        self.token = anyone.json(
-            "POST", "/account/1/sign-in",
-            person | {"apiToken": token, "container": CONTAINER, "environment": "development", "kind": "account"})["token"]
-        anyone.close()
+        self.token = self.sign_in(EMAIL)
         self.client = client.Client("127.0.0.1", self.port, self.token)
         self.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": ZONE}}}]})
+
+    def sign_in(self, email, address="127.0.0.1", password=PASSWORD):
+        """The account token of who asks from that address of this machine."""
+        anyone = client.Client("127.0.0.1", self.port, source=address)
+        try:
+            return anyone.json("POST", "/account/1/sign-in", {
+                "email": email, "password": password, "apiToken": self.api_token, "container": CONTAINER, "environment": "development",
+                "kind": "account"})["token"]
+        finally:
+            anyone.close()
+
+    def another_user(self, email):
+        """The same server as another user sees it, who has an account and a zone like everybody."""
+        self.administrator.json("POST", "/admin/1/users", {"email": email, "password": PASSWORD})
+        user = copy.copy(self)
+        user.token = self.sign_in(email)
+        user.client = client.Client("127.0.0.1", self.port, user.token)
+        user.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": ZONE}}}]})
+        return user
 
     def path(self, endpoint):
         return f"/database/1/{CONTAINER}/development/private/{endpoint}"

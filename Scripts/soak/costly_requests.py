@@ -1,10 +1,6 @@
 """Requests of a few kilobytes that would cost the server seconds of work or hundreds of megabytes, if it let them."""
 
-import http.client
-import json
-import threading
-
-from harness import client, nacre
+from harness import nacre
 
 # How many at once, each on its own connection.
 CLIENTS = 4
@@ -22,37 +18,8 @@ def save(server, names, fields, record_type="Note", zone=nacre.ZONE, kind="force
 
 
 def texts(server, count, zone=nacre.ZONE):
-    """So many records of a megabyte; their names."""
-    names = [f"big{number}" for number in range(count)]
-    save(server, names, {"text": {"value": "x" * RECORD_BYTES}}, zone=zone)
-    return names
-
-
-def hang_up(server, endpoint, body, sockets, opened, head):
-    """Sends a request and does not wait for its answer."""
-    data = json.dumps(body).encode()
-    each = opened(server, sockets)
-    each.sendall(head(server, server.path(endpoint), len(data), f"Authorization: Bearer {server.token}\r\n") + data)
-    sockets.remove(each)
-    each.close()
-
-
-def ask_and_read(server, endpoint, bodies):
-    """Asks each body on a connection of its own, all at once, and reads what comes. Refusals are answers too."""
-    def ask(body):
-        asker = client.Client("127.0.0.1", server.port, server.token)
-        try:
-            asker.raw("POST", server.path(endpoint), body)
-        except (client.Refused, OSError, http.client.HTTPException):
-            pass
-        finally:
-            asker.close()
-
-    threads = [threading.Thread(target=ask, args=(body,)) for body in bodies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """So many records of a megabyte, named `big0` and on."""
+    save(server, [f"big{number}" for number in range(count)], {"text": {"value": "x" * RECORD_BYTES}}, zone=zone)
 
 
 def query_of_lists(first=0):

@@ -5,7 +5,7 @@ import socket
 import time
 
 from harness import machine, nacre
-from soaking import Fault, Witness, another_user
+from soaking import Fault, Witness
 
 CLIENTS = 200
 # Asked at once on each connection; the answers wait for each other.
@@ -24,7 +24,7 @@ def run(soak):
     soak.want_descriptors(2 * CLIENTS + 200)
     server = soak.start_server()
     # The witness is another user: who does not read what it asked for is refused more.
-    eve = another_user(server)
+    eve = server.another_user("eve@example.com")
     save(eve)
     request = feed_request(eve)
     machine.forget_peak(server.pid)

@@ -1,6 +1,5 @@
 """A run of the soak: its seconds, its folders, and the processes that its parts start."""
 
-import copy
 import os
 import random
 import resource
@@ -29,8 +28,8 @@ class Skipped(Exception):
 
 
 class Soak:
-    def __init__(self, root, nacre_binary, seconds, seed):
-        self.root, self.nacre_binary, self.seconds = root, nacre_binary, seconds
+    def __init__(self, root, nacre_binary, seconds, seed, only=()):
+        self.root, self.nacre_binary, self.seconds, self.only = root, nacre_binary, seconds, only
         self.seed = random.randrange(2**31) if seed is None else seed
         self.home = os.path.join(root, ".build/soak")
         os.makedirs(self.home, exist_ok=True)
@@ -78,12 +77,12 @@ class Soak:
 
     # The server
 
-    def start_server(self, records=0):
+    def start_server(self, records=0, **options):
         folder = os.path.join(self.home, "data")
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.exists(self.nacre_binary):
             raise Skipped(f"there is no {self.nacre_binary}: swift build -c release --product nacre")
-        self.server = nacre.Nacre(self.nacre_binary, folder)
+        self.server = nacre.Nacre(self.nacre_binary, folder, **options)
         self.server.make_user()
         self.server.seed(records)
         return self.server
@@ -97,21 +96,6 @@ class Soak:
             resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(hard, count) if hard != resource.RLIM_INFINITY else hard))
         except (ValueError, OSError):
             raise Skipped(f"{count} descriptors are needed, and {hard} are allowed") from None
-
-
-def another_user(server):
-    """The same server as another user sees it, who has an account like everybody."""
-    person = {"email": "eve@example.com", "password": "correct horse battery"}
-    server.administrator.json("POST", "/admin/1/users", person)
-    eve = copy.copy(server)
-    anyone = client.Client("127.0.0.1", server.port)
-    eve.token = anyone.json(
-        "POST", "/account/1/sign-in",
-        person | {"apiToken": server.api_token, "container": nacre.CONTAINER, "environment": "development", "kind": "account"})["token"]
-    anyone.close()
-    eve.client = client.Client("127.0.0.1", server.port, eve.token)
-    eve.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": nacre.ZONE}}}]})
-    return eve
 
 
 class Witness:

@@ -64,6 +64,14 @@ extension Limits {
     package static let textPerAnswerByte = 2
     /// Bytes of a body up to which nobody looks at what it takes as JSON. On this server.
     package static let smallBodyBytes = 2048
+    /// Bytes of records that one request may look through and does not answer: a lookup that wants some fields of them; or a modify of several
+    /// operations, of the records that it deletes, that its records refer to, and their parents. On this server: half as many as a page of a query, because
+    /// a modify keeps them and others' writes wait for it.
+    package static let unansweredBytes = 32_000_000
+    /// Bytes of records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
+    package static let cascadeBytes = 32_000_000
+    /// What a check or a making of a password counts for in a rate. On this server: a tenth of a second of a core.
+    package static let passwordCost = 10_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.
     package static let indexKeyBytes = 512
     /// Index rows and records that one page of a query may look at; it then ends with a cursor. On this server.

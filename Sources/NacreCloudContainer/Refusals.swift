@@ -47,6 +47,10 @@ extension ServerError {
         .badRequest, "the records that your request names are more than one answer may have (\(Limits.answerBytes) bytes)", native: .limitExceeded,
         internalCode: 2023, remedy: "Split the request in halves and send both.")
 
+    static let looksAtTooMuch = ServerError(
+        .badRequest, "the records that your request is about are more than one request may look through (\(Limits.unansweredBytes) bytes)",
+        native: .limitExceeded, internalCode: 2023, remedy: "Split the request in halves and send both.")
+
     static let requestTooLarge = ServerError(
         .badRequest, "request size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "operations",
         remedy: "Split the request in halves and send both; assets do not count.")

@@ -182,14 +182,14 @@ package final class Server: Sendable {
         let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
         Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
+        let rates = RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         API(
-            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows,
-            rates: RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
+            cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows, rates: rates
         ).addRoutes(to: &router)
         signInPage.addRoutes(to: &router)
         AccountAPI(
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
-            logger: configuration.logger, overload: overload
+            logger: configuration.logger, overload: overload, rates: rates
         ).addRoutes(to: &router)
         Health(registry: cloud.registry, requestRate: configuration.requestRate, isRunning: isRunning).addRoutes(to: &router)
         return router

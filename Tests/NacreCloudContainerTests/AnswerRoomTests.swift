@@ -52,6 +52,78 @@ import Testing
         #expect(deleted.allSatisfy { $0.tombstone != nil })
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a lookup of some fields has room for them, however large the records are`(engine: Engine) async throws {
+        let ann = try await large(engine)
+        for name in Self.names { try await ann.modify([.make(.forceUpdate, name, ["note": .int64(1)])], zone: "Z") }
+        func lookup(_ items: [RecordsLookupRequest.Item], keys: [String]? = nil) async throws -> [RecordResult] {
+            let request = RecordsLookupRequest(records: items, zoneID: ZoneID(zoneName: "Z"), desiredKeys: keys)
+            return try await ann.cloud.lookupRecords(request, in: ann.target, by: ann.caller).records
+        }
+        let plain = Self.names.map { RecordsLookupRequest.Item(recordName: $0) }
+        let notes = try await lookup(plain + [.init(recordName: "absent")], keys: ["note"])
+        #expect(notes.dropLast().map { $0.record?.fields } == Self.names.map { _ in ["note": .int64(1)] })
+        #expect(notes.map(\.recordName) == Self.names + ["absent"] && notes.last?.error == .recordNotFound)
+        #expect(try await lookup(plain, keys: []).allSatisfy { $0.record?.fields.count == 0 })
+        #expect(await error { _ = try await lookup(plain, keys: ["note", "text"]) } == .answerTooLarge)
+        let mixed = Self.names.map { RecordsLookupRequest.Item(recordName: $0, desiredKeys: $0 == "r3" ? ["text"] : ["note"]) }
+        #expect(try await lookup(mixed).map { $0.record?.fields["text"] != nil } == Self.names.map { $0 == "r3" })
+        let meter = WorkMeter()
+        _ = try await WorkMeter.$current.withValue(meter) { try await lookup(plain, keys: ["note"]) }
+        #expect(meter.cost > 10_000, "what is looked at is paid for")
+    }
+
+    /// So many that looking through them would keep others waiting: each of these is one more than a request may look through.
+    private func crowd(_ engine: Engine) async throws -> (user: TestCloudUser, names: [String]) {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        let names = (0...(Limits.unansweredBytes / 950_000)).map { "r\($0)" }
+        for name in names { try await ann.modify([.make(.create, name, ["text": Self.text])], zone: "Z") }
+        return (ann, names)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what a request looks through and does not answer is bounded, and its halves are done`(engine: Engine) async throws {
+        let (ann, names) = try await crowd(engine)
+        #expect(ServerError.looksAtTooMuch.nativeCode == NativeErrorCode.limitExceeded.rawValue)
+        func keyed(_ names: some Sequence<String>) async throws -> [RecordResult] {
+            let request = RecordsLookupRequest(records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: "Z"), desiredKeys: ["note"])
+            return try await ann.cloud.lookupRecords(request, in: ann.target, by: ann.caller).records
+        }
+        #expect(await error { _ = try await keyed(names) } == .looksAtTooMuch)
+        #expect(try await keyed(names.dropLast()).allSatisfy { $0.record != nil })
+
+        let holders = [RecordOperation.holder("a", validates: Array(names.prefix(20))), .holder("b", validates: Array(names.suffix(20)))]
+        #expect(await error { try await ann.modify(holders, zone: "Z") } == .looksAtTooMuch)
+        #expect(try await ann.lookup(["a", "b"], zone: "Z").allSatisfy { $0.error == .recordNotFound })
+        for holder in holders { #expect(try await ann.modify([holder], zone: "Z").first?.record != nil) }
+        let one = RecordOperation.holder("one", validates: names)
+        #expect(try await ann.modify([one], zone: "Z").first?.record != nil, "one record cannot be split, and its targets are not kept")
+        try await ann.modify(["a", "b", "one"].map { .delete($0) }, zone: "Z")
+
+        #expect(await error { try await ann.modify(names.map { .delete($0) }, zone: "Z") } == .looksAtTooMuch)
+        #expect(try await ann.modify(names.dropLast().map { .delete($0) }, zone: "Z").allSatisfy { $0.tombstone != nil })
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a cascade of large records goes as far as one transaction has room, and its rest by tasks`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("root")], zone: "Z")
+        let names = (0...(Limits.cascadeBytes / 950_000 + 3)).map { "h\($0)" }
+        for name in names {
+            var holder = RecordOperation.holder(name, of: ["root"])
+            holder.change.set["text"] = Self.text
+            try await ann.modify([holder], zone: "Z")
+        }
+        #expect(try await ann.modify([.delete("root")], zone: "Z").first?.tombstone != nil)
+        let left = try await ann.living(names, zone: "Z").count
+        #expect(left > 0 && left < names.count, "\(left)")
+        while try await test.cloud.runDueTasks().counts.taken > 0 {}
+        #expect(try await ann.living(names, zone: "Z").isEmpty)
+    }
+
     /// Else its client would split it, and send again what is done.
     @Test func `a repetition whose records grew beyond one answer is told that its answer is lost`() async throws {
         let ann = try await TestCloud(.memory).user("_ann")

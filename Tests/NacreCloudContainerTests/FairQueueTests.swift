@@ -67,6 +67,27 @@ extension FairQueue {
         #expect(queue.next()?.number == 1)
     }
 
+    @Test func `what costs more than is asked for stays first, and goes when anything may`() {
+        var queue = queue([("a", 100)])
+        #expect(queue.next(costAtMost: 99) == nil && queue.hasNext && queue.count == 1)
+        queue.add(1, Turn(asker: "b"))
+        #expect(queue.next(costAtMost: 99)?.number == 1)
+        #expect(queue.next(costAtMost: 99) == nil)
+        #expect(queue.next()?.number == 0)
+    }
+
+    @Test func `what an asker has under way elsewhere counts in its share`() {
+        var queue = queue(share: 2, [("a", 1), ("a", 1), ("b", 1)])
+        queue.beginElsewhere("a")
+        #expect(askers(&queue) == "ab")
+        queue.end("a")
+        #expect(queue.hasNext)
+        queue.beginElsewhere("a")
+        #expect(!queue.hasNext && queue.next() == nil)
+        queue.end("a")
+        #expect(askers(&queue) == "a")
+    }
+
     @Test func `an asker has no more under way than its share, and goes on when one is done`() {
         var queue = queue(share: 2, [("a", 1), ("a", 1), ("a", 1), ("b", 1)])
         #expect(askers(&queue) == "aba")
@@ -153,6 +174,27 @@ extension FairQueue {
         #expect(taken(&lanes).count == (lane == .short ? 3 : 2))
         let added = lanes.add(Turn(asker: "b"))
         #expect(added != nil && lanes.next() == added)
+    }
+
+    @Test func `one asker has its share of both long lanes together, and the next goes when one of them is done`() {
+        let turns = (0..<5).flatMap { _ in [Turn(asker: "a", lane: .query), Turn(asker: "a", lane: .bulk)] }
+        var lanes = lanes(turns, LanePlaces(all: 4, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2))
+        let mine = taken(&lanes)
+        #expect(mine.count == 2 && !lanes.hasNext && !lanes.beginNow(Turn(asker: "a", lane: .bulk)))
+        for lane in [Turn.Lane.query, .bulk] {
+            let others = lanes.add(Turn(asker: "b", lane: lane))
+            #expect(others != nil && lanes.next() == others, "whatever another one wants")
+            lanes.end(Turn(asker: "b", lane: lane))
+        }
+        var done = 0
+        var underWay = mine
+        while let turn = underWay.popLast() {
+            lanes.end(turn)
+            done += 1
+            underWay += taken(&lanes)
+            #expect(underWay.count <= 2)
+        }
+        #expect(done == turns.count && lanes.count == 0)
     }
 
     @Test func `lanes take turns for a place that any may have`() {

@@ -67,6 +67,38 @@ import Testing
         #expect(answer.records.isEmpty && meter.cost > 100, "\(meter.cost)")
     }
 
+    @Test func `a save pays for the rows of indexes that it writes and takes away`() async throws {
+        let server = try await TestServer()
+        let target = DatabaseTarget(container: TestServer.container, environment: .development, scope: .private)
+        let ada = Caller(.user(server.names["ada.name"] ?? ""), client: .framework)
+        func cost(of numbers: Int, _ type: OperationType) async throws -> Int {
+            let change = RecordChange(
+                recordName: "large", recordType: "Large", set: RecordFields([.init("numbers", .int64List((0..<numbers).map(Int64.init)))]))
+            let meter = WorkMeter()
+            _ = try await WorkMeter.$current.withValue(meter) {
+                try await server.cloud.modifyRecords(
+                    RecordsModifyRequest(operations: [RecordOperation(type, change)]), in: target, by: ada, digest: [])
+            }
+            return meter.cost
+        }
+        #expect(try await cost(of: 5000, .forceReplace) > 5000)
+        #expect(try await cost(of: 1, .forceReplace) > 4990, "what goes, too")
+    }
+
+    @Test func `who makes accounts or signs in pays for the work of a password`() async throws {
+        let server = try await TestServer(opensSignUp: true, requestRate: 1)
+        func ask(_ name: String, from token: String) async -> Answer {
+            let body = #"{"email":"\#(name)@example.com","password":"\#(TestServer.password)"}"#
+            return await server.respond(Question(method: "POST", target: "/account/1/sign-up?ckAPIToken=\(token)", body: Array(body.utf8)))
+        }
+        #expect(await ask("one", from: "a").status == 200)
+        let refused = await ask("two", from: "a")
+        #expect(refused.status == 429 && refused.json?["serverErrorCode"] == .string("THROTTLED"))
+        #expect(await ask("three", from: "b").status == 200)
+        server.clock.advance(Double(Limits.passwordCost))
+        #expect(await ask("two", from: "a").status == 200)
+    }
+
     @Test func `where no rate is set nobody is kept to one`() async throws {
         let server = try await TestServer(requestRate: nil)
         for _ in 0..<5 { #expect(await ask(server, "records/lookup", Self.lookup).status == 200) }

@@ -65,16 +65,20 @@ struct QueryPage: Sendable {
                 query, in: order, of: zones[number].address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
-            return (answer: answer, reader: reader, steps: search.steps)
+            // Not the reader, which has all that it read.
+            return (
+                answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, work: reader.work, damaged: Array(reader.damaged.values),
+                steps: search.steps
+            )
         }
         damaged = []
         for (zone, found) in zip(zones, found) {
-            rowsRead += found.reader.rowsRead
-            recordsRead += found.reader.recordsRead
-            self.work += found.reader.work
+            rowsRead += found.rowsRead
+            recordsRead += found.recordsRead
+            self.work += found.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
-            let met = found.reader.damaged.values.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
+            let met = found.damaged.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
         let answers = found.compactMap(\.answer)

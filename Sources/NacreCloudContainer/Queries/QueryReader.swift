@@ -90,13 +90,7 @@ final class QueryReader {
     /// Reads the records of the first of these names, as many as a portion has, and takes their names off.
     /// - Returns: those that are there, in the names' order.
     func records(in zone: ZoneAddress, next names: inout ArraySlice<String>) throws -> [RecordRow] {
-        let rows = try counted(reads.transaction.records(in: zone, named: Array(names), bytesMax: Self.portionBytes))
-        guard rows.reduce(0, { $0 + $1.body.count }) >= Self.portionBytes, let last = rows.last?.name else {
-            names = []
-            return rows
-        }
-        names = names.drop { $0 != last }.dropFirst()
-        return rows
+        try counted(reads.transaction.records(in: zone, next: &names, bytesMax: Self.portionBytes))
     }
 
     func record(in zone: ZoneAddress, named name: String) throws -> RecordRow? {

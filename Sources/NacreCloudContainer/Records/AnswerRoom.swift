@@ -6,7 +6,7 @@ extension ReadTransaction {
     /// rest is not read.
     /// - Throws: `ServerError.answerTooLarge`; for one record never.
     func stored(in zone: ZoneAddress, named names: [String], within bytes: Int) throws -> [StoredRecord] {
-        guard names.count > 1, bytes < .max else { return try records(in: zone, named: names).map { StoredRecord($0, in: zone) } }
+        guard names.count > 1 else { return try records(in: zone, named: names).map { StoredRecord($0, in: zone) } }
         let rows = try records(in: zone, named: names, bytesMax: bytes + 1)
         var left = bytes
         return try rows.map { row in
@@ -15,6 +15,50 @@ extension ReadTransaction {
             if left < 0 { throw ServerError.answerTooLarge }
             return stored
         }
+    }
+
+    /// The same for a lookup, where it wants some fields: what it does not want is looked at a portion at a time, takes no room and is not kept.
+    /// - Returns: also how many bytes of bodies were looked at and are not in the answer.
+    /// - Throws: `ServerError.answerTooLarge`, and `.looksAtTooMuch`; for one record never.
+    func stored(in zone: ZoneAddress, for request: RecordsLookupRequest, within bytes: Int) throws -> (records: [StoredRecord], unanswered: Int) {
+        let names = request.records.map(\.recordName)
+        let keys = request.desiredKeys.map { FieldNames($0) }
+        guard keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
+            return (try stored(in: zone, named: names, within: bytes), 0)
+        }
+        let wanted = Dictionary(
+            request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0) } ?? keys) }, uniquingKeysWith: { first, _ in first })
+        var found: [StoredRecord] = []
+        var (left, unanswered, rest) = (bytes, 0, names[...])
+        while !rest.isEmpty {
+            for row in try records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes) {
+                guard case .some(.some(let only)) = wanted[row.name] else {
+                    found.append(StoredRecord(row, in: zone))
+                    left -= found[found.count - 1].pageBytes
+                    continue
+                }
+                let record = StoredRecord(row, in: zone, only: only)
+                found.append(record)
+                let taken = max(record.content.fields.byteCount, record.content.fields.pageBytes)
+                left -= taken
+                unanswered += max(0, row.body.count - taken)
+            }
+            if names.count > 1, left < 0 { throw ServerError.answerTooLarge }
+            if names.count > 1, unanswered > Limits.unansweredBytes { throw ServerError.looksAtTooMuch }
+        }
+        return (found, unanswered)
+    }
+
+    /// Reads the records of the first of these names, until their bodies take so many bytes, and takes their names off.
+    /// - Returns: those that are there, in the names' order.
+    func records(in zone: ZoneAddress, next names: inout ArraySlice<String>, bytesMax: Int) throws -> [RecordRow] {
+        let rows = try records(in: zone, named: Array(names), bytesMax: bytesMax)
+        guard rows.reduce(0, { $0 + $1.body.count }) >= bytesMax, let last = rows.last?.name else {
+            names = []
+            return rows
+        }
+        names = names.drop { $0 != last }.dropFirst()
+        return rows
     }
 }
 

@@ -25,6 +25,8 @@ struct CascadeWalk {
     let zone: ZoneAddress
     /// Most followers.
     let room: Int
+    /// Most bytes of them.
+    private var bytesLeft = Limits.cascadeBytes
     /// Most names of holders that a wide level is asked for at once.
     let perCall: Int
     /// Records that the batch names, as they were before it: those that live.
@@ -69,13 +71,13 @@ struct CascadeWalk {
         var found = try ask(level, counting: counted, limit: Self.whole, transaction)
         var levels = 0
         while !found.isEmpty {
-            guard reach.followers.count + found.count <= room, levels < Limits.cascadeLevels else {
+            guard reach.followers.count + found.count <= room, levels < Limits.cascadeLevels, bytesLeft > 0 else {
                 reach.pending.formUnion(found)
                 break
             }
             levels += 1
-            try load(found, of: level, transaction)
-            level = withInsideHolders(found)
+            let loaded = try load(found, of: level, transaction)
+            level = withInsideHolders(loaded)
             found = try ask(level, counting: [], limit: max(min(Self.whole, perCall / level.count), 1), transaction)
         }
         if !reach.pending.isEmpty { try askHeld(transaction) }
@@ -160,9 +162,15 @@ struct CascadeWalk {
     }
 
     /// A link alone takes no record along: it may be left from a body that was damaged and written over. What is damaged now goes by its links.
-    private mutating func load(_ names: [String], of level: [String], _ transaction: any ReadTransaction) throws {
+    /// - Returns: the names that were read. Those for whose records there is no room are left to a task.
+    private mutating func load(_ names: [String], of level: [String], _ transaction: any ReadTransaction) throws -> [String] {
         var spared: Set<String> = []
-        for row in try transaction.records(in: zone, named: names) where !row.isTombstone {
+        var left = names[...]
+        let rows = try transaction.records(in: zone, next: &left, bytesMax: bytesLeft)
+        reach.pending.formUnion(left)
+        for row in rows {
+            bytesLeft -= row.body.count
+            if row.isTombstone { continue }
             let follower = StoredRecord(row, in: zone)
             reach.followers[row.name] = follower
             // From here on the store is asked for others only.
@@ -170,8 +178,10 @@ struct CascadeWalk {
             for owner in owners { reach.holders[owner, default: []].insert(row.name) }
             if !follower.isDamaged, owners.isDisjoint(with: level) { spared.insert(row.name) }
         }
-        guard !spared.isEmpty else { return }
-        for target in level { reach.holders[target]?.subtract(spared) }
+        if !spared.isEmpty {
+            for target in level { reach.holders[target]?.subtract(spared) }
+        }
+        return names.dropLast(left.count)
     }
 }
 

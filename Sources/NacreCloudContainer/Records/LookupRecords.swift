@@ -1,8 +1,10 @@
 package import NacreCloudWire
 
 extension Cloud {
-    /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store.
-    /// - Throws: `ServerError.answerTooLarge` where they are more than `Limits.answerBytes`.
+    /// `records/lookup`: records by name, in the order asked; a missing one is an error of its own. Costs two calls of the store; where some fields are
+    /// wanted of large records, one more for each 4 MB of them.
+    /// - Throws: `ServerError.answerTooLarge` where what is wanted is more than `Limits.answerBytes`, `.looksAtTooMuch` where the rest of the records is
+    ///   more than `Limits.unansweredBytes`.
     package func lookupRecords(
         _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsResponse {
@@ -10,14 +12,14 @@ extension Cloud {
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
         if let fault = RequestShape.fault(ofNames: request.records.map(\.recordName), field: "records") { throw fault }
         let zone = try database.zone(request.zoneID)
-        let names = request.records.map(\.recordName)
+        let meter = WorkMeter.current
         let found = try await stored(of: database.key, zone: request.zoneID) {
             try await self.store.read { transaction -> [String: StoredRecord] in
                 guard let zone = try zone.find(transaction) else { return [:] }
                 var found: [String: StoredRecord] = [:]
-                for record in try transaction.stored(in: zone.address, named: names, within: Limits.answerBytes) {
-                    found[record.row.name] = record
-                }
+                let stored = try transaction.stored(in: zone.address, for: request, within: Limits.answerBytes)
+                meter?.add(bytes: stored.unanswered)
+                for record in stored.records { found[record.row.name] = record }
                 return found
             }
         }

@@ -22,6 +22,7 @@ extension Cloud {
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
         }
         tell(outcome.damaged, of: key, request.zoneID)
+        WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
         return outcome.response
     }
@@ -33,6 +34,8 @@ struct RecordModification: Sendable {
         var response: RecordsResponse
         /// Something was written that followers of the database will read.
         var movedFeed: Bool
+        /// Rows of indexes that came and went: each is as much work as a record.
+        var indexRows = 0
         /// Records that the request met, and that are not what was written.
         var damaged: [StoredRecord] = []
     }
@@ -133,15 +136,18 @@ struct RecordModification: Sendable {
         return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
     }
 
-    /// The records of the batch and the parents that it gives them; then the targets, the parents that records keep, and what is deleted whatever it is.
-    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none.
+    /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
+    /// which nothing is kept but whose they are.
+    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, where there are
+    ///   several operations, which can be split.
     private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
         var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
         var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
+        var targets: [String] = []
         for place in items.indices {
             if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
-            others.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
+            targets.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
         }
         var stored: [String: StoredRecord] = [:]
         if !wanted.isEmpty { try add(wanted, from: zone, to: &stored, within: Limits.answerBytes, transaction) }
@@ -149,9 +155,19 @@ struct RecordModification: Sendable {
             guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
             return stored[items[place].name]?.row.parent
         }
+        guard !others.isEmpty || !targets.isEmpty else { return stored }
         let asked = Set(wanted)
-        let missing = others.filter { !asked.contains($0) }
-        if !missing.isEmpty { try add(missing, from: zone, to: &stored, within: .max, transaction) }
+        let whole = Set(others).subtracting(asked)
+        var rest = Array(whole.union(targets).subtracting(asked))[...]
+        var left = Limits.unansweredBytes
+        while !rest.isEmpty {
+            for row in try transaction.records(in: zone.address, next: &rest, bytesMax: QueryReader.portionBytes) {
+                left -= row.body.count
+                stored[row.name] =
+                    whole.contains(row.name) ? StoredRecord(row, in: zone.address) : StoredRecord(row, in: zone.address, only: FieldNames([]))
+            }
+            if left < 0, items.count > 1 { throw ServerError.looksAtTooMuch }
+        }
         return stored
     }
 
@@ -189,11 +205,12 @@ struct RecordModification: Sendable {
         for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
+        let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
-        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed, damaged: batch.damaged))
+        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {

@@ -47,10 +47,11 @@ enum RecordBody {
         return writer.bytes
     }
 
+    /// - Parameter wanted: the fields to read, all when nil.
     /// - Throws: `StoreError.corrupt` when the row is not what was written, `.newerVersion` when a newer server wrote it.
-    static func decode(_ row: RecordRow, in zone: ZoneAddress) throws(StoreError) -> RecordContent {
+    static func decode(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try check(row, in: zone)
-        return try read(row)
+        return try read(row, only: wanted)
     }
 
     /// Only the fields that are wanted; what else there is, is passed over or not looked at.

@@ -23,6 +23,18 @@ struct StoredRecord: Equatable, Sendable {
         }
     }
 
+    /// With those fields alone that are wanted, and without its body: it takes little memory, and cannot be written again.
+    init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) {
+        self.row = row
+        do {
+            content = try RecordBody.decode(row, in: zone, only: wanted)
+        } catch {
+            content = RecordContent.unknown
+            damage = error
+        }
+        self.row.body = []
+    }
+
     /// It is there, and is what was written.
     var isLive: Bool { isThere && !isDamaged }
     var isDamaged: Bool { damage != nil }

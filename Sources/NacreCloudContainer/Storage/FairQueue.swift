@@ -81,8 +81,9 @@ struct FairQueue {
         if lines.count > linesBeforeSweep { sweep() }
     }
 
-    /// The next thing of all whose asker may go; it is under way until `end`.
-    mutating func next() -> Lanes.Ticket? {
+    /// The next thing of all whose asker may go, where it costs no more than that; it is under way until `end`.
+    mutating func next(costAtMost: Int = .max) -> Lanes.Ticket? {
+        guard let head = heads.first, head.ticket.turn.cost <= costAtMost else { return nil }
         guard let ticket = heads.pop()?.ticket, let line = lines.index(forKey: ticket.turn.asker) else { return nil }
         lines.values[line].removeFirst()
         lines.values[line].begin()
@@ -114,6 +115,13 @@ struct FairQueue {
         guard count == 0, lines[turn.asker]?.underWay ?? 0 < share else { return false }
         lines[turn.asker, default: Line()].begin()
         return true
+    }
+
+    /// Something of an asker is under way in another queue, and counts in its share of this one, until `end`.
+    mutating func beginElsewhere(_ asker: String) {
+        lines[asker, default: Line()].begin()
+        guard lines[asker]?.underWay == share else { return }
+        heads.removeAll { $0.ticket.turn.asker == asker }
     }
 
     /// Forgets those who have nothing here and have not had too much.

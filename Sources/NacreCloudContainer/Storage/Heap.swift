@@ -17,6 +17,14 @@ struct Heap<Element> {
         elements.count(where: isCounted)
     }
 
+    /// Takes all out that pass. Costs a look at each, and where any is, putting the others in again.
+    mutating func removeAll(where isRemoved: (Element) -> Bool) {
+        guard elements.contains(where: isRemoved) else { return }
+        let rest = elements.filter { !isRemoved($0) }
+        elements = []
+        for element in rest { push(element) }
+    }
+
     mutating func push(_ element: Element) {
         elements.append(element)
         var place = elements.count - 1

@@ -48,13 +48,14 @@ package struct Lanes {
         Turn.Lane.allCases.contains { queues[$0.rawValue].hasNext && isOpen($0) }
     }
 
-    /// What goes next; nil where nothing may.
-    package mutating func next() -> Ticket? {
+    /// What goes next, of what costs no more than that; nil where nothing may.
+    package mutating func next(costAtMost: Int = .max) -> Ticket? {
         for step in queues.indices {
             let index = (first + step) % queues.count
-            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let ticket = queues[index].next() else { continue }
+            guard let lane = Turn.Lane(rawValue: index), isOpen(lane), let ticket = queues[index].next(costAtMost: costAtMost) else { continue }
             first = index + 1
             underWay[index] += 1
+            if let other = lane.otherLong { queues[other.rawValue].beginElsewhere(ticket.turn.asker) }
             let less = Self.room(of: ticket.turn)
             waiting = waiting - less
             if let asker = held.index(forKey: ticket.turn.asker) {
@@ -70,6 +71,7 @@ package struct Lanes {
     package mutating func beginNow(_ turn: Turn) -> Bool {
         guard isOpen(turn.lane), queues[turn.lane.rawValue].beginNow(turn) else { return false }
         underWay[turn.lane.rawValue] += 1
+        if let other = turn.lane.otherLong { queues[other.rawValue].beginElsewhere(turn.asker) }
         return true
     }
 
@@ -77,6 +79,7 @@ package struct Lanes {
     package mutating func end(_ turn: Turn) {
         underWay[turn.lane.rawValue] -= 1
         queues[turn.lane.rawValue].end(turn.asker)
+        if let other = turn.lane.otherLong { queues[other.rawValue].end(turn.asker) }
     }
 
     private func isOpen(_ lane: Turn.Lane) -> Bool {
@@ -98,7 +101,7 @@ package struct LanePlaces: Hashable, Sendable {
     package var long: Int
     /// Of each long lane.
     package var longOfOneKind: Int
-    /// Of one asker, in the short lane and in each of the long ones.
+    /// Of one asker, in the short lane and in both long ones together.
     package var shortOfOneAsker: Int
     package var longOfOneAsker: Int
 
@@ -113,6 +116,17 @@ package struct LanePlaces: Hashable, Sendable {
     /// As many as come.
     package static var unbounded: LanePlaces {
         LanePlaces(all: .max, long: .max, longOfOneKind: .max, shortOfOneAsker: .max, longOfOneAsker: .max)
+    }
+}
+
+extension Turn.Lane {
+    /// Shares its askers' places with it.
+    fileprivate var otherLong: Turn.Lane? {
+        switch self {
+        case .short: nil
+        case .query: .bulk
+        case .bulk: .query
+        }
     }
 }
 

@@ -111,7 +111,13 @@ struct FinishCascade: TaskHandler {
     /// The holders of the newest targets, as many as a chunk takes; those of one target always.
     private mutating func takeHolders(_ transaction: any WriteTransaction) throws -> [StoredRecord] {
         let asked = Array(targets.suffix(Self.targetsPerChunk).reversed())
-        let living = Set(try transaction.records(in: zone, named: asked).filter { !$0.isTombstone }.map(\.name))
+        var living: Set<String> = []
+        var rest = asked[...]
+        while !rest.isEmpty {
+            for row in try transaction.records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes) where !row.isTombstone {
+                living.insert(row.name)
+            }
+        }
         let answers = try transaction.dependents(
             in: zone, of: asked.filter { !living.contains($0) }, outside: [], limit: Limits.owningReferences + 1)
         let owned = Dictionary(answers.map { ($0.target, $0.holders) }, uniquingKeysWith: { first, _ in first })

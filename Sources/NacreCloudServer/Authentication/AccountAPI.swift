@@ -14,15 +14,29 @@ struct AccountAPI: Sendable {
     let clock: ServerClock
     let logger: Logger
     let overload: OverloadLog
+    let rates: RequestRates
     let attempts = SignInGuard()
 
     /// Where its paths begin.
     static let roots: Set = ["account"]
 
     func addRoutes(to router: inout Router) {
-        router.post("/account/1/sign-up", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signUp(request) }
-        router.post("/account/1/sign-in", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signIn(request) }
-        router.post("/account/1/sign-out", bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await signOut(request) }
+        for (name, endpoint) in [("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut)] as [(String, Endpoint)] {
+            router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
+                try await withinRate(of: request) { try await endpoint(request) }
+            }
+        }
+    }
+
+    private typealias Endpoint = @Sendable (HTTPRequest) async throws -> HTTPResponse
+
+    /// Whoever asks from an address has its rate in common; a password costs far more than what else there is to ask.
+    private func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
+        try rates.require(payers)
+        let meter = WorkMeter()
+        defer { rates.take(meter.cost, from: payers) }
+        return try await WorkMeter.$current.withValue(meter) { try await body() }
     }
 
     // MARK: Sign-up
@@ -96,6 +110,7 @@ struct AccountAPI: Sendable {
     }
 
     private static func hashed<Value>(_ overload: OverloadLog, _ body: () async throws -> Value) async throws -> Value {
+        WorkMeter.current?.add(rows: Limits.passwordCost)
         do {
             return try await body()
         } catch let error as CryptoError {

@@ -12,14 +12,18 @@ enum SQLiteLimits {
     /// Connections that read. More than cores buys nothing: a read computes, it seldom waits for the disk.
     static let readers = 4
 
-    /// Who may have them: one is always left for short reads, and one asker never has all.
-    static let readerPlaces = LanePlaces(all: readers, long: 3, longOfOneKind: 2, shortOfOneAsker: 3, longOfOneAsker: 2)
+    /// Who may have them: one is always left for short reads, and of the others one asker never has all, so that a page of half a second keeps no
+    /// other asker's page waiting.
+    static let readerPlaces = LanePlaces(all: readers, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2)
 
     /// Rows changed by a group of writes after which it is committed: one huge request must not hold back small ones.
     static let rowsInGroup: Int64 = 4000
 
     /// Bytes of requests in a group after which it is committed, for the same reason.
     static let bytesInGroup = 2 * 1024 * 1024
+
+    /// A write that costs more only begins a group, and is in none that others have begun: those would wait for it. Half a millisecond of work.
+    static let costInGroupOfOthers = 50
 
     /// How long a group takes requests in before it is committed.
     static let groupDuration: Duration = .milliseconds(2)

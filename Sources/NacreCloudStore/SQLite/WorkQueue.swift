@@ -27,8 +27,8 @@ final class WorkQueue<Request: Sendable>: Sendable {
             return true
         }
 
-        mutating func next() -> Taken? {
-            guard let ticket = lanes.next(), let request = requests.removeValue(forKey: ticket.number) else { return nil }
+        mutating func next(costAtMost: Int = .max) -> Taken? {
+            guard let ticket = lanes.next(costAtMost: costAtMost), let request = requests.removeValue(forKey: ticket.number) else { return nil }
             return Taken(request: request, turn: ticket.turn)
         }
     }
@@ -85,9 +85,9 @@ final class WorkQueue<Request: Sendable>: Sendable {
         }
     }
 
-    /// What there is now, without waiting.
-    func nextNow() -> Taken? {
-        state.withLock { $0.next() }
+    /// The request whose turn it is, where there is one now and it costs no more than that.
+    func nextNow(costAtMost: Int = .max) -> Taken? {
+        state.withLock { $0.next(costAtMost: costAtMost) }
     }
 
     /// The places of requests are free again.

@@ -2,7 +2,8 @@ import NacreCloudContainer
 
 /// The one writer: takes what writes wait, in turn, runs them in one transaction, each in a savepoint, and commits them with one sync of the disk.
 ///
-/// A group is as long and as large as `SQLiteLimits` says, so a small write waits for one group at most, whatever others want written.
+/// A group is as long and as large as `SQLiteLimits` says, and only its first write may be a large one: so a small write waits for one large one at most,
+/// whatever others want written.
 /// Nobody is answered before the commit, not even a write that was refused by its own body: what it read may be a neighbour's.
 /// When SQLite gives the whole transaction up, or the commit fails, the group is replayed one write at a time, so that each gets its own answer.
 struct Writer: Sendable {
@@ -48,7 +49,8 @@ struct Writer: Sendable {
         statistics.count(.writes, group.count)
     }
 
-    /// Runs the first write of a group and those whose turn is next, until none waits, or the group is as long or as large as a group may be.
+    /// Runs the first write of a group and those whose turn is next, until none waits, the next is a large one, or the group is as long or as large as a
+    /// group may be.
     private func gather(_ group: inout [Write]) throws {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
         let rows = connection.changedRows + SQLiteLimits.rowsInGroup
@@ -58,7 +60,7 @@ struct Writer: Sendable {
             try perform(write.request)
             bytes += write.turn.bytes
             if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return }
-            next = queue.nextNow()
+            next = queue.nextNow(costAtMost: SQLiteLimits.costInGroupOfOthers)
             if let next { group.append(next) }
         }
     }

@@ -1,12 +1,15 @@
+import Glibc
+
 /// Hashes and verifies passwords on threads of its own, a few at a time.
 ///
 /// A caller suspends until its turn is over and never blocks Swift's pool. When `waitingMaximum` callers already wait, the next one is refused with
 /// `busy` at once.
 /// A caller whose task is cancelled while it waits leaves the queue and gets `CancellationError`. One hasher serves the whole process.
 package final class PasswordHasher: Sendable {
-    /// How many hashes are computed at once: two keep two cores busy and bound the memory at twice `PasswordHash.memoryBytes`.
-    package static let threadsMaximum: Int = 2
-    /// How many callers may wait: at two hashes each 70 ms the last one waits a little over two seconds, far within any client's patience.
+    /// How many hashes are computed at once: on half of the cores, because who guesses passwords must not have all of them, and two at most, which bounds the
+    /// memory at twice `PasswordHash.memoryBytes`.
+    package static let threadsMaximum: Int = min(2, max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 2))
+    /// How many callers may wait: at one hash each 70 ms the last one waits less than five seconds, far within any client's patience.
     package static let waitingMaximum: Int = 64
 
     private let threads: BoundedThreads

@@ -54,6 +54,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
     private(set) var connections: [UInt64: ServedConnection] = [:]
+    /// Of which the request line is here and the rest of the head is awaited, by their connections.
+    private var heads: [UInt64: Exchange] = [:]
     private var nextConnectionID = Source.firstConnection
     /// Suspended exchanges whose sockets are not watched yet, oldest first, with the moment from which they should be.
     private var unwatched: [(exchange: Exchange, due: UInt64)] = []
@@ -307,9 +309,18 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         metrics.connections.add(-1)
     }
 
-    /// libmicrohttpd has something to log, which it does before it answers by itself. If it is about to refuse a head, that is answered here.
+    /// libmicrohttpd has something to log, which it does before it answers by itself, and for each connection that breaks: so few are looked at. If it is
+    /// about to refuse a head, that is answered here.
     func mayRefuseHead() {
-        for connection in connections.values where connection.exchange?.refuseHead() == true { return }
+        for exchange in heads.values where exchange.refuseHead() { return }
+    }
+
+    func beginHead(of exchange: Exchange, on connection: ServedConnection) {
+        heads[connection.id] = exchange
+    }
+
+    func endHead(on connection: ServedConnection) {
+        heads[connection.id] = nil
     }
 
     func nextRequestID() -> RequestID { requestIDs.next() }

@@ -13,7 +13,9 @@ extension Exchange {
             return receive(piece)
         }
         switch stage {
-        case .head: return receiveHead(method, version)
+        case .head:
+            loop.endHead(on: connection)
+            return receiveHead(method, version)
         case .held: return continueHeld()
         case .gathering:
             stage = .answering

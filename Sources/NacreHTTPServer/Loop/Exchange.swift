@@ -204,6 +204,7 @@ final class Exchange: @unchecked Sendable {
     func end(_ reason: MHD_RequestTerminationCode) {
         isOver = true
         connection.exchange = nil
+        loop.endHead(on: connection)
         if reason == .REQUEST_TERMINATED_COMPLETED_OK {
             connection.beginIdle()
         } else if task != nil {

@@ -52,6 +52,7 @@ enum LoopCallbacks {
         connection.beginHead()
         let exchange = Exchange(connection, raw: raw, target: bytes)
         connection.exchange = exchange
+        connection.loop.beginHead(of: exchange, on: connection)
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 }

@@ -6,8 +6,8 @@ import NacreLocks
 import Testing
 
 @Suite struct ReaderLanes {
-    @Test(arguments: [Turn.Lane.query, .bulk])
-    func `long reads of one asker leave readers to another's long reads and to short ones`(lane: Turn.Lane) async throws {
+    @Test(arguments: [[Turn.Lane.query], [.bulk], [.query, .bulk]])
+    func `long reads of one asker leave readers to another's long reads and to short ones`(lanes: [Turn.Lane]) async throws {
         let temporary = try await TemporarySQLiteStore()
         try await temporary.populate()
         let (isHeld, running) = (Locked(true), Locked(0))
@@ -21,16 +21,17 @@ import Testing
             }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<8 {
+            for number in 0..<8 {
                 group.addTask {
-                    try await ask(Turn(asker: "greedy", lane: lane)) {
+                    try await ask(Turn(asker: "greedy", lane: lanes[number % lanes.count])) {
                         running.withLock { $0 += 1 }
                         while isHeld.withLock({ $0 }) { sched_yield() }
                     }
                 }
             }
             while running.withLock({ $0 }) < 2 { await Task.yield() }
-            try await ask(Turn(asker: "another", lane: lane == .query ? .bulk : .query))
+            try await ask(Turn(asker: "another", lane: .query))
+            try await ask(Turn(asker: "another", lane: .bulk))
             try await ask(Turn(asker: "another"))
             try await ask(Turn(asker: "greedy"))
             #expect(running.withLock { $0 } == 2)

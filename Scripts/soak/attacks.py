@@ -1,0 +1,290 @@
+"""The attacks of `abuse`, and users who want much: each begins with everything it wants at once, and goes on until its process ends.
+
+An attack is a function of the server as the attacker's user sees it and of the list in which its sockets are kept. It may have `prepare`, which makes
+what is asked for; `server`, how the server is started; `witnesses`, what else is asked beside it; and `floors`, the milliseconds that answers may take whatever
+they took alone, where they are more than `abuse` says."""
+
+import copy
+import functools
+import http.client
+import json
+import socket
+import time
+
+from harness import client, nacre
+from harness.crowd import batch, in_background, send_for_ever
+
+import costly_requests
+import deaf_clients
+
+BODY_BYTES = 8 * 1024 * 1024
+
+
+def made_by(prepare, **more):
+    def mark(attack):
+        if prepare:
+            attack.prepare = prepare
+        attack.__dict__.update(more)
+        return attack
+    return mark
+
+
+# How they are sent
+
+
+def opened(server, sockets):
+    each = socket.create_connection(("127.0.0.1", server.port), 60)
+    sockets.append(each)
+    return each
+
+
+def head(server, path, length, credential=""):
+    return (f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n{credential}Content-Type: application/json\r\n"
+            f"Content-Length: {length}\r\n\r\n").encode()
+
+
+def send_until_refused(each, data):
+    """A server that has refused may close while the rest is still being sent."""
+    each.settimeout(1)
+    try:
+        each.sendall(data)
+    except OSError:
+        pass
+
+
+def ask_for_ever(server, sockets, endpoint, body, count=costly_requests.CLIENTS):
+    body = json.dumps(body)
+    send_for_ever(server, sockets, endpoint, lambda *_: body, count)
+
+
+# Bodies and answers that lie about
+
+
+def withheld_bodies(server, sockets):
+    """990 bodies of 8 MB without their last byte, with the API token only."""
+    path = guest_path(server, "records/modify")
+    body = b" " * (BODY_BYTES - 1)
+    for _ in range(990):
+        send_until_refused(opened(server, sockets), head(server, path, BODY_BYTES) + body)
+
+
+def strangers(server, sockets):
+    """9,000 bodies of 64 KB without a credential and without their last byte."""
+    data = head(server, server.path("records/modify"), 64 * 1024) + b" " * (64 * 1024 - 1)
+    for _ in range(9000):
+        send_until_refused(opened(server, sockets), data)
+
+
+def too_large(server, sockets):
+    """Two connections whose bodies of 8 MB are refused for what is in them, and one whose bodies say that they are larger, again and again."""
+    record = '{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"%s"}}}}' % ("x" * 90_000)
+    body = '{"zoneID":{"zoneName":"Notes"},"operations":[%s]}' % ",".join([record] * 85)
+    send_for_ever(server, sockets, "records/modify", lambda *_: body, 2)
+    claim = head(server, server.path("records/modify"), 20 * BODY_BYTES, f"Authorization: Bearer {server.token}\r\n")
+
+    def work():
+        while True:
+            with socket.create_connection(("127.0.0.1", server.port), 60) as each:
+                send_until_refused(each, claim)
+                each.recv(4096)
+            time.sleep(0.01)
+
+    in_background(sockets, work)
+
+
+@made_by(deaf_clients.save)
+def deaf_readers(server, sockets):
+    """600 that ask for a feed of two megabytes and do not read it."""
+    asked = deaf_clients.feed_request(server)
+    for _ in range(600):
+        sockets.append(deaf_clients.deaf(server.port))
+        deaf_clients.send_what_fits(sockets[-1], asked)
+
+
+def publicly(server):
+    """The same server, asked for its public database."""
+    public = copy.copy(server)
+    public.path = lambda endpoint: server.path(endpoint).replace("private", "public")
+    return public
+
+
+def guest_path(server, endpoint):
+    """Of who has an API token and is nobody."""
+    return publicly(server).path(endpoint) + "?ckAPIToken=" + server.api_token
+
+
+def public_texts(server):
+    """As many records of a megabyte as an answer has room for."""
+    costly_requests.texts(publicly(server), 8, zone="_defaultZone")
+
+
+def deaf_guests(server, sockets, names):
+    body = json.dumps({"records": [{"recordName": name} for name in names]}).encode()
+    data = head(server, guest_path(server, "records/lookup"), len(body)) + body
+    for _ in range(30):
+        sockets.append(deaf_clients.deaf(server.port))
+        deaf_clients.send_what_fits(sockets[-1], data * 10)
+
+
+@made_by(public_texts)
+def one_public_record_often(server, sockets):
+    """One public record of a megabyte, named 200 times in a request, by 30 that have the API token and do not read."""
+    deaf_guests(server, sockets, ["big0"] * 200)
+
+
+@made_by(public_texts)
+def public_records(server, sockets):
+    """As many public records as an answer has room for, by 30 that have the API token and do not read."""
+    deaf_guests(server, sockets, [f"big{number}" for number in range(8)])
+
+
+# Who waits, guesses and idles
+
+
+def wait_for_changes(server, sockets, count):
+    token = server.ask("changes/database", {})["syncToken"]
+    body = ('{"syncToken":"%s","nacre":{"waitSeconds":30}}' % token).encode()
+    data = head(server, server.path("changes/database"), len(body), f"Authorization: Bearer {server.token}\r\n") + body
+    for _ in range(count):
+        opened(server, sockets).sendall(data)
+
+
+def waits(server, sockets):
+    """2,100 waits for changes of one user."""
+    wait_for_changes(server, sockets, 2100)
+
+
+def many_users(server):
+    return [server.another_user(f"device{number}@example.com") for number in range(24)]
+
+
+@made_by(many_users)
+def honest_devices(server, sockets, users):
+    """More waits than requests may be under way, by users who have a few dozen devices each."""
+    for user in users:
+        wait_for_changes(user, sockets, 86)
+
+
+def sign_ins(server):
+    """Of a device that the guessed account has signed in from, and of a new device of another account each time."""
+    return {"known sign-ins": (0.5, lambda _: server.sign_in(nacre.EMAIL, "127.0.0.1")),
+            "new sign-ins": (0.5, lambda number: server.sign_in("eve@example.com", f"127.0.1.{number % 250 + 1}"))}
+
+
+# A sign-in hashes a password, a tenth of a second and more, and waits for hashes that were let through before it.
+# A hash also takes 64 MB from the system and gives them back, during which no other thread of the process can have memory.
+@made_by(None, witnesses=sign_ins, floors={"lookups": 250, "saves": 250, "health": 250, "known sign-ins": 4000, "new sign-ins": 4000})
+def guesses(server, sockets):
+    """24 guesses a second at one account, and 120 that guess at accounts of their own, from another address."""
+    def guess(email, pause):
+        while True:
+            try:
+                server.sign_in(email, "127.0.0.2", "wrong wrong")
+            except (client.Refused, OSError, http.client.HTTPException):
+                pass
+            time.sleep(pause)
+
+    for _ in range(6):
+        in_background(sockets, functools.partial(guess, nacre.EMAIL, 0.25))
+    for number in range(120):
+        in_background(sockets, functools.partial(guess, f"{number}@example.com", 1))
+
+
+@made_by(None, server={"prefix": ("prlimit", "--nofile=1024:1024")})
+def idle_connections(server, sockets):
+    """991 connections that asked once and idle, where the process may have 1,024 descriptors."""
+    data = f"GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+    for _ in range(991):
+        opened(server, sockets).sendall(data)
+
+
+# Requests of a few kilobytes that would be much work
+
+
+@made_by(costly_requests.lists)
+def abandoned_queries(server, sockets):
+    """Filters of 250 values over lists of 100,000, four at a time, hung up at once."""
+    def work(number):
+        body = json.dumps(costly_requests.query_of_lists(number)).encode()
+        while True:
+            with socket.create_connection(("127.0.0.1", server.port), 60) as each:
+                send_until_refused(each, head(server, server.path("records/query"), len(body), f"Authorization: Bearer {server.token}\r\n") + body)
+            time.sleep(0.1)
+
+    for number in range(costly_requests.CLIENTS):
+        in_background(sockets, functools.partial(work, number))
+
+
+@made_by(costly_requests.lists)
+def costly_queries(server, sockets):
+    """The same, read, by 16 connections."""
+    ask_for_ever(server, sockets, "records/query", costly_requests.query_of_lists(), 16)
+
+
+@made_by(functools.partial(costly_requests.texts, count=8))
+def one_zone_often(server, sockets):
+    """One zone of 8 MB, named 200 times in a request."""
+    ask_for_ever(server, sockets, "changes/zone", costly_requests.same_zone())
+
+
+@made_by(functools.partial(costly_requests.texts, count=8))
+def zone_of_much(server, sockets):
+    """The same zone, named once."""
+    ask_for_ever(server, sockets, "changes/zone", costly_requests.same_zone(1))
+
+
+@made_by(functools.partial(costly_requests.texts, count=200))
+def large_lookups(server, sockets):
+    """200 records of a megabyte in a request."""
+    ask_for_ever(server, sockets, "records/lookup", costly_requests.lookup([f"big{number}" for number in range(200)]))
+
+
+@made_by(functools.partial(costly_requests.texts, count=200))
+def conflicts(server, sockets):
+    """20 × 200 stale updates of records of a megabyte."""
+    ask_for_ever(server, sockets, "records/modify", costly_requests.stale_updates([f"big{number}" for number in range(200)]), 20)
+
+
+@made_by(functools.partial(costly_requests.zones, count=30))
+def all_zones(server, sockets):
+    """A small field of many zones' large records."""
+    ask_for_ever(server, sockets, "records/query", costly_requests.zone_wide())
+
+
+# Users who want much and mean no harm
+
+
+def upload(server, sockets):
+    """One connection that saves 400 records at a time."""
+    send_for_ever(server, sockets, "records/modify", lambda number, turn: batch(number, turn, 400), 1)
+
+
+def uploads(server, sockets):
+    """16 connections that save 200 records at a time."""
+    send_for_ever(server, sockets, "records/modify", lambda number, turn: batch(number, turn, 200), 16)
+
+
+def searchable_texts(server):
+    server.define("Article", {"text": {"value": "x"}}, {"text": ["searchable"]})
+
+
+# All of a request is one transaction: a save waits for one, and this one has 100,000 rows of an index.
+@made_by(searchable_texts, floors={"saves": 800})
+def new_words(server, sockets):
+    """200 texts of 500 words, none of which was ever seen, in a request."""
+    def body(number, turn):
+        return json.dumps({"zoneID": {"zoneName": nacre.ZONE}, "operations": [
+            {"operationType": "create", "record": {"recordName": f"w{number}-{turn}-{place}", "recordType": "Article", "fields": {"text": {
+                "value": " ".join(f"w{number}x{turn}x{place}x{word}" for word in range(500))}}}} for place in range(200)]})
+
+    send_for_ever(server, sockets, "records/modify", body, 1)
+
+
+@made_by(lambda server: server.seed(6000))
+def first_syncs(server, sockets):
+    """16 that read a zone from its beginning."""
+    ask_for_ever(server, sockets, "changes/zone", costly_requests.same_zone(1), 16)
+
+
+ALL = (withheld_bodies, strangers, too_large, deaf_readers, one_public_record_often, public_records, waits, honest_devices, guesses, idle_connections,
+       abandoned_queries, costly_queries, one_zone_often, zone_of_much, large_lookups, conflicts, all_zones, upload, uploads, new_words, first_syncs)
