@@ -104,6 +104,9 @@ struct ZoneSearch {
     private static let firstReach = 128
     private static let firstReachByDistance = 1_024
     private static let firstStride = 64
+    /// Index rows that one question of several probes may answer: a few megabytes. As many filters as a query may have are probed together at first, and
+    /// each alone where it is probed far. On this server.
+    private static let rowsProbedAtOnce = 8_192
 
     private mutating func walkAll(_ points: QueryDriver?) throws -> Answer {
         allowAnew()
@@ -121,9 +124,15 @@ struct ZoneSearch {
 
     /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
     private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
-        let open = probes.indices.filter { probes[$0].wants(reach) }
-        if !open.isEmpty {
-            for (place, portion) in zip(open, try reader.search(open.map { probes[$0].scan })) { probes[place].count(portion) }
+        var open = probes.indices.filter { probes[$0].wants(reach) }[...]
+        while let first = open.popFirst() {
+            var (asked, rows) = ([first], probes[first].scan.limit)
+            while let next = open.first, rows + probes[next].scan.limit <= Self.rowsProbedAtOnce {
+                asked.append(next)
+                rows += probes[next].scan.limit
+                open.removeFirst()
+            }
+            for (place, portion) in zip(asked, try reader.search(asked.map { probes[$0].scan })) { probes[place].count(portion) }
         }
         for place in probes.indices where !probes[place].isTooMuch && probes[place].isWhole && probes[place].count <= reach {
             let way = "\(query.described(probes[place].driver)), \(probes[place].count) rows"
