@@ -9,7 +9,7 @@ import Testing
         let log = StoreFaultLog(logger: server.log.logger)
         let place = ["database": "c/development/private/_ann", "zone": "Notes", "recordName": "r1"]
         let error = StoreError(.corrupt, "A record's checksum does not match", place.merging(["code": "11"]) { first, _ in first })
-        StoreFaultLog.$requestID.withValue("the-request") { log.log(error) }
+        WorkMeter.$current.withValue(WorkMeter(requestID: "the-request")) { log.log(error) }
         log.log(StoreError(.unavailable, "The disk failed"))
         let lines = server.log.objects("The store failed")
         #expect(lines.count == 2 && lines.map { $0["level"] } == [.string("error"), .string("error")])

@@ -6,9 +6,13 @@ import NacreLocks
 package final class WorkMeter: Sendable {
     @TaskLocal package static var current: WorkMeter?
 
+    /// The request that it counts for.
+    package let requestID: String
     private let sums = Locked((rows: 1, bytes: 0))
 
-    package init() {}
+    package init(requestID: String = "") {
+        self.requestID = requestID
+    }
 
     package func add(rows: Int = 0, bytes: Int = 0) {
         sums.withLock { sums in

@@ -86,7 +86,7 @@ struct API: Sendable {
         { request, parameters in
             let target = try DatabaseTarget(parameters)
             let address = IPAddress.customer(request.clientAddress)
-            let meter = WorkMeter()
+            let meter = WorkMeter(requestID: request.id)
             var payers = rates.payers(of: request, address: address)
             try rates.require(payers)
             defer { rates.take(meter.cost, from: payers) }
@@ -115,11 +115,9 @@ struct API: Sendable {
         }
     }
 
-    /// As the request of its sender, in whose turn and name the store works.
+    /// As the request of its sender, in whose turn the store works.
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
-        try await StoreFaultLog.$requestID.withValue(call.request.id) {
-            try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
-        }
+        try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
     }
 }
 

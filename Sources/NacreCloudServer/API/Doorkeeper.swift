@@ -31,12 +31,15 @@ struct Doorkeeper: Sendable {
     private func isAnswered(_ request: HTTPRequest) -> Bool {
         guard let host = request.header("Host") else { return true }
         // What follows the name can only be a port; anything else is part of a name that is not ours.
-        let end = host.hasPrefix("[") ? host.firstIndex(of: "]").map { host.index(after: $0) } : host.lastIndex(of: ":")
-        let name = host[..<(end ?? host.endIndex)]
-        let port = host[name.endIndex...]
-        guard port.isEmpty || (port.first == ":" && port.dropFirst().utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        let bytes = host.utf8
+        let end = host.hasPrefix("[") ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.lastIndex(of: UInt8(ascii: ":"))
+        let name = String(host[..<(end ?? host.endIndex)])
+        let port = bytes[(end ?? host.endIndex)...]
+        guard
+            port.isEmpty
+                || (port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return false }
-        return hosts.contains(name.lowercased())
+        return hosts.contains(name) || hosts.contains(name.lowercased())
     }
 
     /// Also for paths under an app's root that lead nowhere, so that a page can read what is wrong, and for paths that cannot be read.
@@ -47,8 +50,9 @@ struct Doorkeeper: Sendable {
 
     /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere.
     private func addHeaders(to response: inout HTTPResponse, _ request: HTTPRequest) {
-        response.headers["X-Apple-Request-UUID"] = request.id
-        response.headers["X-Request-Id"] = request.id
+        let id = request.id
+        response.headers["X-Apple-Request-UUID"] = id
+        response.headers["X-Request-Id"] = id
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["X-Content-Type-Options"] = "nosniff"
         guard isForApps(request) else { return }

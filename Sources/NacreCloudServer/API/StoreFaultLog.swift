@@ -5,15 +5,12 @@ import NacreTelemetry
 struct StoreFaultLog: Sendable {
     let logger: Logger
 
-    /// The request that this task answers; nil: background work.
-    @TaskLocal static var requestID: String?
-
-    /// A value that there is not is empty.
+    /// A value that there is not is empty; background work has no request.
     func log(_ error: StoreError) {
         logger.log(
             .error, "The store failed",
             [
-                .requestID: .string(Self.requestID ?? ""), .database: .string(error.values["database"] ?? ""),
+                .requestID: .string(WorkMeter.current?.requestID ?? ""), .database: .string(error.values["database"] ?? ""),
                 .zone: .string(error.values["zone"] ?? ""), .record: .string(error.values["recordName"] ?? ""),
                 .code: .string(error.code.rawValue), .error: .string(Self.text(of: error)),
             ])

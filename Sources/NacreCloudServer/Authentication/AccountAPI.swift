@@ -34,7 +34,7 @@ struct AccountAPI: Sendable {
     private func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
-        let meter = WorkMeter()
+        let meter = WorkMeter(requestID: request.id)
         defer { rates.take(meter.cost, from: payers) }
         return try await WorkMeter.$current.withValue(meter) { try await body() }
     }

@@ -149,8 +149,10 @@ final class Authenticator: Sendable {
 
     static func bearer(_ request: HTTPRequest) -> String? {
         let scheme = "bearer "
-        guard let value = request.header("Authorization"), value.prefix(scheme.count).lowercased() == scheme else { return nil }
-        return String(value.dropFirst(scheme.count))
+        guard let value = request.header("Authorization"), let end = value.utf8.index(value.startIndex, offsetBy: scheme.utf8.count, limitedBy: value.endIndex),
+            value[..<end].lowercased() == scheme
+        else { return nil }
+        return String(value[end...])
     }
 
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {

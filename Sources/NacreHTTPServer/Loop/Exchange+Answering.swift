@@ -14,7 +14,7 @@ extension Exchange {
         defer { MHD_destroy_response(response) }
         for (name, value) in prepared.headers {
             if ResponseHeader.isOurs(name) { continue }
-            guard ResponseHeader.isSafe(name, value), MHD_add_response_header(response, name, value) == .YES else {
+            guard ResponseHeader.isSafe(name, value), addHeader(name, value, to: response) else {
                 loop.logger.log(.error, "response header refused", [.name: .string(name)])
                 return queueFailure()
             }
@@ -23,6 +23,11 @@ extension Exchange {
         // libmicrohttpd has its own copy now. A client that reads slowly, or never, should not make us keep two.
         self.response?.body = .none
         return MHD_queue_response(raw, UInt32(clamping: prepared.status.rawValue), response)
+    }
+
+    /// Strings that are lent make no copies, as those do that the compiler passes as arguments.
+    private func addHeader(_ name: String, _ value: String, to response: OpaquePointer) -> Bool {
+        name.withCString { name in value.withCString { MHD_add_response_header(response, name, $0) } } == .YES
     }
 
     /// What goes out where the handler's response cannot.
@@ -148,6 +153,7 @@ enum ResponseHeader {
 
     /// Whether name and value stay one header line: no control characters, no byte that is no token in the name.
     static func isSafe(_ name: String, _ value: String) -> Bool {
-        !name.isEmpty && name.utf8.allSatisfy(isTokenByte) && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+        var (name, value) = (name, value)
+        return !name.isEmpty && name.withUTF8 { $0.allSatisfy(isTokenByte) } && value.withUTF8 { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
     }
 }

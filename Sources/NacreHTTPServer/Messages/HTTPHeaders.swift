@@ -12,7 +12,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
     package subscript(name: String) -> String? {
         get { fields.first { equalIgnoringCase($0.name, name) }?.value }
         set {
-            fields.removeAll { equalIgnoringCase($0.name, name) }
+            if fields.contains(where: { equalIgnoringCase($0.name, name) }) { fields.removeAll { equalIgnoringCase($0.name, name) } }
             if let newValue { fields.append((name: name, value: newValue)) }
         }
     }
@@ -25,7 +25,7 @@ package struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
     /// Adds an item to a comma-separated header such as `Vary`, unless it is there.
     package mutating func addItem(_ name: String, _ item: String) {
         guard let value = self[name] else {
-            self[name] = item
+            add(name, item)
             return
         }
         let known = value.split(separator: ",").contains { equalIgnoringCase(trimmingSpaces($0), item) }

@@ -41,7 +41,10 @@ func isTokenByte(_ byte: UInt8) -> Bool {
 
 /// Undoes `%XX`; nil where an escape is cut or not hexadecimal, where a NUL comes out, or where the result is not UTF-8. `+` stays `+`.
 func percentDecoded(_ bytes: ArraySlice<UInt8>) -> String? {
-    guard bytes.contains(UInt8(ascii: "%")) else { return String(validating: bytes, as: UTF8.self) }
+    guard bytes.contains(UInt8(ascii: "%")) else {
+        // Decoding is fast and repairs, checking is slow: what is ASCII needs no check.
+        return bytes.allSatisfy { $0 < 0x80 } ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+    }
     guard let decoded = percentDecodedBytes(bytes) else { return nil }
     return String(validating: decoded, as: UTF8.self)
 }
