@@ -1,12 +1,12 @@
 /// The limits of a server, each with its source. Those that somebody may want to change are defaults of `HTTPServerConfiguration`.
 package enum ServerLimits {
-    /// Request line and headers together. nginx (`large_client_header_buffers` 4 × 8 KB) and Caddy pass this much and little more; beyond is 431.
-    package static let headerBytesMax = 32 * 1024
+    /// Request line and headers together, as in Node.js (`--max-http-header-size`); beyond is 431. Our longest headers and tokens take 2 KB.
+    package static let headerBytesMax = 16 * 1024
     /// A request body without a limit of its own: CloudKit's batches end at 2 MB of values, and decisions cap HTTP bodies at 8 MB; beyond is 413.
     package static let bodyBytesMax = 8 * 1024 * 1024
     /// libmicrohttpd's memory for one connection: the headers' text, some 60 bytes for each header, and the response's header; what does not fit it
-    /// answers with 431 itself. It clears this memory for each request, so more would cost time.
-    package static let connectionMemoryBytes = 48 * 1024
+    /// answers with 431 itself. It clears this memory for each request, so more costs time: 48 KB were a twentieth of a lookup.
+    package static let connectionMemoryBytes = 24 * 1024
     /// A body of a declared length up to this is gathered before its handler starts.
     package static let gatheredBodyBytesMax = 64 * 1024
     /// What may wait in memory between a socket and a task, each way; half of it wakes the side that stopped. Two socket buffers' worth.

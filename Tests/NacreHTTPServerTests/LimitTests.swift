@@ -5,8 +5,8 @@ import Testing
 
 /// What is too large or too much is refused with its own status, and the server goes on.
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
-    @Test(arguments: [(31, 200), (33, 431), (60, 431), (300, 431)])
-    func `headers pass below 32 KB and are 431 above`(_ kilobytes: Int, _ status: Int) async throws {
+    @Test(arguments: [(15, 200), (17, 431), (60, 431), (300, 431)])
+    func `headers pass below 16 KB and are 431 above`(_ kilobytes: Int, _ status: Int) async throws {
         try await withServer(routes: routing { _ in }) { server in
             let one = try await server.client()
             let filler = String(repeating: "x", count: kilobytes * 1024)

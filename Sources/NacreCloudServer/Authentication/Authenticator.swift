@@ -149,7 +149,8 @@ final class Authenticator: Sendable {
 
     static func bearer(_ request: HTTPRequest) -> String? {
         let scheme = "bearer "
-        guard let value = request.header("Authorization"), let end = value.utf8.index(value.startIndex, offsetBy: scheme.utf8.count, limitedBy: value.endIndex),
+        guard let value = request.header("Authorization"),
+            let end = value.utf8.index(value.startIndex, offsetBy: scheme.utf8.count, limitedBy: value.endIndex),
             value[..<end].lowercased() == scheme
         else { return nil }
         return String(value[end...])
