@@ -20,10 +20,11 @@ ADMIN_SECONDS_MAX = 10
 
 class Nacre:
     name = "nacre"
+    scope = "private"
 
-    def __init__(self, binary, folder, prefix=()):
-        """`prefix`: a command that the server is the last words of."""
-        self.binary, self.folder, self.prefix = binary, folder, prefix
+    def __init__(self, binary, folder, prefix=(), options=()):
+        """`prefix`: a command that the server is the last words of; `options`: more words behind it."""
+        self.binary, self.folder, self.prefix, self.options = binary, folder, prefix, options
         self.log = open(folder + ".log", "ab")
         self.start()
 
@@ -33,7 +34,7 @@ class Nacre:
         self.process = subprocess.Popen(
             [*self.prefix, self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
              # One user sends what thousands would.
-             "--request-rate", "0"],
+             "--request-rate", "0", *self.options],
             stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_until_ready(self.process, self.port, "/readyz")
@@ -83,8 +84,14 @@ class Nacre:
         user.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": ZONE}}}]})
         return user
 
+    def publicly(self):
+        """The same server, asked for its public database."""
+        public = copy.copy(self)
+        public.scope = "public"
+        return public
+
     def path(self, endpoint):
-        return f"/database/1/{CONTAINER}/development/private/{endpoint}"
+        return f"/database/1/{CONTAINER}/development/{self.scope}/{endpoint}"
 
     def ask(self, endpoint, body):
         return self.client.json("POST", self.path(endpoint), body)

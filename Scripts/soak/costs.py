@@ -1,13 +1,20 @@
 """A fuzzer for cost: changes requests at random, keeps those that take the most of the server for each byte sent, and goes on from them.
 
 What is counted is the server's processor time, its answer, and the memory that it took. Requests go one after another, so all of it is the request's own;
-rates are off. The corpus is `Fuzz/corpus/costs`; what a run finds worse than that it leaves in `.build/soak/costs`."""
+rates are off. The corpus is `Fuzz/corpus/costs`; what a run finds worse than that it leaves in `.build/soak/costs`.
 
+An endpoint is of the user's private database; `public:` and `signed:` before it say that it is the public one's, and who asks: who has an API token alone, or a
+server-to-server key. One that begins with `/` is a whole path. A request without a body is a GET."""
+
+import base64
 import copy
+import datetime
 import glob
+import hashlib
 import json
 import os
 import socket
+import subprocess
 import time
 
 from harness import client, machine, nacre
@@ -31,6 +38,8 @@ REQUESTS_PER_SERVER = 4000
 MUTATIONS_MAX = 6
 BODY_BYTES_MAX = 2_000_000
 KEPT = 24
+# Of them of one endpoint: others would be tried no more.
+KEPT_OF_ONE_ENDPOINT = 6
 SECONDS_LEAST = 20
 WORDS = ["a", "text", "number", "numbers", "place", "ref", "refs", "title", "Note", "Article", "Lists", "Place", "Holder", "big0", "known", "h0", "___recordID",
          "___createTime", "___modTime", "allTokens", "EQUALS", "NOT_EQUALS", "IN", "NOT_IN", "LESS_THAN", "GREATER_THAN", "BEGINS_WITH", "NOT_BEGINS_WITH",
@@ -92,7 +101,8 @@ class Search:
 
     def begin(self):
         self.soak.end()
-        self.server = self.soak.start_server()
+        self.server = self.soak.start_server(options=["--open-sign-up"])
+        self.signer = Signer(self.soak.home, self.server)
         seed(self.server)
         self.connect()
         for _ in range(5):
@@ -120,12 +130,14 @@ class Search:
         else:
             parent = Case(*self.random.choice(seeds(self.server)))
         body = copy.deepcopy(parent.body)
+        if body is None:
+            return Case(parent.endpoint, None)
         for _ in range(self.random.randint(1, MUTATIONS_MAX)):
-            body = mutated(body, self.random, [case.body for case in pool])
+            body = mutated(body, self.random, [case.body for case in pool if case.body is not None])
         return Case(parent.endpoint, body)
 
     def attempt(self, case):
-        text = json.dumps(case.body)
+        text = "" if case.body is None else json.dumps(case.body)
         if len(text) > BODY_BYTES_MAX:
             return
         machine.forget_peak(self.server.pid)
@@ -142,6 +154,9 @@ class Search:
             pool = self.pools[name]
             pool.append(case)
             pool.sort(key=measure, reverse=True)
+            of_this = [other for other in pool if other.endpoint == case.endpoint]
+            if len(of_this) > KEPT_OF_ONE_ENDPOINT:
+                pool.remove(of_this[-1])
             del pool[KEPT:]
         faults = []
         if case.per_kilobyte > MILLISECONDS_PER_KILOBYTE_MAX:
@@ -163,12 +178,25 @@ class Search:
             self.begin()
 
     def ask(self, case, text=None):
-        text = text or json.dumps(case.body)
-        path = self.server.path(case.endpoint)
-        # The line, the host, the token and two lengths.
-        case.sent = len(text) + len(path) + len(self.server.token) + 120
+        text = json.dumps(case.body) if text is None else text
+        asker, _, endpoint = case.endpoint.rpartition(":")
+        path = endpoint if endpoint.startswith("/") else self.server.path(endpoint)
+        headers = {"Content-Type": "application/json"}
+        if asker:
+            path = path.replace("private", "public")
+        if asker == "signed":
+            headers |= self.signer.headers(path, text)
+        elif asker == "public":
+            path += "?ckAPIToken=" + self.server.api_token
+        else:
+            headers["Authorization"] = "Bearer " + self.server.token
+        # The line, the host, and two lengths beside them.
+        case.sent = len(text) + len(path) + sum(len(name) + len(value) + 4 for name, value in headers.items()) + 60
         try:
-            self.asker.send("POST", path, text)
+            if case.body is None:
+                self.asker.connection.request("GET", path, headers=headers)
+            else:
+                self.asker.connection.request("POST", path, body=text, headers=headers)
             response = self.asker.connection.getresponse()
             case.answer, case.status = len(response.read()), response.status
         except (OSError, socket.timeout) as error:
@@ -190,6 +218,29 @@ class Search:
 
     def worst(self):
         return "; ".join(f"most {name}: {pool[0]}" for name, pool in self.pools.items() if pool)
+
+
+class Signer:
+    """A server-to-server key of the container."""
+
+    def __init__(self, folder, server):
+        self.key = os.path.join(folder, "signer.pem")
+        openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", self.key)
+        self.key_id = server.administrator.json("POST", "/admin/1/tokens", {
+            "container": nacre.CONTAINER, "environment": "development", "kind": "server", "name": "signer",
+            "publicKey": openssl("ec", "-in", self.key, "-pubout").decode()})["keyID"]
+
+    def headers(self, path, text):
+        # To the second: what is sent twice in one is done once, and the second is a retry.
+        date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        signature = openssl("dgst", "-sha256", "-sign", self.key, input=f"{date}:{digest}:{path}".encode())
+        return {"X-Apple-CloudKit-Request-KeyID": self.key_id, "X-Apple-CloudKit-Request-ISO8601Date": date,
+                "X-Apple-CloudKit-Request-SignatureV1": base64.b64encode(signature).decode()}
+
+
+def openssl(*arguments, input=None):
+    return subprocess.run(["openssl", *arguments], input=input, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
 
 
 def processor_seconds(pid):
@@ -220,6 +271,7 @@ def seeds(server):
     place = {"latitude": 52.5, "longitude": 13.4}
     words = " ".join(f"new{number}" for number in range(100))
     target = {"recordName": "known", "action": "DELETE_SELF"}
+    public_question = {"query": {"recordType": "Note", "filterBy": [test("text", "BEGINS_WITH", "t"), test("number", "NOT_EQUALS", 5)]}}
     return [
         ("records/lookup", zone({"records": [{"recordName": f"n{number}"} for number in range(50)]})),
         ("records/lookup", zone({"records": [{"recordName": f"big{number}"} for number in range(7)]})),
@@ -247,6 +299,22 @@ def seeds(server):
                                                   for number in range(5)]})),
         ("records/modify", zone({"operations": [{"operationType": "forceDelete", "record": {"recordName": "h0"}}]})),
         ("records/modify", zone({"operations": [saved("forceUpdate", "child", "Note", {}, parent={"recordName": "big0"})]})),
+        ("records/modify", zone({"operations": [saved("forceUpdate", "holder", "Holder", {"refs": {"type": "REFERENCE_LIST", "value": [
+            {"recordName": f"big{number}", "action": "VALIDATE"} for number in range(20)]}})]})),
+        ("records/modify", zone({"operations": [saved("forceReplace", f"big{number}", "Note", {"text": {"value": "x" * 50_000}}) for number in range(7)],
+                                  "desiredKeys": [], "nacre": {"operationID": "again"}})),
+        ("zones/changes", {}),
+        ("users/caller", None), ("users/current", None), ("zones/list", None), ("/limits", None), ("/metrics", None), ("/version", None), ("/sign-in", None),
+        ("public:users/caller", None), ("signed:users/caller", None),
+        ("public:records/lookup", {"records": [{"recordName": f"p{number}"} for number in range(20)]}),
+        ("public:records/query", public_question), ("signed:records/query", public_question),
+        ("signed:records/lookup", {"records": [{"recordName": f"p{number}"} for number in range(20)]}),
+        ("signed:records/modify", {"operations": [saved("forceUpdate", f"s{number}", "Note", {"text": {"value": "x"}}) for number in range(20)]}),
+        ("signed:records/modify", {"atomic": False, "operations": [saved("forceUpdate", f"s{number}", "Holder", {"refs": {
+            "value": [{"recordName": "p0", "action": "DELETE_SELF"}], "type": "REFERENCE_LIST"}}) for number in range(5)]}),
+        ("/account/1/sign-in", {"email": nacre.EMAIL, "password": nacre.PASSWORD, "apiToken": server.api_token, "container": nacre.CONTAINER,
+                                "environment": "development", "kind": "account"}),
+        ("/account/1/sign-up", {"email": "ada@example.com", "password": nacre.PASSWORD}), ("/account/1/sign-out", {}),
     ]
 
 
@@ -268,6 +336,10 @@ def seed(server):
     for level in range(6):
         save([saved("create", f"h{level}" if place == 0 else f"h{level}.{place}", "Holder", {"refs": {"value": [
             {"recordName": f"h{level - 1}" if level else "known", "action": "DELETE_SELF"}], "type": "REFERENCE_LIST"}}) for place in range(100)])
+    public = server.publicly()
+    for first in range(0, 2000, 200):
+        public.ask("records/modify", {"operations": [saved("create", f"p{number}", "Note", {"text": {"value": f"t{number}" * 20}, "number": {"value": number}})
+                                                     for number in range(first, first + 200)]})
     for number in range(20):
         server.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": f"z{number}"}}}]})
         costly_requests.save(server, ["one"], {"text": {"value": "x" * 50_000}}, zone=f"z{number}")

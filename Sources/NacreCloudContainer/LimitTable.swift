@@ -61,6 +61,7 @@ extension Limits {
         Limit("textPerAnswerByte", textPerAnswerByte, .server),
         Limit("smallBodyBytes", smallBodyBytes, .server),
         Limit("unansweredBytes", unansweredBytes, .server),
+        Limit("targetsPerRequest", targetsPerRequest, .server),
         Limit("cascadeBytes", cascadeBytes, .server),
         Limit("passwordCost", passwordCost, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),

@@ -68,6 +68,9 @@ extension Limits {
     /// operations, of the records that it deletes, that its records refer to, and their parents. On this server: half as many as a page of a query, because
     /// a modify keeps them and others' writes wait for it.
     package static let unansweredBytes = 32_000_000
+    /// Records that those of one request may refer to with more than a pointer, those counted that it sets. On this server: each is looked up, and kept as a
+    /// link, while others' writes wait.
+    package static let targetsPerRequest = 10_000
     /// Bytes of records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
     package static let cascadeBytes = 32_000_000
     /// What a check or a making of a password counts for in a rate. On this server: a tenth of a second of a core.

@@ -51,6 +51,15 @@ extension ServerError {
         .badRequest, "the records that your request is about are more than one request may look through (\(Limits.unansweredBytes) bytes)",
         native: .limitExceeded, internalCode: 2023, remedy: "Split the request in halves and send both.")
 
+    /// - Parameter isOne: a single record refers to them, and there is nothing to split.
+    static func refersToTooMuch(_ what: String, isOne: Bool) -> ServerError {
+        ServerError(
+            .badRequest, "the records that your request refers to are more than one request may look for (\(what))", native: .limitExceeded,
+            internalCode: 2023,
+            remedy: isOne
+                ? "Save the record with fewer references; those with action NONE do not count." : "Split the request in halves and send both.")
+    }
+
     static let requestTooLarge = ServerError(
         .badRequest, "request size exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "operations",
         remedy: "Split the request in halves and send both; assets do not count.")

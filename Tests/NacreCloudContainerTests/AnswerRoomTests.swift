@@ -93,13 +93,9 @@ import Testing
         #expect(await error { _ = try await keyed(names) } == .looksAtTooMuch)
         #expect(try await keyed(names.dropLast()).allSatisfy { $0.record != nil })
 
-        let holders = [RecordOperation.holder("a", validates: Array(names.prefix(20))), .holder("b", validates: Array(names.suffix(20)))]
-        #expect(await error { try await ann.modify(holders, zone: "Z") } == .looksAtTooMuch)
-        #expect(try await ann.lookup(["a", "b"], zone: "Z").allSatisfy { $0.error == .recordNotFound })
-        for holder in holders { #expect(try await ann.modify([holder], zone: "Z").first?.record != nil) }
         let one = RecordOperation.holder("one", validates: names)
-        #expect(try await ann.modify([one], zone: "Z").first?.record != nil, "one record cannot be split, and its targets are not kept")
-        try await ann.modify(["a", "b", "one"].map { .delete($0) }, zone: "Z")
+        #expect(try await ann.modify([one], zone: "Z").first?.record != nil, "nothing of its targets is read")
+        try await ann.modify([.delete("one")], zone: "Z")
 
         #expect(await error { try await ann.modify(names.map { .delete($0) }, zone: "Z") } == .looksAtTooMuch)
         #expect(try await ann.modify(names.dropLast().map { .delete($0) }, zone: "Z").allSatisfy { $0.tombstone != nil })
@@ -122,6 +118,80 @@ import Testing
         #expect(left > 0 && left < names.count, "\(left)")
         while try await test.cloud.runDueTasks().counts.taken > 0 {}
         #expect(try await ann.living(names, zone: "Z").isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what one record refers to is asked for by its name, and no body of it is read`(engine: Engine) async throws {
+        let tally = BodyTally(try await engine.makeStore())
+        let ann = TestCloud(tally).user("_ann")
+        try await ann.makeZone("Z")
+        for name in Self.names { try await ann.modify([.make(.create, name, ["text": Self.text])], zone: "Z") }
+        try await ann.modify([.delete("r0")], zone: "Z")
+        tally.reset()
+        let holders = Self.names.map { RecordOperation.holder("h\($0)", validates: [$0]) }
+        let results = try await ann.modify(holders, zone: "Z", atomic: false)
+        #expect(results.map(\.error?.code) == [.validatingReferenceError] + Self.names.dropFirst().map { _ in nil })
+        #expect(tally.mostOfOneWrite < 10_000, "\(tally.mostOfOneWrite)")
+    }
+
+    /// Whose a target is, stands in its body there.
+    @Test(arguments: Engine.allCases)
+    func `in a public database one record refers to so many bytes at a time, and keeps what it has`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann", in: .public)
+        let names = (0...(Limits.unansweredBytes / 950_000)).map { "r\($0)" }
+        for name in names { try await ann.modify([.make(.create, name, ["text": Self.text])]) }
+        let refusal = await error { try await ann.modify([.holder("one", validates: names)]) }
+        #expect(refusal == .refersToTooMuch("\(Limits.unansweredBytes) bytes", isOne: true))
+        #expect(refusal?.nativeCode == NativeErrorCode.limitExceeded.rawValue && refusal?.remedy?.contains("fewer references") == true)
+        #expect(try await ann.modify([.holder("one", validates: Array(names.prefix(20)))]).first?.record != nil)
+        #expect(try await ann.modify([.holder("one", validates: names)]).first?.record != nil, "20 of them it has already")
+        #expect(try await ann.modify([.delete(names[0])]).first?.error != nil, "and holds them all")
+    }
+
+    @Test func `a request refers to so many records, however it is cut into operations`() async throws {
+        let test = try await TestCloud(.memory)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        let names = (0...Limits.targetsPerRequest).map { "t\($0)" }
+        let one = await error { try await ann.modify([.holder("one", validates: names)], zone: "Z") }
+        #expect(one == .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: true))
+        let two = [RecordOperation.holder("a", validates: Array(names.prefix(6000))), .holder("b", of: Array(names.suffix(6000)))]
+        #expect(await error { try await ann.modify(two, zone: "Z") } == .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: false))
+        #expect(try await ann.modify([.holder("one", validates: Array(names.dropLast()))], zone: "Z").first?.error?.code == .validatingReferenceError)
+        let meter = WorkMeter()
+        _ = try await WorkMeter.$current.withValue(meter) {
+            try await ann.modify([.holder("one", validates: Array(names.dropLast()))], zone: "Z")
+        }
+        #expect(meter.cost > Limits.targetsPerRequest, "what is looked for is paid for")
+    }
+
+    /// 60 records of a megabyte hang on one that is gone, and half of them are spared: somebody outside holds them.
+    @Test(arguments: Engine.allCases)
+    func `the rest of a cascade reads as many bytes in a transaction as the cascade did, and meets nobody twice`(engine: Engine) async throws {
+        let tally = BodyTally(try await engine.makeStore())
+        let test = TestCloud(tally, cascadePerTransaction: 1)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("root")], zone: "Z")
+        let names = (0..<60).map { "h\(100 + $0)" }
+        for name in names {
+            var holder = RecordOperation.holder(name, of: ["root"])
+            holder.change.set["text"] = Self.text
+            try await ann.modify([holder], zone: "Z")
+        }
+        let spared = Array(names.prefix(40))
+        #expect(try await ann.modify([.delete("root")], zone: "Z").first?.tombstone != nil)
+        try await ann.modify([.holder("keeper", validates: spared)], zone: "Z")
+        tally.reset()
+        try await test.runAllTasks()
+        let (written, read) = (tally.mostOfOneWrite, tally.bytes)
+        var living: [String] = []
+        for name in names { living += try await ann.living([name], zone: "Z") }
+        #expect(living == spared)
+        #expect(written <= Limits.cascadeBytes + Limits.recordBytes, "\(written)")
+        #expect(read <= (engine == .sideBySide ? 2 : 1) * 60 * Limits.recordBytes, "\(read): each was read once")
+        #expect(try await test.cloud.runDueTasks().counts == (0, 0))
     }
 
     /// Else its client would split it, and send again what is done.

@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreCrypto
 import NacreHTTPServer
 import Testing
 
@@ -49,6 +50,26 @@ import Testing
             #expect(answer.status == 200, "\(round)")
         }
         #expect(pauses > 10)
+    }
+
+    /// A hash of a password is paid for with more than all else.
+    @Test func `an address that is taken or none is told before a password is hashed`() async throws {
+        let server = try await TestServer()
+        func cost(_ email: String) async -> (refusal: ServerErrorCode?, cost: Int) {
+            let meter = WorkMeter()
+            let refusal = await WorkMeter.$current.withValue(meter) { () -> ServerErrorCode? in
+                do {
+                    _ = try await AccountAPI.createAccount(
+                        email: email, password: TestServer.password, in: server.cloud.registry, PasswordHasher())
+                    return nil
+                } catch { return (error as? ServerError)?.code }
+            }
+            return (refusal, meter.cost)
+        }
+        #expect(await cost("ada@example.com") == (.exists, 1))
+        #expect(await cost("nobody") == (.badRequest, 1))
+        #expect(await cost("carol@example.com") == (nil, 1 + Limits.passwordCost))
+        #expect(await cost("carol@example.com") == (.exists, 1))
     }
 
     @Test func `a query pays for what it looks at and does not answer`() async throws {

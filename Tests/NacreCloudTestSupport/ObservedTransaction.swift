@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, tombstones, feed, dependents, search, entries, tasks, rows, missing, faults
+    case databases, zones, zoneFeed, ends, records, heads, tombstones, feed, dependents, search, entries, tasks, rows, missing, faults
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -11,6 +11,8 @@ package enum StoreVerb: String, Sendable, CaseIterable {
 class ObservedReads: ReadTransaction {
     private let reads: any ReadTransaction
     fileprivate let before: (StoreVerb) throws -> Void
+    /// Is told how many bytes of bodies each question has brought.
+    var read: (Int) -> Void = { _ in }
 
     init(_ reads: any ReadTransaction, before: @escaping (StoreVerb) throws -> Void) {
         self.reads = reads
@@ -56,7 +58,16 @@ class ObservedReads: ReadTransaction {
 
     func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow] {
         try before(.records)
-        return try reads.records(in: zone, named: names, bytesMax: bytesMax)
+        let rows = try reads.records(in: zone, named: names, bytesMax: bytesMax)
+        read(rows.reduce(0) { $0 + $1.body.count })
+        return rows
+    }
+
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try before(.heads)
+        let rows = try reads.heads(in: zone, named: names)
+        read(rows.reduce(0) { $0 + $1.body.count })
+        return rows
     }
 
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
@@ -81,7 +92,9 @@ class ObservedReads: ReadTransaction {
 
     func search(_ scans: [IndexScan], bytesMax: Int) throws -> [IndexPortion] {
         try before(.search)
-        return try reads.search(scans, bytesMax: bytesMax)
+        let portions = try reads.search(scans, bytesMax: bytesMax)
+        read(portions.reduce(0) { $0 + $1.hits.reduce(0) { $0 + ($1.record?.body.count ?? 0) } })
+        return portions
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {

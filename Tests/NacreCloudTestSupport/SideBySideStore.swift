@@ -181,6 +181,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(zone.database).records(in: zone, named: names, bytesMax: bytesMax)
     }
 
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try side(zone.database).heads(in: zone, named: names)
+    }
+
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         guard let first = scans.first else { return [] }
         return try side(first.zone.database).feed(scans, bytesMax: bytesMax)

@@ -22,6 +22,13 @@ extension Registry {
         }
     }
 
+    /// Asks whether an account can be made for an address, before its password is hashed: that is a tenth of a second of a core.
+    /// - Throws: as `createAccount`, which asks again.
+    package func requireFree(email: String) async throws {
+        _ = try Self.normalized(email)
+        if try await account(email: email) != nil { throw ServerError.emailTaken }
+    }
+
     /// nil for an address without an account, and for text that is not an address.
     package func account(email: String) async throws -> AccountEntry? {
         guard let address = try? Self.normalized(email), let claim = try await lookUp(EmailEntry.self, address, in: .email(address))

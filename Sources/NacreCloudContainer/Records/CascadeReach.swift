@@ -26,7 +26,7 @@ struct CascadeWalk {
     /// Most followers.
     let room: Int
     /// Most bytes of them.
-    private var bytesLeft = Limits.cascadeBytes
+    private var bytesLeft: Int
     /// Most names of holders that a wide level is asked for at once.
     let perCall: Int
     /// Records that the batch names, as they were before it: those that live.
@@ -40,7 +40,8 @@ struct CascadeWalk {
     private let isPublic: Bool
     private var reach = CascadeReach()
 
-    private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int, perCall: Int) {
+    private init(_ batch: ModifyBatch, in zone: ZoneAddress, room: Int, bytes: Int, perCall: Int) {
+        bytesLeft = bytes
         self.zone = zone
         self.room = room
         self.perCall = perCall
@@ -55,12 +56,13 @@ struct CascadeWalk {
     }
 
     static func reach(
-        of batch: ModifyBatch, in zone: ZoneAddress, room: Int, perCall: Int = Limits.dependentsPerCall, _ transaction: any ReadTransaction
+        of batch: ModifyBatch, in zone: ZoneAddress, room: Int, bytes: Int = Limits.cascadeBytes, perCall: Int = Limits.dependentsPerCall,
+        _ transaction: any ReadTransaction
     ) throws -> CascadeReach {
         let deleted = batch.deletedNames
         let counted = batch.newOwners
         guard !deleted.isEmpty || !counted.isEmpty else { return CascadeReach() }
-        var walk = CascadeWalk(batch, in: zone, room: room, perCall: perCall)
+        var walk = CascadeWalk(batch, in: zone, room: room, bytes: bytes, perCall: perCall)
         try walk.run(from: deleted, counting: counted, transaction)
         return walk.reach
     }

@@ -18,6 +18,7 @@ extension Cloud {
         let modification = try RecordModification(
             request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, name: uuid)
+        WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
         }
@@ -49,6 +50,8 @@ struct RecordModification: Sendable {
     private let items: [ModifyBatch.Item]
     private let madeNames: [OperationResult.MadeName]
     private let faults: [Int: ServerError]
+    /// What its records refer to with more than a pointer.
+    let targets: Set<String>
     /// Most records that go with those that the batch deletes.
     private let cascadeRoom: Int
 
@@ -89,6 +92,8 @@ struct RecordModification: Sendable {
         self.items = items
         madeNames = made
         self.faults = faults
+        targets = Set(items.lazy.flatMap { $0.operation.change.set.bindingReferences }.map(\.link.target))
+        if targets.count > Limits.targetsPerRequest { throw .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: items.count == 1) }
         self.cascadeRoom = cascadeRoom
     }
 
@@ -138,16 +143,14 @@ struct RecordModification: Sendable {
 
     /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
     /// which nothing is kept but whose they are.
-    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, where there are
-    ///   several operations, which can be split.
+    /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, or
+    ///   `.refersToTooMuch` for one record.
     private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
         var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
         var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
-        var targets: [String] = []
         for place in items.indices {
             if case .set(let reference) = items[place].operation.change.parent { wanted.append(reference.recordName) }
-            targets.append(contentsOf: items[place].operation.change.set.bindingReferences.lazy.map(\.link.target))
         }
         var stored: [String: StoredRecord] = [:]
         if !wanted.isEmpty { try add(wanted, from: zone, to: &stored, within: Limits.answerBytes, transaction) }
@@ -156,17 +159,42 @@ struct RecordModification: Sendable {
             return stored[items[place].name]?.row.parent
         }
         guard !others.isEmpty || !targets.isEmpty else { return stored }
+        // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
+        let isPublic = key.scope == .public
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
+<<<<<<< HEAD
         var left = Limits.unansweredBytes
         try transaction.eachPortion(of: Array(whole.union(targets).subtracting(asked)), in: zone.address) { rows in
+=======
+        let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
+        var left = Limits.unansweredBytes
+        try transaction.eachPortion(of: Array(isPublic ? whole.union(pointedAt) : whole), in: zone.address) { rows in
+>>>>>>> abuse
             for row in rows {
                 left -= row.body.count
                 stored[row.name] = StoredRecord(row, in: zone.address, only: whole.contains(row.name) ? nil : FieldNames([]))
             }
-            if left < 0, items.count > 1 { throw ServerError.looksAtTooMuch }
+            guard left < 0 else { return }
+            throw items.count > 1 ? ServerError.looksAtTooMuch : .refersToTooMuch("\(Limits.unansweredBytes) bytes", isOne: true)
+        }
+        guard !isPublic, !pointedAt.isEmpty else { return stored }
+        for head in try transaction.heads(in: zone.address, named: Array(pointedAt)) {
+            stored[head.name] = StoredRecord(row: head, content: .unknown)
         }
         return stored
+    }
+
+    /// Without those that the records of the batch refer to already: in a public database they keep these, whatever became of them.
+    private func targets(beside stored: [String: StoredRecord]) -> Set<String> {
+        var targets: Set<String> = []
+        for place in items.indices {
+            let kept = stored[items[place].name]?.content.fields.bindingReferences.links ?? []
+            for reference in items[place].operation.change.set.bindingReferences where !kept.contains(reference.link) {
+                targets.insert(reference.link.target)
+            }
+        }
+        return targets
     }
 
     private func add(

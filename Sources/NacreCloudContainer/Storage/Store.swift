@@ -64,6 +64,9 @@ package protocol ReadTransaction {
     /// `bytesMax`: where they take less, none is missing.
     func records(in zone: ZoneAddress, named names: [String], bytesMax: Int) throws -> [RecordRow]
 
+    /// The same without their bodies, which are empty: costs the same however large the records are.
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow]
+
     /// A portion of each of these feeds, in their order; all are of one database. Reading ends behind the row with which the records' bodies take
     /// `bytesMax`: that portion is not whole then, and the later ones are empty and not whole.
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion]

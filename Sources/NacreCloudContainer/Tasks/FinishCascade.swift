@@ -12,6 +12,8 @@ struct FinishCascade: TaskHandler {
     private var userRecordName: String
     /// Records that are gone, and whose holders are still to go.
     private var targets: [String]
+    /// Of targets whose holders were too large for one chunk: the last of them that was looked at, in the order of the names.
+    private var passed: [String: String] = [:]
 
     /// Targets of one chunk. On this server.
     private static let targetsPerChunk = 100
@@ -40,6 +42,8 @@ struct FinishCascade: TaskHandler {
             userRecordName = try reader.string()
             targets = []
             for _ in 0..<(try reader.count()) { targets.append(try reader.string()) }
+            guard !reader.isAtEnd else { return }
+            for _ in 0..<(try reader.count()) { passed[try reader.string()] = try reader.string() }
         } catch {
             throw task.malformed
         }
@@ -52,6 +56,12 @@ struct FinishCascade: TaskHandler {
         writer.string(userRecordName)
         writer.number(UInt64(targets.count))
         for target in targets { writer.string(target) }
+        guard !passed.isEmpty else { return writer.bytes }
+        writer.number(UInt64(passed.count))
+        for (target, holder) in passed.sorted(by: { $0.key < $1.key }) {
+            writer.string(target)
+            writer.string(holder)
+        }
         return writer.bytes
     }
 
@@ -89,8 +99,9 @@ struct FinishCascade: TaskHandler {
             return .commit(Outcome(rest: nil, movedFeed: false))
         }
         var rest = self
-        var batch = ModifyBatch(deleting: try rest.takeHolders(transaction), inPublic: key.scope == .public)
-        batch.settle(within: try CascadeWalk.reach(of: batch, in: zone, room: Limits.cascadeChunk, transaction))
+        var bytes = Limits.cascadeBytes
+        var batch = ModifyBatch(deleting: try rest.takeHolders(within: &bytes, transaction), inPublic: key.scope == .public)
+        batch.settle(within: try CascadeWalk.reach(of: batch, in: zone, room: Limits.cascadeChunk, bytes: bytes, transaction))
         rest.targets += batch.unfinished
         let hasFeed = key.hasFeed(inZoneNamed: zoneName)
         if !batch.going.isEmpty {
@@ -108,25 +119,38 @@ struct FinishCascade: TaskHandler {
         return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
     }
 
-    /// The holders of the newest targets, as many as a chunk takes; those of one target always.
-    private mutating func takeHolders(_ transaction: any WriteTransaction) throws -> [StoredRecord] {
+    /// The holders of the newest targets, as many as a chunk takes: those of one target always, unless their bodies are more than it has room for. A
+    /// target that has more holders is kept, with the name behind which they go on: those that are spared must not be met again for ever.
+    /// - Parameter bytes: what is left of the room for bodies.
+    private mutating func takeHolders(within bytes: inout Int, _ transaction: any WriteTransaction) throws -> [StoredRecord] {
         let asked = Array(targets.suffix(Self.targetsPerChunk).reversed())
-        var living: Set<String> = []
-        try transaction.eachPortion(of: asked, in: zone) { rows in
-            for row in rows where !row.isTombstone { living.insert(row.name) }
-        }
+        let living = Set(try transaction.heads(in: zone, named: asked).lazy.filter { !$0.isTombstone }.map(\.name))
         let answers = try transaction.dependents(
             in: zone, of: asked.filter { !living.contains($0) }, outside: [], limit: Limits.owningReferences + 1)
         let owned = Dictionary(answers.map { ($0.target, $0.holders) }, uniquingKeysWith: { first, _ in first })
-        var holders: Set<String> = []
+        var names: [String] = []
+        var met: Set<String> = []
+        // Where the names of each target end.
+        var ends: [Int] = []
         for target in asked {
-            let more = owned[target] ?? []
-            guard holders.isEmpty || holders.count + more.count <= Limits.owningReferences else { break }
-            holders.formUnion(more)
+            let more = (owned[target] ?? []).filter { name in passed[target].map { name > $0 } ?? true }
+            guard names.isEmpty || names.count + more.count <= Limits.owningReferences else { break }
+            names += more.sorted().filter { met.insert($0).inserted }
+            ends.append(names.count)
+        }
+        var left = names[...]
+        let rows = try transaction.records(in: zone, next: &left, bytesMax: bytes)
+        bytes -= rows.reduce(0) { $0 + $1.body.count }
+        let read = names.count - left.count
+        for (place, end) in ends.enumerated() {
+            guard end <= read else {
+                if read > (place == 0 ? 0 : ends[place - 1]) { passed[asked[place]] = names[read - 1] }
+                break
+            }
+            passed[asked[place]] = nil
             targets.removeLast()
         }
-        guard !holders.isEmpty else { return [] }
-        return try transaction.records(in: zone, named: holders.sorted()).filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }
+        return rows.filter { !$0.isTombstone }.map { StoredRecord($0, in: zone) }
             .filter { $0.isDamaged || !$0.content.fields.owners.isDisjoint(with: asked) }.filter { $0.row.type != UserRecord.type }
     }
 

@@ -53,6 +53,7 @@ struct AccountAPI: Sendable {
         email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
         if let fault = PasswordRule.fault(password) { throw fault }
+        try await registry.requireFree(email: email)
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
         return try await registry.createAccount(email: email, passwordHash: hash)
     }

@@ -66,6 +66,16 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try ask { state in
+            state.records(in: zone, named: names, bytesMax: .max).map { row in
+                var head = row
+                head.body = []
+                return head
+            }
+        }
+    }
+
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         try ask { state in
             var bytes = 0

@@ -134,6 +134,14 @@ extension Connection {
         }
     }
 
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try each(of: names, .recordHeadByName) { statement, name in
+            statement.bind(zone)
+            statement.bind(name)
+            return try statement.step() ? statement.record(named: statement.string()) : nil
+        }
+    }
+
     func database(_ id: DatabaseID) throws -> DatabaseRow? {
         try use(.databaseByID) { statement in
             statement.bind(id.rawValue)

@@ -108,6 +108,10 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { try $0.records(in: zone, named: names, bytesMax: bytesMax) }
     }
 
+    func heads(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
+        try ask { try $0.heads(in: zone, named: names) }
+    }
+
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         try ask { connection in
             var bytes = 0

@@ -6,6 +6,13 @@ extension Statement {
         FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3
         """)
 
+    /// Columns before the body alone: the rest of a large record lies on pages of its own, which are not read.
+    static let recordHeadByName = Statement(
+        """
+        SELECT name, type, incarnation, seq, is_tombstone, parent, x''
+        FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3
+        """)
+
     static let recordID = Statement("SELECT id FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3")
 
     static let recordsFromStart = Statement(

@@ -4,7 +4,7 @@ import NacreLocks
 /// Runs blocking work on at most so many threads of its own, with at most so many jobs waiting for one, first come first served.
 ///
 /// A thread is started when a job finds fewer than the maximum and ends when none waits: idle, this costs nothing and needs no shutdown.
-/// Starting one takes some 20 µs, so it suits work of milliseconds.
+/// Starting one takes some 20 µs, so it suits work of milliseconds. Its threads yield to others: what they do is long, and others are waited for.
 final class BoundedThreads: Sendable {
     /// One of `run` and `abandon` is called, once, whatever happens to the job.
     struct Job: Sendable {
@@ -22,6 +22,9 @@ final class BoundedThreads: Sendable {
     private enum Admission {
         case startThread, waits, refused
     }
+
+    /// Behind what answers requests, and before what nobody waits for, in the terms of `nice`.
+    private static let priority: Int32 = 10
 
     private let threadsMaximum: Int
     private let waitingMaximum: Int
@@ -96,6 +99,8 @@ final class BoundedThreads: Sendable {
             { argument in
                 guard let argument else { return nil }
                 let work = Unmanaged<Work>.fromOpaque(argument).takeRetainedValue()
+                // Of this thread alone: on Linux each has a priority of its own. Where it is not allowed the work is only less polite.
+                _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, BoundedThreads.priority)
                 work.threads.work(from: work.first)
                 return nil
             }, work.toOpaque())

@@ -69,6 +69,35 @@ struct QueryWorkTests {
         #expect(found.allSatisfy { $0.fields["text"] == .string(text) })
     }
 
+    /// The answer is some bytes long, and what is looked through for it is 8 MB a zone. What is found is read once more, portion by portion: not all of it
+    /// is kept.
+    @Test func `a query of all zones for a small field reads twice what a page may look at, and its next page goes on`() async throws {
+        let tally = BodyTally(try await Engine.sqlite.makeStore())
+        let ann = TestCloud(tally).user("_ann")
+        let zones = (0..<10).map { "z\($0)" }
+        let fields: RecordFields = ["text": .string(String(repeating: "x", count: 980_000)), "count": .int64(1)]
+        for zone in zones {
+            try await ann.makeZone(zone)
+            for number in 0..<8 { try await ann.modify([.make(.create, "r\(number)", type: "Large", fields)], zone: zone) }
+        }
+        let filter = QueryFilter(.greaterThanOrEquals, fieldName: "count", value: .int64(0))
+        let query = Query(recordType: "Large", filters: [filter])
+        var request = RecordsQueryRequest(query: query, zoneWide: true, resultsLimit: 200, desiredKeys: ["count"])
+        var found = 0
+        var pages = 0
+        repeat {
+            tally.reset()
+            let page = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+            #expect(tally.bytes <= 2 * (Limits.queryScanBytes + QueryReader.portionBytes), "page \(pages): \(tally.bytes)")
+            #expect(tally.mostOfOneCall <= QueryReader.portionBytes + Limits.recordBytes * 2, "page \(pages): \(tally.mostOfOneCall)")
+            #expect(page.records.allSatisfy { $0.fields.count == 1 })
+            found += page.records.count
+            pages += 1
+            request.continuationMarker = page.continuationMarker
+        } while request.continuationMarker != nil && pages < 50
+        #expect(found == 80 && pages >= 2, "\(found) in \(pages)")
+    }
+
     @Test func `what is kept of hits is a page's bytes, and what is dropped makes room`() async throws {
         @Sendable func hit(_ name: String) -> QueryHit {
             let body = [UInt8](repeating: 0, count: 3_000_000)

@@ -31,6 +31,25 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `heads are records without their bodies, tombstones too`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let puts = [
+            Sample.put("plain", 1, body: [1, 2]), Sample.put("child", 2, parent: "plain", body: [3]),
+            Sample.put("gone", 3, isTombstone: true, body: [4]),
+        ]
+        try await store.populate(puts)
+        let found = try await store.read { try $0.heads(in: Sample.zone, named: ["gone", "nobody", "plain", "child", "plain"]) }
+        #expect(found.allSatisfy { $0.body.isEmpty })
+        let heads = puts.map { put in
+            var head = put.row
+            head.body = []
+            return head
+        }
+        #expect(found.count == 3 && Set(found) == Set(heads))
+        #expect(try await store.read { try $0.heads(in: Sample.zone, named: []) }.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases)
     func `names that look alike and differ in bytes are two records`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate([Sample.put("é", 1, body: [1]), Sample.put("e\u{301}", 2, body: [2])])
