@@ -21,7 +21,7 @@ REFUSED_CONNECTIONS = 2
 REFUSED_BYTES = 90_000
 # As in the soak's `abuse`: so many times as long as alone, or so many milliseconds where that is more.
 FACTOR_MAX = 8
-MILLISECONDS_FLOOR = 100
+MILLISECONDS_FLOOR = 60
 
 WHERE_THE_TIME_GOES = """\
 **Fairness.** What a polite user waits for beside others: the group of writes that is under way, with one batch in it at most; a place among the pages

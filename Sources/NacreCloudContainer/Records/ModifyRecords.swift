@@ -163,14 +163,9 @@ struct RecordModification: Sendable {
         let isPublic = key.scope == .public
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
-<<<<<<< HEAD
-        var left = Limits.unansweredBytes
-        try transaction.eachPortion(of: Array(whole.union(targets).subtracting(asked)), in: zone.address) { rows in
-=======
         let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
         var left = Limits.unansweredBytes
         try transaction.eachPortion(of: Array(isPublic ? whole.union(pointedAt) : whole), in: zone.address) { rows in
->>>>>>> abuse
             for row in rows {
                 left -= row.body.count
                 stored[row.name] = StoredRecord(row, in: zone.address, only: whole.contains(row.name) ? nil : FieldNames([]))
