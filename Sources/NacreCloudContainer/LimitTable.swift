@@ -41,6 +41,7 @@ extension Limits {
         Limit("operationMinimumSeconds", Int(operationMinimumSeconds), .server),
         Limit("operationDelaySeconds", Int(operationDelaySeconds), .server),
         Limit("operationTrimChunk", operationTrimChunk, .server),
+        Limit("rolesPerSchema", rolesPerSchema, .server),
         Limit("recordTypesPerSchema", recordTypesPerSchema, .server),
         Limit("fieldsPerRecordType", fieldsPerRecordType, .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),

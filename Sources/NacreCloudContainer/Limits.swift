@@ -23,6 +23,8 @@ extension Limits {
     package static let operationDelaySeconds: Double = 120
     /// Logged operations trimmed in one transaction. On this server.
     package static let operationTrimChunk = 500
+    /// Roles that a schema declares, beside CloudKit's own. On this server: each request to a public database reads their names and numbers.
+    package static let rolesPerSchema = 50
     /// Record types of a container in one environment. On this server.
     package static let recordTypesPerSchema = 500
     /// Fields of a record type. On this server.

@@ -122,11 +122,18 @@ extension ServerError {
         .internalError, "record is damaged on the server, and with it whose it was", field: "recordName",
         remedy: "The administrator can take it away with nacre check --remove-lost; then it can be saved anew.")
 
-    static let createNotPermitted = ServerError(.accessDenied, "CREATE operation not permitted", internalCode: 2007)
+    /// As CloudKit's other two.
+    static let readNotPermitted = ServerError(
+        .accessDenied, "READ operation not permitted", internalCode: 2007,
+        remedy: "The grants of the record's type say which roles may read it. The administrator: nacre role why.")
+
+    static let createNotPermitted = ServerError(
+        .accessDenied, "CREATE operation not permitted", internalCode: 2007,
+        remedy: "The grants of the record type say which roles may make records of it. The administrator: nacre role why.")
 
     static let writeNotPermitted = ServerError(
         .accessDenied, "WRITE operation not permitted", internalCode: 2007,
-        remedy: "In the public database a record is its creator's to change.")
+        remedy: "The grants of the record's type say which roles may change it: by default its creator alone. The administrator: nacre role why.")
 
     /// CloudKit: users' records are its own to make and to delete. On this server: the text.
     static let userRecordStays = ServerError(

@@ -17,17 +17,17 @@ struct IndexCensus {
     init(_ user: TestCloudUser) async throws {
         let (cloud, target) = (user.cloud, user.target)
         let database = try await cloud.databaseID(databaseVerdict(target, for: .read, by: user.caller).get())
-        (found, expected) = try await cloud.registry.read(of: target.container, target.environment) { schema, transaction in
+        (found, expected) = try await cloud.registry.read(of: target.container, target.environment) { known, transaction in
             var found: Set<Row> = []
             var expected: Set<Row> = []
             for zone in try transaction.zones(in: database, after: nil, limit: 1000) {
                 for row in try transaction.records(in: zone.address, after: nil, limit: .max) {
-                    guard let type = schema.types[row.type] else { continue }
+                    guard let type = known.schema.types[row.type] else { continue }
                     for entry in IndexRows(type).entries(of: StoredRecord(row, in: zone.address)) {
                         expected.insert(Row(zone: zone.address.zone, entry: entry, name: row.name))
                     }
                 }
-                for index in schema.types.values.flatMap(\.fields.values).flatMap(\.indexes).map(\.index) {
+                for index in known.schema.types.values.flatMap(\.fields.values).flatMap(\.indexes).map(\.index) {
                     for hit in try transaction.search(IndexScan(zone: zone.address, index: index, limit: .max)) {
                         found.insert(Row(zone: zone.address.zone, entry: IndexEntry(index: index, key: hit.place.key), name: hit.place.name))
                     }

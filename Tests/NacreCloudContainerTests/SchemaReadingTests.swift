@@ -79,9 +79,14 @@ import Testing
             (Self.schema("\"a b\" STRING"), "invalid field name at line 1, column 33."),
             (Self.schema("\"___etag\" INT64"), "Field '___etag' has the type STRING at line 1, column 43."),
             (Self.schema("\"___etag\" STRING QUERYABLE"), "Field '___etag' cannot be indexed at line 1, column 43."),
-            ("DEFINE SCHEMA CREATE ROLE Team;", "Role 'Team' is created at line 1, column 15."),
+            ("DEFINE SCHEMA CREATE ROLE \"_world\";", "Role '_world' is CloudKit's own at line 1, column 27."),
+            ("DEFINE SCHEMA CREATE ROLE \"_own\";", "invalid role name at line 1, column 27."),
+            ("DEFINE SCHEMA CREATE ROLE Team; CREATE ROLE Team;", "Role 'Team' is created twice at line 1, column 45."),
             ("DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (a STRING);", "Record type 'cloudkit.share' is CloudKit's own at line 1, column 27."),
-            (Self.schema("a STRING, GRANT READ, WRITE TO \"_creator\""), "Record type 'Note' has grants of its own at line 1, column 27."),
+            (Self.schema("a STRING, GRANT READ TO Team"), "Role 'Team' is not declared at line 1, column 57."),
+            (Self.schema("a STRING, GRANT READ TO \"_friends\""), "Role '_friends' is not declared at line 1, column 57."),
+            (Self.schema("a STRING, GRANT READ, DELETE TO \"_world\""), #"Encountered "DELETE" at line 1, column 55."#),
+            ("DEFINE SCHEMA RECORD TYPE Users (a STRING, GRANT CREATE TO \"_icloud\");", "CREATE cannot be granted of Users at line 1, column 50."),
             ("DEFINE SCHEMA RECORD TYPE A (a STRING); RECORD TYPE A (a STRING);", "Record type 'A' is defined twice at line 1, column 41."),
             ("DEFINE SCHEMA RECORD TYPE Users (a STRING QUERYABLE);", "Fields of Users cannot be indexed at line 1, column 36."),
         ]
@@ -110,6 +115,7 @@ import Testing
         let shapes = FieldType.allCases.filter { $0 != .unknownList }
         let names = ["a", "URL", "grant", "type", "aVeryLongNameOfAField", "record", "z9", "b_c", "List"]
         var schema = Schema()
+        for role in ["Team", "grant", "Admin"].shuffled(using: &random).prefix(Int(random.next() % 4)) { schema.declare(role: role) }
         for type in ["Note", "Album", "role", "Users"].shuffled(using: &random).prefix(Int(random.next() % 4)) {
             for name in names.shuffled(using: &random).prefix(Int(random.next() % 6)) {
                 let type = (name: type, field: shapes.randomElement(using: &random) ?? .string)
@@ -120,6 +126,13 @@ import Testing
                 field.setOptions(type.name == UserRecord.type ? [] : options, as: .usable, nextIndex: &schema.nextIndex)
                 let known = schema.definition(of: type.name) ?? RecordTypeDefinition(name: type.name)
                 schema.types[type.name, default: known].fields[name] = field
+            }
+            if schema.types[type] != nil, random.next() % 2 == 0 {
+                var grants = Grants()
+                for role in Grants.builtInRoles.sorted() + schema.roles.keys.sorted() {
+                    grants[role] = Permissions(rawValue: UInt8(random.next() % 8)).subtracting(type == UserRecord.type ? .create : [])
+                }
+                if !grants.isEmpty { schema.types[type]?.grants = grants }
             }
             if type != UserRecord.type, random.next() % 2 == 0 { _ = try? schema.setIndexes(.queryable, of: type, field: "___recordID") }
         }

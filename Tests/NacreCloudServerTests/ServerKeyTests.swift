@@ -14,11 +14,15 @@ import Testing
         let key: P256.PrivateKey
         let id: String
 
-        init(_ server: TestServer, container: String = TestServer.container, _ environment: DatabaseKey.Environment = .development) async throws {
+        init(
+            _ server: TestServer, container: String = TestServer.container, _ environment: DatabaseKey.Environment = .development,
+            isAdministrator: Bool = false
+        ) async throws {
             self.server = server
             key = try P256.PrivateKey()
             id = try await server.cloud.registry.createServerKey(
-                container: container, environment: environment, name: "nightly", publicKey: try key.publicKey().pem())
+                container: container, environment: environment, name: "nightly", publicKey: try key.publicKey().pem(),
+                isAdministrator: isAdministrator)
         }
 
         /// - Parameters:
@@ -75,6 +79,39 @@ import Testing
             #expect(found.json?.at("records[0].fields.text.value")?.text == "hello")
             let again = await signer.ask(try signer.question("records/modify", Self.creation, late: 1))
             #expect(again.json?.at("records[0].created.userRecordName")?.text == author)
+        }
+    }
+
+    @Test func `a key has the roles that it is given, and no grant holds an administrator's`() async throws {
+        try await with { signer in
+            let registry = signer.server.cloud.registry
+            let text = """
+                DEFINE SCHEMA CREATE ROLE Team; RECORD TYPE Users (roles LIST<INT64>);
+                RECORD TYPE Note (text STRING, GRANT CREATE TO "_icloud", GRANT READ TO "_creator", GRANT READ, WRITE TO Team);
+                """
+            _ = try await registry.importSchema(text, to: TestServer.container, isDryRun: false)
+            let ada = DatabaseTarget(container: TestServer.container, environment: .development, scope: .public)
+            let note = RecordOperation(.create, RecordChange(recordName: "n", recordType: "Note", set: ["text": .string("hush")]))
+            _ = try await signer.server.cloud.modifyRecords(
+                RecordsModifyRequest(operations: [note]), in: ada, by: Caller(.user("_ada"), client: .framework), digest: [])
+            let lookup = #"{"records":[{"recordName":"n"}]}"#
+            let change = #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"n","fields":{"text":{"value":"loud"}}}}]}"#
+            let administrator = try await Signer(signer.server, isAdministrator: true)
+            func asks(_ signer: Signer, late: Double) async throws -> [String?] {
+                let (found, changed) = (
+                    await signer.ask(try signer.question("records/lookup", lookup, late: late)),
+                    await signer.ask(try signer.question("records/modify", change, late: late))
+                )
+                return [found, changed].map { $0.json?.at("records[0].reason")?.text ?? $0.json?.at("records[0].fields.text.value")?.text }
+            }
+            #expect(try await asks(signer, late: 0) == ["READ operation not permitted", "WRITE operation not permitted"])
+            let entry = try #require(try await registry.serverKey(signer.id))
+            let user = try await signer.server.cloud.admit(account: entry.account, to: TestServer.container, .development)
+            _ = try await registry.assign("Team", to: user, in: TestServer.container, .development)
+            #expect(try await asks(signer, late: 1) == ["hush", "loud"])
+            _ = try await registry.revoke("Team", from: user, in: TestServer.container, .development)
+            #expect(try await asks(signer, late: 2) == ["READ operation not permitted", "WRITE operation not permitted"])
+            #expect(try await asks(administrator, late: 3) == ["loud", "loud"])
         }
     }
 

@@ -83,6 +83,33 @@ struct AdminClient {
         try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
     }
 
+    /// All roles, and who has some, page by page.
+    func eachPageOfRoles(of container: String, _ environment: String, _ body: (AdminMessages.Roles) throws -> Void) async throws {
+        var next: String?
+        repeat {
+            var query = URLComponents()
+            query.queryItems = [("container", container), ("environment", environment), ("after", next)].compactMap { name, value in
+                value.map { URLQueryItem(name: name, value: $0) }
+            }
+            let path = "/admin/1/roles?\(query.percentEncodedQuery ?? "")"
+            let page = try read(AdminMessages.Roles.self, try await web.send("GET", path, bearer: token))
+            try body(page)
+            next = page.next
+        } while next != nil
+    }
+
+    func assign(_ asked: AdminMessages.NewRoleChange) async throws -> AdminMessages.RoleHolder {
+        try read(AdminMessages.RoleHolder.self, try await web.send("POST", "/admin/1/roles/assign", bearer: token, body: asked))
+    }
+
+    func revoke(_ asked: AdminMessages.NewRoleChange) async throws -> AdminMessages.RoleHolder {
+        try read(AdminMessages.RoleHolder.self, try await web.send("POST", "/admin/1/roles/revoke", bearer: token, body: asked))
+    }
+
+    func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
+        try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewExplanation) async throws -> AdminMessages.Explanation {
         try read(AdminMessages.Explanation.self, try await web.send("POST", "/admin/1/query/explain", bearer: token, body: asked))
     }

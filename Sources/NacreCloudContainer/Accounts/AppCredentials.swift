@@ -14,20 +14,24 @@ package struct AppCredential: Hashable, Sendable {
     package var environment: String
     package var name: String
     package var created: Timestamp
+    /// Of a server-to-server key: no grant of a public database holds it.
+    package var isAdministrator = false
 }
 
 extension Registry {
     /// Registers the public half of a server-to-server key for a container that is there.
     ///
     /// CloudKit: the same public key has another ID in each container and environment; several may be active in one.
-    /// - Parameter publicKey: PEM, which the caller has read as a key on P-256.
+    /// - Parameters:
+    ///   - publicKey: PEM, which the caller has read as a key on P-256.
+    ///   - isAdministrator: no grant holds it. Else it has the roles of any user, and those that it is given.
     /// - Returns: its ID, 64 hexadecimal digits.
     package func createServerKey(
-        container: String, environment: DatabaseKey.Environment, name: String, publicKey: String
+        container: String, environment: DatabaseKey.Environment, name: String, publicKey: String, isAdministrator: Bool = false
     ) async throws -> String {
         let entry = ServerKeyEntry(
             id: hex(4), container: container, environment: environment.rawValue, name: name, publicKey: publicKey,
-            created: clock().secondsSince2001)
+            created: clock().secondsSince2001, isAdministrator: isAdministrator ? true : nil)
         return try await write(.server) { database, now, transaction in
             guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
                 throw ServerError.noContainer

@@ -28,12 +28,21 @@ package struct Caller: Hashable, Sendable {
     package var signedOperationID: String?
     /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
     package private(set) var isServer = false
+    /// It administrates the container: in its public database no grant holds it.
+    package var isAdministrator = false
 
     package init(_ identity: Identity, client: Client = .web, deviceID: String? = nil) {
         self.identity = identity
         self.client = client
         self.deviceID = deviceID
     }
+
+    /// Who administrates the server, in nobody's name.
+    package static let administrator = {
+        var caller = Caller(.world)
+        caller.isAdministrator = true
+        return caller
+    }()
 
     package var userRecordName: String? {
         switch identity {

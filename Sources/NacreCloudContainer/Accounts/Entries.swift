@@ -33,6 +33,8 @@ package struct ServerKeyEntry: RegistryEntry {
     /// PEM.
     package var publicKey: String
     package var created: Double
+    /// No grant of the public database holds it; nil as false.
+    package var isAdministrator: Bool?
 
     /// Under which the registry keeps its name in the container, as it keeps an account's.
     package var account: String { "server-key:\(id)" }

@@ -9,6 +9,12 @@ package struct CallerDatabase: Sendable {
     let caller: Caller
     let readRule: ReadRule
 
+    /// The same, once its schema and the roles of its caller are known.
+    func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
+        guard readRule.wantsSchema else { return self }
+        return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles))
+    }
+
     /// - Throws: `ServerError` where a zone of that owner cannot be one of this database, whatever its name.
     func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
         if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
@@ -67,6 +73,21 @@ extension Cloud {
     /// - Throws: `ServerError`.
     package func database(_ target: DatabaseTarget, for access: Access, by caller: Caller) async throws -> CallerDatabase {
         let key = try databaseVerdict(target, for: access, by: caller).get()
-        return CallerDatabase(id: try await databaseID(key), key: key, caller: caller, readRule: readRule)
+        return CallerDatabase(id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller))
+    }
+
+    /// Reads on one snapshot what a caller sees of a database: `body` gets it with the grants and the caller's roles of that very snapshot. Costs a
+    /// call of the store in a public database, and one more where its schema declares roles.
+    /// - Parameter zone: that is read, for the server's log.
+    func read<Value: Sendable>(
+        _ database: CallerDatabase, zone: ZoneID, _ body: @escaping @Sendable (CallerDatabase, any ReadTransaction) throws -> Value
+    ) async throws -> Value {
+        let key = database.key
+        guard database.readRule.wantsSchema else {
+            return try await stored(of: key, zone: zone) { try await self.store.read { try body(database, $0) } }
+        }
+        return try await registry.read(of: key.container, key.environment, met: key, zone: zone) { known, transaction in
+            try body(database.knowing(known.schema, known.roles(of: database.caller, transaction)), transaction)
+        }
     }
 }

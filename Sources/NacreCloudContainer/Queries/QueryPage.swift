@@ -62,7 +62,8 @@ struct QueryPage: Sendable {
         let found = try IndexReads.inRounds(over: zones.count, transaction) { number, reads in
             let reader = QueryReader(reads, keptBytes: keptBytes)
             var search = ZoneSearch(
-                query, in: order, of: zones[number].address, after: after, wanted: limit + 1, rows: rows, work: work, reader)
+                query, in: order, of: zones[number].address, after: after, wanted: limit + 1, rows: rows, work: work,
+                showing: zones[number].showing, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.
@@ -78,7 +79,8 @@ struct QueryPage: Sendable {
             self.work += found.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }
-            let met = found.damaged.sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
+            // Whose they were is not known: who may read his own alone hears of none.
+            let met = found.damaged.filter(zone.showing.shows).sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
         let answers = found.compactMap(\.answer)

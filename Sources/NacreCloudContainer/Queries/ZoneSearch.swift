@@ -24,13 +24,17 @@ struct ZoneSearch {
     let rows: Int
     /// Bytes to look at, on each of the ways.
     let work: Int
+    /// What of the zone the caller sees: other records are as if they were not there.
+    let showing: ShownRecords
+    /// The caller may see some of the type's records and not others.
+    private let judgesEach: Bool
     let reader: QueryReader
     /// What it did, for who wants to know.
     private(set) var steps: [String] = []
 
     init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, rows: Int, work: Int,
-        _ reader: QueryReader
+        showing: ShownRecords, _ reader: QueryReader
     ) {
         self.query = query
         self.order = order
@@ -39,6 +43,8 @@ struct ZoneSearch {
         self.wanted = wanted
         self.rows = rows
         self.work = work
+        self.showing = showing
+        judgesEach = showing.rule.reach(ofType: query.type.name) == .some
         self.reader = reader
     }
 
@@ -205,9 +211,10 @@ struct ZoneSearch {
             reader.met(StoredRecord(row, in: zone))
             return nil
         }
+        if judgesEach, try !showing.shows(system(row)) { return nil }
         func value(of name: String) throws -> FieldValue? {
             guard let field = SystemField(schemaName: name) else { return fields[name] }
-            return StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([]))).value(of: field)
+            return try system(row).value(of: field)
         }
         var tested = TestedRecord(value)
         defer { reader.worked(tested.work) }
@@ -216,6 +223,11 @@ struct ZoneSearch {
         guard prefix.isEmpty || keys.starts(with: prefix) else { return nil }
         let hit = QueryHit(keys: keys, row: row, zone: zone.zone)
         return order.isBehind(hit.position, after) ? hit : nil
+    }
+
+    /// A record without its fields.
+    private func system(_ row: RecordRow) throws -> StoredRecord {
+        StoredRecord(row: row, content: try RecordBody.read(row, only: FieldNames([])))
     }
 
     // MARK: Walking

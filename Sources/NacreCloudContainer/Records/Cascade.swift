@@ -81,7 +81,8 @@ extension ModifyBatch {
             switch verdicts[place] {
             case .save(let save):
                 let targets = (save.parent.map { [$0] } ?? []) + save.references.lazy.filter { $0.link.kind == .validate }.map(\.link.target)
-                held.formUnion(targets.filter { binds(caller, to: $0) })
+                let creator = creator(of: save)
+                held.formUnion(targets.filter { binds(creator, to: $0) })
             case .refuse where !going.contains(name) && !later.contains(name):
                 if let record = stored[name], record.isThere { held.formUnion(bindingHeld(by: record)) }
             case .delete, .nothing, .refuse: break

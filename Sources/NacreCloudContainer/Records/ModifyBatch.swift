@@ -23,6 +23,8 @@ struct ModifyBatch {
     let isPublic: Bool
     /// The user record name of who asks.
     let caller: String
+    /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
+    private let hidden: Set<String>
     /// How far its deletions may reach: known before anything is decided.
     private(set) var reach = CascadeReach()
     /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
@@ -48,7 +50,7 @@ struct ModifyBatch {
         }
         self.init(
             items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
-            caller: setting.caller.userRecordName ?? "")
+            caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored))
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.
@@ -58,12 +60,13 @@ struct ModifyBatch {
             return Item(name: name, operation: RecordOperation(.forceDelete, RecordChange(recordName: name)))
         }
         let stored = Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first })
-        self.init(items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "")
+        self.init(
+            items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "", hidden: [])
     }
 
     private init(
         _ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool, isPublic: Bool,
-        caller: String
+        caller: String, hidden: Set<String>
     ) {
         self.items = items
         self.verdicts = verdicts
@@ -72,6 +75,7 @@ struct ModifyBatch {
         self.extendsSchema = extendsSchema
         self.isPublic = isPublic
         self.caller = caller
+        self.hidden = hidden
         places = Dictionary(items.indices.lazy.map { (items[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
         linking = verdicts.indices.filter { verdicts[$0].links }
     }
@@ -136,19 +140,21 @@ struct ModifyBatch {
         return true
     }
 
-    /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag. In a public database, those of the caller.
+    /// Parents outside the batch whose children it saves: CloudKit gives them a new change tag. In a public database, those that have
+    /// the child's creator.
     var touchedParents: [StoredRecord] {
         let names = linking.compactMap { place -> String? in
             guard case .save(let save) = verdicts[place], let parent = save.parent else { return nil }
-            return places[parent].map { verdicts[$0].changesItsRecord } == true ? nil : parent
+            if places[parent].map({ verdicts[$0].changesItsRecord }) == true { return nil }
+            return isPublic && stored[parent]?.creator != creator(of: save) ? nil : parent
         }
-        return Set(names).sorted().compactMap { stored[$0] }.filter { $0.isLive && (!isPublic || $0.creator == caller) }
+        return Set(names).sorted().compactMap { stored[$0] }.filter(\.isLive)
     }
 
     /// Whether a reference by a record of this user to a record is one that its target feels: in a public database only its creator's own do.
     func binds(_ user: String, to target: String) -> Bool {
         guard isPublic else { return true }
-        if let place = places[target], case .save = verdicts[place] { return user == caller }
+        if let place = places[target], case .save(let save) = verdicts[place] { return user == creator(of: save) }
         return (reach.followers[target] ?? stored[target])?.creator == user
     }
 
@@ -161,7 +167,13 @@ struct ModifyBatch {
         let gone = before.subtracting(after)
         let come = after.subtracting(before)
         guard isPublic else { return (Array(gone), Array(come)) }
-        return (gone.flatMap(\.inPublic), come.compactMap { binds(caller, to: $0.target) ? $0 : $0.ofOthers })
+        let creator = creator(of: save)
+        return (gone.flatMap(\.inPublic), come.compactMap { binds(creator, to: $0.target) ? $0 : $0.ofOthers })
+    }
+
+    /// Whose a saved record is: a role may let others change it, and it stays its creator's.
+    func creator(of save: RecordVerdict.Save) -> String {
+        save.over.flatMap { $0.isLive ? $0.creator : nil } ?? caller
     }
 
     /// CloudKit: a parent must exist or be saved in the same batch, in any order; so must the target of a reference that does more than point.
@@ -211,26 +223,25 @@ struct ModifyBatch {
         let added = verdicts.map(\.addedOwners)
         let counted = Set(added.joined())
         guard !counted.isEmpty else { return false }
-        var counts: [String: Int] = [:]
+        var counts: [Room: Int] = [:]
         for target in counted {
             let others = reach.othersHolders[target] ?? []
-            let isOwn = binds(caller, to: target)
-            counts[target] = (reach.holders[target] ?? []).count {
-                places[$0] == nil && !going.contains($0) && (!isPublic || others.contains($0) != isOwn)
+            for isOwn in isPublic ? [true, false] : [true] {
+                counts[Room(target: target, isOwn: isOwn)] = (reach.holders[target] ?? []).count {
+                    places[$0] == nil && !going.contains($0) && (!isPublic || others.contains($0) != isOwn)
+                }
             }
         }
         for place in items.indices {
-            let user = creatorAfter(at: place)
-            for target in ownersAfter(at: place).subtracting(added[place])
-            where counted.contains(target) && binds(user, to: target) == binds(caller, to: target) {
-                counts[target, default: 0] += 1
+            for target in ownersAfter(at: place).subtracting(added[place]) where counted.contains(target) {
+                counts[room(of: target, at: place), default: 0] += 1
             }
         }
         var fell = false
         for place in items.indices {
-            let full = added[place].filter { counts[$0, default: 0] >= Limits.owningReferences }
-            if full.isEmpty {
-                for target in added[place] { counts[target, default: 0] += 1 }
+            let rooms = added[place].map { room(of: $0, at: place) }
+            if rooms.allSatisfy({ counts[$0, default: 0] < Limits.owningReferences }) {
+                for room in rooms { counts[room, default: 0] += 1 }
             } else {
                 verdicts[place] = .refuse(.tooManyOwningReferences)
                 fell = true
@@ -239,9 +250,22 @@ struct ModifyBatch {
         return fell
     }
 
+    /// What holds so many records at most: those of a target's creator, or in a public database those of all others.
+    private struct Room: Hashable {
+        var target: String
+        var isOwn: Bool
+    }
+
+    private func room(of target: String, at place: Int) -> Room {
+        Room(target: target, isOwn: binds(creatorAfter(at: place), to: target))
+    }
+
     private func creatorAfter(at place: Int) -> String {
-        guard case .refuse = verdicts[place], let record = stored[items[place].name] else { return caller }
-        return record.creator
+        switch verdicts[place] {
+        case .save(let save): creator(of: save)
+        case .refuse: stored[items[place].name]?.creator ?? caller
+        case .delete, .nothing: caller
+        }
     }
 
     private func ownersAfter(at place: Int) -> Set<String> {
@@ -254,7 +278,7 @@ struct ModifyBatch {
     }
 
     private func isLiveAfter(_ name: String) -> Bool {
-        let isStored = (stored[name]?.isThere ?? false) && !going.contains(name)
+        let isStored = (stored[name]?.isThere ?? false) && !going.contains(name) && !hidden.contains(name)
         guard let place = places[name] else { return isStored }
         switch verdicts[place] {
         case .save: return true

@@ -59,6 +59,7 @@ struct RecordModification: Sendable {
     private var key: DatabaseKey { zone.database.key }
     private var caller: Caller { zone.database.caller }
     private var hasFeed: Bool { zone.hasFeed }
+    private var isPublic: Bool { key.scope == .public }
 
     init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64, cascadeRoom: Int,
@@ -100,12 +101,16 @@ struct RecordModification: Sendable {
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
-            entries: [schema.versionKey] + (log?.entries(in: database) ?? []))
+            entries: [schema.versionKey] + (log?.entries(in: database) ?? []) + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
+        )
+        // What is shown, also of what was done before, goes by the schema as it is.
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        let roles = isPublic ? try schema.roles(of: caller, by: advance.entries) : CallerRoles(caller)
+        let showing = zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
         if let operation = advance.operation {
-            return .rollback(try replay(operation, in: advance.zone, transaction))
+            return .rollback(try replay(operation, in: advance.zone, showing, transaction))
         }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
-        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
         let ground = try ground(of: advance, indexesBelow: schema.schema.nextIndex)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
@@ -113,13 +118,13 @@ struct RecordModification: Sendable {
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
-                schema: schema.schema))
+                schema: schema.schema, customRoles: roles.custom))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
-            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
+            return .rollback(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
-        return try write(batch, on: ground, by: schema.schema, transaction)
+        return try write(batch, on: ground, by: schema.schema, showing, transaction)
     }
 
     // MARK: Loading
@@ -203,7 +208,7 @@ struct RecordModification: Sendable {
     // MARK: Writing
 
     private func write(
-        _ batch: ModifyBatch, on ground: Ground, by schema: Schema, _ transaction: any WriteTransaction
+        _ batch: ModifyBatch, on ground: Ground, by schema: Schema, _ showing: ShownRecords, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
         var rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
@@ -221,7 +226,7 @@ struct RecordModification: Sendable {
         }
         for record in batch.goingRecords { plan.records.append(rows.put(deleting: record)) }
         guard !plan.records.isEmpty else {
-            return .rollback(Outcome(response: response(to: batch, with: []), movedFeed: false, damaged: batch.damaged))
+            return .rollback(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
         for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
@@ -231,7 +236,8 @@ struct RecordModification: Sendable {
         addOperation(batch, number: ground.zone.number, to: &plan)
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
-        return .commit(Outcome(response: response(to: batch, with: saved), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
+        return .commit(
+            Outcome(response: response(to: batch, with: saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
@@ -257,10 +263,9 @@ struct RecordModification: Sendable {
     // MARK: Answering
 
     /// - Parameter saved: what the batch's saves made, in their order.
-    private func response(to batch: ModifyBatch, with saved: [StoredRecord]) -> RecordsResponse {
+    private func response(to batch: ModifyBatch, with saved: [StoredRecord], _ showing: ShownRecords) -> RecordsResponse {
         var response = RecordsResponse(records: [])
         response.records.reserveCapacity(items.count)
-        let showing = zone.showing
         var next = 0
         for place in items.indices {
             let name = items[place].name
@@ -268,7 +273,7 @@ struct RecordModification: Sendable {
             case .refuse(let error):
                 response.records.append(.failure(recordName: name, showing.error(error, on: batch.stored[name])))
             case .delete, .nothing:
-                response.records.append(.deleted(Tombstone(recordName: name, recordType: batch.stored[name]?.row.type)))
+                response.records.append(showing.deleted(batch.stored[name], named: name))
             case .save:
                 response.records.append(showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
                 next += 1
@@ -284,7 +289,9 @@ struct RecordModification: Sendable {
     /// The answer to a request that was done before: the failures as they were, and the saved records as they are now.
     ///
     /// A record that somebody changed since is answered in its newest version, never in a mix of old and new; one deleted since is an error.
-    private func replay(_ operation: OperationRow, in row: ZoneRow?, _ transaction: any WriteTransaction) throws -> Outcome {
+    private func replay(
+        _ operation: OperationRow, in row: ZoneRow?, _ showing: ShownRecords, _ transaction: any WriteTransaction
+    ) throws -> Outcome {
         let result = try OperationResult(operation, of: log)
         guard let row else { throw ServerError.zoneNotFound(request.zoneID) }
         var names = items.map(\.name)
@@ -298,12 +305,11 @@ struct RecordModification: Sendable {
             throw ServerError.responseLost
         }
         let failures = result.errors
-        let showing = zone.showing
         let response = RecordsResponse(
             records: names.enumerated().map { place, name in
                 if let error = failures[place] { return .failure(recordName: name, showing.error(error, on: stored[name])) }
                 if items[place].operation.type.isDelete {
-                    return .deleted(Tombstone(recordName: name, recordType: stored[name]?.row.type))
+                    return showing.deleted(stored[name], named: name)
                 }
                 guard let live = stored[name], live.isLive else {
                     return .failure(recordName: name, stored[name]?.isDamaged == true ? .recordDamaged : .lostSinceSaved)

@@ -15,21 +15,81 @@ package struct ReadRule: Sendable {
     package typealias Rule =
         @Sendable (_ name: String, _ type: String, _ created: Record.Stamp, _ database: DatabaseKey, _ caller: Caller) -> ReadVerdict
 
-    /// nil: all records are read by all who may use the database.
-    private let rule: Rule?
+    private enum Kind: Sendable {
+        case everything
+        case nothing
+        case roles(Schema, CallerRoles)
+        case own(Rule)
+    }
 
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
+    /// A rule in place of CloudKit's: it shows what each answer asks.
     package init(_ rule: @escaping Rule) {
-        self.rule = rule
+        kind = .own(rule)
     }
 
-    private init() {
-        rule = nil
+    /// CloudKit: in public databases the grants of a record's type say who may read it.
+    init(_ schema: Schema, _ roles: CallerRoles) {
+        kind = roles.mayAll ? .everything : .roles(schema, roles)
     }
 
-    /// CloudKit: a database's records are readable by all who may use it, as long as no security role says otherwise. This server has no such roles.
-    package static let everything = ReadRule()
+    /// CloudKit: a private database's records are readable by all who may use it.
+    package static let everything = ReadRule(.everything)
+
+    /// Of a public database whose schema is not known yet: no record leaves it by mistake.
+    static let nothing = ReadRule(.nothing)
+
+    /// CloudKit's rule for a database, before anything of it is known.
+    func or(ruleOf database: DatabaseKey, for caller: Caller) -> ReadRule {
+        guard case .everything = kind, database.scope == .public, !caller.isServer, !caller.isAdministrator else { return self }
+        return .nothing
+    }
+
+    /// It says nothing until the schema is known.
+    var wantsSchema: Bool {
+        if case .nothing = kind { true } else { false }
+    }
 
     func verdict(on record: StoredRecord, of database: DatabaseKey, by caller: Caller) -> ReadVerdict {
-        rule?(record.row.name, record.row.type, record.content.created, database, caller) ?? .whole
+        switch kind {
+        case .everything: .whole
+        case .nothing: .refuse(.readNotPermitted)
+        case .roles(let schema, let roles):
+            schema.permissions(of: roles, on: record.row.type, asCreator: record.isMade(by: caller)).contains(.read)
+                ? .whole : .refuse(.readNotPermitted)
+        case .own(let rule): rule(record.row.name, record.row.type, record.content.created, database, caller)
+        }
+    }
+
+    /// Which records of a type a caller may read, as far as it is the same for many.
+    enum Reach {
+        case all
+        /// It depends on each of them.
+        case some
+        case none
+    }
+
+    func reach(ofType type: String) -> Reach {
+        switch kind {
+        case .everything: return .all
+        case .nothing: return .none
+        case .own: return .some
+        case .roles(let schema, let roles):
+            if schema.permissions(of: roles, on: type, asCreator: false).contains(.read) { return .all }
+            return schema.permissions(of: roles, on: type, asCreator: true).contains(.read) ? .some : .none
+        }
+    }
+}
+
+extension StoredRecord {
+    /// Whether the caller made it. Whose a damaged record is, nobody knows.
+    func isMade(by caller: Caller) -> Bool {
+        guard !isDamaged, let user = caller.userRecordName else { return false }
+        return content.created.userRecordName == user
     }
 }

@@ -75,6 +75,25 @@ struct RecordSetting: Hashable, Sendable {
     /// The client is shown moments and encrypted values whole.
     var seesDetails = true
     var schema = Schema()
+    /// The caller's roles that the schema declares.
+    var customRoles: Set<String> = []
+
+    /// What the caller may do with a record that is there.
+    func permissions(on record: StoredRecord) -> Permissions {
+        permissions(on: record.row.type, asCreator: record.isMade(by: caller))
+    }
+
+    /// The names of those that the caller may not read.
+    func hidden(of stored: [String: StoredRecord]) -> Set<String> {
+        guard scope == .public else { return [] }
+        return Set(stored.lazy.filter { !permissions(on: $0.value).contains(.read) }.map(\.key))
+    }
+
+    /// CloudKit: roles are for public databases. What is private is its owner's.
+    func permissions(on type: String, asCreator: Bool) -> Permissions {
+        guard scope == .public else { return [.read, .create, .write] }
+        return schema.permissions(of: CallerRoles(caller, custom: customRoles), on: type, asCreator: asCreator)
+    }
 }
 
 extension RecordVerdict {
@@ -90,7 +109,10 @@ extension RecordVerdict {
         let live = existing.flatMap { $0.isLive ? $0 : nil }
         var operation = operation
         if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
-        if let fault = Self.faultOfVersion(operation, live) ?? Self.faultOfRole(live, setting) ?? Self.faultOfUser(operation, live, setting) {
+        let fault =
+            Self.faultOfHidden(operation, live, setting) ?? Self.faultOfVersion(operation, live) ?? Self.faultOfRole(operation, live, setting)
+            ?? Self.faultOfUser(operation, live, setting)
+        if let fault {
             self = .refuse(fault)
             return
         }
@@ -151,10 +173,24 @@ extension RecordVerdict {
         }
     }
 
-    /// CloudKit: in the public database the creator of a record may change it, others may read it.
-    private static func faultOfRole(_ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
-        guard setting.scope == .public, let live else { return nil }
-        return live.content.created.userRecordName == setting.caller.userRecordName ? nil : .writeNotPermitted
+    /// Who may neither read nor change a record hears the same of it whatever its version is.
+    private static func faultOfHidden(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard setting.scope == .public, let live, setting.permissions(on: live).isDisjoint(with: [.read, .write]) else { return nil }
+        guard operation.type == .create else { return .writeNotPermitted }
+        // That it is there is told to who may make such a record alone: names are given once.
+        return faultOfCreation(operation, setting)
+    }
+
+    /// CloudKit: the grants of the record's type say who may make and who may change it.
+    private static func faultOfRole(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
+        guard setting.scope == .public else { return nil }
+        if let live { return setting.permissions(on: live).contains(.write) ? nil : .writeNotPermitted }
+        return operation.type.isDelete ? nil : faultOfCreation(operation, setting)
+    }
+
+    private static func faultOfCreation(_ operation: RecordOperation, _ setting: RecordSetting) -> ServerError? {
+        guard let type = operation.change.recordType, !setting.caller.isServer else { return nil }
+        return setting.permissions(on: type, asCreator: false).contains(.create) ? nil : .createNotPermitted
     }
 
     /// CloudKit: users' records are fetched and changed, never made or deleted by apps.

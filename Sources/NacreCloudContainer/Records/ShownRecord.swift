@@ -17,6 +17,10 @@ struct ShownRecords: Sendable {
         return shown(stored, fields: stored.content.fields.only(keys))
     }
 
+    func shows(_ stored: StoredRecord) -> Bool {
+        rule.verdict(on: stored, of: database, by: caller) == .whole
+    }
+
     /// A record that was asked for by its name.
     func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
         guard let stored else { return .failure(recordName: name, .recordNotFound) }
@@ -31,9 +35,22 @@ struct ShownRecords: Sendable {
     /// A record that the caller has just saved. One who may save it and not read it hears its new tag, and none of its fields.
     func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
         switch rule.verdict(on: stored, of: database, by: caller) {
-        case .whole: .record(shown(stored, fields: stored.content.fields.only(keys)))
-        case .refuse: .record(shown(stored, fields: RecordFields()))
+        case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
+        case .refuse:
+            var record = shown(stored, fields: RecordFields())
+            record.parent = nil
+            // Whoever made it, and when, is not told.
+            record.created = record.modified
+            return .record(record)
         }
+    }
+
+    /// A record that the caller has just deleted, or that was not there. What type it had is told to who may read it, or might have.
+    func deleted(_ stored: StoredRecord?, named name: String) -> RecordResult {
+        guard let stored, case .whole = rule.verdict(on: stored, of: database, by: caller) else {
+            return .deleted(Tombstone(recordName: name, recordType: nil))
+        }
+        return .deleted(Tombstone(recordName: name, recordType: stored.row.type))
     }
 
     /// What is wrong with an operation on a record. CloudKit: a conflict comes with the server's record.

@@ -3,15 +3,20 @@ import NacreCloudWire
 /// One thing that a schema gains.
 package struct SchemaGain: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, Codable {
+        case role
         case recordType
+        /// All that its roles may do from now on: what production granted before, and development does not, goes.
+        case grants
         case field
         case index
     }
 
     package var kind: Kind
-    package var recordType: String
+    /// nil: of a role.
+    package var recordType: String?
     package var field: String?
-    /// In CloudKit's schema language: a field's type and options, the options that are new, nothing for a type.
+    package var role: String?
+    /// In CloudKit's schema language: a field's type and options, the options that are new, the grants; nothing for a type and a role.
     package var declaration: String
 }
 
@@ -33,17 +38,28 @@ extension Registry {
 }
 
 extension Schema {
-    /// Takes up what it lacks of `source`. Types and fields keep what they are, indexes that `source` does not have stay.
+    /// Takes up what it lacks of `source`. Types and fields keep what they are, indexes and roles that `source` does not have stay; types of `source`
+    /// have its grants and no others.
     ///
     /// Nothing goes in halves: where one field cannot come, nothing does.
     /// - Returns: what it gained, in the order of types and fields.
     mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
         var gains: [SchemaGain] = []
+        for role in source.rolesInOrder where roles[role] == nil {
+            guard roles.count < Limits.rolesPerSchema else { throw .tooManyRoles }
+            declare(role: role)
+            gains.append(SchemaGain(kind: .role, role: role, declaration: ""))
+        }
         for (type, wanted) in source.types.sorted(by: { $0.key < $1.key }) {
             let known = definition(of: type)
             let isNew = known == nil
             if isNew { gains.append(SchemaGain(kind: .recordType, recordType: type, declaration: "")) }
             var definition = known ?? RecordTypeDefinition(name: type)
+            if definition.grants != wanted.grants {
+                definition.grants = wanted.grants
+                let declared = SchemaText.declarations(of: wanted.grants).joined(separator: ", ")
+                gains.append(SchemaGain(kind: .grants, recordType: type, declaration: declared))
+            }
             for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
                 let known = definition.fields[name]
                 if let known, known.shape != field.shape { throw .cannotRetype(name, of: type, known: known.shape, wanted: field.shape) }

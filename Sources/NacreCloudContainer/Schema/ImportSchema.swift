@@ -1,11 +1,13 @@
 import NacreCloudWire
 
-/// One difference between two schemas, in CloudKit's schema language: a type without a field, or a field.
+/// One difference between two schemas, in CloudKit's schema language: a role, a type without its fields, its grants, or a field.
 package struct SchemaDifference: Hashable, Sendable {
-    package var recordType: String
-    /// nil: of the type itself.
+    /// nil: of a role.
+    package var recordType: String?
+    /// nil: of the type itself, or of its grants.
     package var field: String?
-    /// A field's type and options; empty for a type, nil where there was none.
+    package var role: String?
+    /// A field's type and options, or a type's grants; empty for a type and a role, nil where there was none.
     package var before: String?
     package var after: String?
 }
@@ -41,9 +43,15 @@ extension Registry {
 }
 
 extension Schema {
-    /// Takes the types, fields and indexes of `wanted`, and no others. Indexes that stay keep their numbers, so their rows too.
+    /// Takes the roles, types, grants, fields and indexes of `wanted`, and no others. Indexes that stay keep their numbers, so their rows too, and roles
+    /// theirs, so who has them.
     mutating func become(_ wanted: Schema, production: Schema, hasRecords: Bool) throws(ServerError) {
         if wanted.types[UserRecord.type] == nil { throw .managedTypeGoes(UserRecord.type) }
+        for role in roles.keys.sorted() where wanted.roles[role] == nil {
+            if production.roles[role] != nil { throw .activeRoleGoes(role) }
+            roles[role] = nil
+        }
+        for role in wanted.rolesInOrder where roles[role] == nil { declare(role: role) }
         for (type, known) in types.sorted(by: { $0.key < $1.key }) where wanted.types[type] == nil {
             if production.types[type] != nil { throw .activeTypeGoes(type) }
             if hasRecords { throw .usedSchemaGoes(known.name) }
@@ -61,6 +69,7 @@ extension Schema {
         // A type that comes has no records, if there were none before types were kept.
         let state: IndexDefinition.State = known == nil && !hasOlderRecords ? .usable : .building
         var definition = RecordTypeDefinition(name: wanted.name)
+        definition.grants = wanted.grants
         for (name, field) in (known?.fields ?? [:]).sorted(by: { $0.key < $1.key }) where SystemField(rawValue: name) == nil {
             guard wanted.fields[name]?.shape != field.shape else { continue }
             if deployed[name] != nil { throw .activeFieldGoes(name, of: wanted.name) }
@@ -76,20 +85,28 @@ extension Schema {
         if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }
     }
 
-    /// What is to be changed of this schema to make it the other one, in the order of types and fields.
+    /// What is to be changed of this schema to make it the other one, in the order of roles, types and fields.
     func differences(to other: Schema) -> [SchemaDifference] {
-        Set(types.keys).union(other.types.keys).union([UserRecord.type]).sorted().flatMap { type in
-            let (before, after) = (definition(of: type), other.definition(of: type))
-            var found: [SchemaDifference] = []
-            if (before == nil) != (after == nil) {
-                found.append(SchemaDifference(recordType: type, before: before.map { _ in "" }, after: after.map { _ in "" }))
-            }
-            for field in Set(before?.fields.keys.map(\.self) ?? []).union(after?.fields.keys.map(\.self) ?? []).sorted() {
-                let (old, new) = (before?.fields[field].map(SchemaText.declaration(of:)), after?.fields[field].map(SchemaText.declaration(of:)))
-                if old != new { found.append(SchemaDifference(recordType: type, field: field, before: old, after: new)) }
-            }
-            return found
+        let changed = Set(roles.keys).symmetricDifference(other.roles.keys).sorted().map { role in
+            SchemaDifference(role: role, before: roles[role].map { _ in "" }, after: other.roles[role].map { _ in "" })
         }
+        return changed
+            + Set(types.keys).union(other.types.keys).union([UserRecord.type]).sorted().flatMap { type in
+                let (before, after) = (definition(of: type), other.definition(of: type))
+                var found: [SchemaDifference] = []
+                if (before == nil) != (after == nil) {
+                    found.append(SchemaDifference(recordType: type, before: before.map { _ in "" }, after: after.map { _ in "" }))
+                }
+                if let after, (before?.grants ?? .defaults(of: type)) != after.grants {
+                    let declared = [before, after].map { $0.map { SchemaText.declarations(of: $0.grants).joined(separator: ", ") } }
+                    found.append(SchemaDifference(recordType: type, before: declared[0], after: declared[1]))
+                }
+                for field in Set(before?.fields.keys.map(\.self) ?? []).union(after?.fields.keys.map(\.self) ?? []).sorted() {
+                    let (old, new) = (before?.fields[field].map(SchemaText.declaration(of:)), after?.fields[field].map(SchemaText.declaration(of:)))
+                    if old != new { found.append(SchemaDifference(recordType: type, field: field, before: old, after: new)) }
+                }
+                return found
+            }
     }
 }
 
@@ -106,6 +123,12 @@ extension ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete a record type which is active in a production container", field: type,
             remedy: "A deployed type stays: write it into the text, as nacre schema show prints it.")
+    }
+
+    fileprivate static func activeRoleGoes(_ role: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid attempt to delete a role which is active in a production container", field: role,
+            remedy: "A deployed role stays: write it into the text, as nacre schema show prints it.")
     }
 
     fileprivate static func activeFieldGoes(_ field: String, of type: String) -> ServerError {

@@ -36,19 +36,22 @@ extension Registry {
     }
 
     /// Reads on one snapshot, with the schema that is current in it.
-    package func read<Value: Sendable>(
+    /// - Parameters:
+    ///   - key: the database that is read, for the server's log.
+    ///   - zone: its zone, likewise.
+    func read<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment,
-        _ body: @escaping @Sendable (Schema, any ReadTransaction) throws -> Value
+        met key: DatabaseKey? = nil, zone: ZoneID? = nil, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let database = try await schemaDatabase(of: container, environment)
         let known = schemas[database]
-        let (schema, value) = try await stored {
+        let (schema, value) = try await stored(of: key, zone: zone) {
             try await self.store.read { transaction -> (Schema, Value) in
                 let schema =
                     if let known, try transaction.isCurrent(known, in: database) { known } else {
                         try transaction.schema(in: database)
                     }
-                return (schema, try body(schema, transaction))
+                return (schema, try body(KnownSchema(schema: schema, database: database), transaction))
             }
         }
         schemas.learn(schema, of: database)
@@ -93,7 +96,9 @@ extension Registry {
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after, transaction)
-            guard after.types != before.types || after.justInTime != before.justInTime else { return .rollback((database, before, value)) }
+            guard after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime else {
+                return .rollback((database, before, value))
+            }
             return .commit((database, try transaction.put(after, over: before, in: database, at: now), value))
         }
         schemas.learn(schema, of: database)
@@ -117,7 +122,6 @@ extension Registry {
     }
 
     private func readSchema(of container: String, _ environment: DatabaseKey.Environment) async throws -> KnownSchema {
-        let database = try await schemaDatabase(of: container, environment)
-        return KnownSchema(schema: try await read(of: container, environment) { schema, _ in schema }, database: database)
+        try await read(of: container, environment) { schema, _ in schema }
     }
 }

@@ -2,6 +2,8 @@ import NacreCloudWire
 
 /// What a reset of a development environment takes away.
 package struct SchemaReset: Hashable, Sendable {
+    /// Roles that production does not have. Users have none of those that it has: they are given anew.
+    package var roles: [String] = []
     /// Types that production does not have, and all fields that it does not have, as `Type.field`. In their order.
     package var types: [String]
     package var fields: [String]
@@ -63,6 +65,8 @@ extension Cloud {
             let before = try transaction.schema(in: database)
             var after = before
             after.types = [:]
+            // They come back under other numbers: who had one has it no more.
+            after.roles = [:]
             after.hasOlderRecords = try transaction.hasRecords(of: container, .development)
             _ = try after.deploy(production)
             return .commit((database, try transaction.put(after, over: before, in: database, at: now)))
@@ -75,8 +79,12 @@ extension Schema {
     /// What goes where this schema becomes another one.
     fileprivate func lost(to other: Schema) -> SchemaReset {
         let gone = differences(to: other).filter { $0.after == nil }
-        let fields = gone.compactMap { gone in gone.field.flatMap { SystemField(rawValue: $0) == nil ? "\(gone.recordType).\($0)" : nil } }
-        return SchemaReset(types: gone.filter { $0.field == nil }.map(\.recordType), fields: fields, databases: 0)
+        let fields = gone.compactMap { gone -> String? in
+            guard let type = gone.recordType, let field = gone.field, SystemField(rawValue: field) == nil else { return nil }
+            return "\(type).\(field)"
+        }
+        let types = gone.filter { $0.field == nil }.compactMap(\.recordType)
+        return SchemaReset(roles: gone.compactMap(\.role), types: types, fields: fields, databases: 0)
     }
 }
 

@@ -7,6 +7,10 @@ package struct Schema: Hashable, Sendable {
     package var types: [String: RecordTypeDefinition]
     /// Whose saves bring types and fields in development.
     package var justInTime = JustInTime.native
+    /// The roles that it declares, by name, with their numbers: a role keeps its own, and a number is given once.
+    package var roles: [String: Int64] = [:]
+    /// The number of the next role.
+    var nextRole: Int64 = 1
     /// The number of the next index.
     var nextIndex: Int64 = 1
     /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
@@ -40,10 +44,24 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     package var name: String
     /// By name. System fields stand here under their schema names once they are indexed.
     package var fields: [String: FieldDefinition]
+    /// nil: CloudKit's default ones. So have types from before there were others.
+    private(set) var ownGrants: Grants?
 
     package init(name: String, fields: [String: FieldDefinition] = [:]) {
         self.name = name
         self.fields = fields
+    }
+
+    /// What the security roles may do with its records in the public database.
+    package var grants: Grants {
+        get { ownGrants ?? .defaults(of: name) }
+        set { ownGrants = newValue == .defaults(of: name) ? nil : newValue }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name
+        case fields
+        case ownGrants = "grants"
     }
 }
 

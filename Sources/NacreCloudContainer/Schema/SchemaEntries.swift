@@ -11,6 +11,10 @@ struct SchemaVersionEntry: RegistryEntry {
     var hasOlderRecords: Bool
     /// nil: `native`, as in schemas from before there was a choice.
     var justInTime: JustInTime?
+    /// nil: it declares none.
+    var roles: [String: Int64]?
+    /// nil: it never declared one.
+    var nextRole: Int64?
 }
 
 extension [EntryRow] {
@@ -38,6 +42,8 @@ extension ReadTransaction {
         schema.nextIndex = entry.nextIndex
         schema.hasOlderRecords = entry.hasOlderRecords
         schema.justInTime = entry.justInTime ?? .native
+        schema.roles = entry.roles ?? [:]
+        schema.nextRole = entry.nextRole ?? 1
         schema.entry = row.value
         var last: String?
         repeat {
@@ -78,7 +84,8 @@ extension WriteTransaction {
         var kept = after
         kept.version = before.version + 1
         let entry = SchemaVersionEntry(
-            version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime)
+            version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime,
+            roles: kept.roles.isEmpty ? nil : kept.roles, nextRole: kept.nextRole == 1 ? nil : kept.nextRole)
         var plan = WritePlan()
         plan.entries = [try entry.row(SchemaVersionEntry.key, in: database)]
         kept.entry = plan.entries[0].value

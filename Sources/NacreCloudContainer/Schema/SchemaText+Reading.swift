@@ -17,6 +17,8 @@ private struct SchemaReader {
     private var tokens: SchemaTokens
     private var next: Token
     private var nextIndex: Int64 = 1
+    /// Roles that grants name, as they stand in the text: each must be one that the text declares.
+    private var granted: [Token] = []
 
     init(_ text: String) throws(ServerError) {
         tokens = SchemaTokens(text)
@@ -30,7 +32,7 @@ private struct SchemaReader {
         while next.kind != .end {
             let start = next.place
             if next.isKeyword("CREATE") {
-                try readRole()
+                try readRole(of: &schema)
             } else if next.isKeyword("RECORD") {
                 let type = try readType()
                 guard schema.types[type.name] == nil else {
@@ -44,35 +46,56 @@ private struct SchemaReader {
             }
             try skip(";")
         }
+        if let stranger = granted.first(where: { schema.roles[$0.text] == nil }) {
+            throw .schemaSyntax(
+                "Role '\(stranger.text)' is not declared", at: stranger.place,
+                remedy: "Write CREATE ROLE \(stranger.text); into the text, or grant to \"_world\", \"_icloud\" or \"_creator\".")
+        }
         return schema
     }
 
     // MARK: Roles
 
-    private mutating func readRole() throws(ServerError) {
-        let place = next.place
+    private mutating func readRole(of schema: inout Schema) throws(ServerError) {
         try skip("CREATE")
         try skip("ROLE")
         let name = try readName()
-        throw .schemaSyntax(
-            "Role '\(name.text)' is created", at: place,
-            remedy: "This server has no roles of a developer's own yet. Leave CREATE ROLE and its grants out.")
+        if Grants.builtInRoles.contains(name.text) {
+            throw .schemaSyntax("Role '\(name.text)' is CloudKit's own", at: name.place, remedy: "Every schema has it: leave its CREATE ROLE out.")
+        }
+        if Names.recordTypeFault(name.text) != nil {
+            throw .schemaSyntax(
+                "invalid role name", at: name.place,
+                remedy: "Begin with a letter, and go on with letters, digits and underscores, at most \(Limits.nameCharacters).")
+        }
+        guard schema.roles[name.text] == nil else {
+            throw .schemaSyntax("Role '\(name.text)' is created twice", at: name.place, remedy: "Create each role once.")
+        }
+        guard schema.roles.count < Limits.rolesPerSchema else { throw .tooManyRoles }
+        schema.declare(role: name.text)
     }
 
-    private mutating func readGrant(into grants: inout [String: Set<String>]) throws(ServerError) {
+    /// CloudKit: several grants to one role add up.
+    private mutating func readGrant(into grants: inout Grants, of type: String) throws(ServerError) {
         try skip("GRANT")
-        var permissions: Set<String> = []
+        var permissions: Permissions = []
         repeat {
-            let permission = next.text.uppercased()
-            guard next.kind == .word, Self.permissions.contains(permission) else { throw unexpected(Self.permissions.map { "\"\($0)\"" }) }
+            let place = next.place
+            guard next.kind == .word, let permission = Permissions(word: next.text.uppercased()) else {
+                throw unexpected(Permissions.words.map { "\"\($0.word)\"" })
+            }
+            if permission == .create, type == UserRecord.type {
+                throw .schemaSyntax(
+                    "CREATE cannot be granted of \(type)", at: place, remedy: "The server makes users' records: grant READ and WRITE alone.")
+            }
             permissions.insert(permission)
             try advance()
         } while try skipSign(",")
         try skip("TO")
-        grants[try readName().text, default: []].formUnion(permissions)
+        let role = try readName()
+        if !Grants.builtInRoles.contains(role.text) { granted.append(role) }
+        grants[role.text].formUnion(permissions)
     }
-
-    private static let permissions = ["READ", "CREATE", "WRITE"]
 
     // MARK: Types
 
@@ -86,24 +109,18 @@ private struct SchemaReader {
         }
         if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.place) }
         var type = RecordTypeDefinition(name: name.text, fields: [:])
-        var grants: [String: Set<String>] = [:]
+        var grants = Grants()
         var named: Set<String> = []
         try skip("(")
         repeat {
             if try isGrant() {
-                try readGrant(into: &grants)
+                try readGrant(into: &grants, of: name.text)
             } else {
                 try readField(of: &type, named: &named)
             }
         } while try skipSign(",")
         try skip(")", or: ["\",\""])
-        let expected = name.text == UserRecord.type ? SchemaText.usersGrants : SchemaText.defaultGrants
-        if !grants.isEmpty, grants != Dictionary(uniqueKeysWithValues: expected.map { ($0.role, Set([$0.permission])) }) {
-            throw .schemaSyntax(
-                "Record type '\(name.text)' has grants of its own", at: name.place,
-                remedy: "This server enforces CloudKit's default grants alone: " + expected.map(\.text).joined(separator: ", ")
-                    + ". Write these, or none.")
-        }
+        if !grants.isEmpty { type.grants = grants }
         if name.text == UserRecord.type { type.fields.merge(UserRecord.definition.fields, uniquingKeysWith: { written, _ in written }) }
         return type
     }
@@ -115,7 +132,7 @@ private struct SchemaReader {
         guard next.isKeyword("GRANT") else { return false }
         var ahead = tokens
         let second = try ahead.next()
-        return Self.permissions.contains { second.isKeyword($0) }
+        return Permissions.words.contains { second.isKeyword($0.word) }
     }
 
     private mutating func readField(of type: inout RecordTypeDefinition, named: inout Set<String>) throws(ServerError) {

@@ -12,15 +12,25 @@ package struct SchemaText {
         var definitions = schema.types
         definitions[UserRecord.type] = schema.definition(of: UserRecord.type)
         var types = definitions.values.map { type in
-            block(type.name, Self.lines(of: type), type.name == UserRecord.type ? Self.usersGrants : Self.defaultGrants)
+            block(type.name, Self.lines(of: type), type.grants)
         }
         types.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        return "DEFINE SCHEMA\n" + types.map { "\n" + $0.text }.joined()
+        let roles = schema.rolesInOrder.map { "    \(Self.declaration(ofRole: $0));\n" }
+        return "DEFINE SCHEMA\n" + (roles.isEmpty ? "" : "\n") + roles.joined() + types.map { "\n" + $0.text }.joined()
     }
 
     /// A field's type and options.
     static func declaration(of field: FieldDefinition) -> String {
         ([typeName(field.shape)] + field.options.names).joined(separator: " ")
+    }
+
+    static func declaration(ofRole name: String) -> String {
+        "CREATE ROLE \(quoted(name))"
+    }
+
+    /// What each role may do, in the order of the roles' bytes.
+    static func declarations(of grants: Grants) -> [String] {
+        grants.roles.map { "GRANT \(grants[$0].words.joined(separator: ", ")) TO \(quoted($0))" }
     }
 
     /// A plain type by its name in the language, or by the tag that values carry.
@@ -42,36 +52,20 @@ package struct SchemaText {
         "___recordID": .reference,
     ]
 
-    /// What one role may do with records of a type.
-    struct Grant: Hashable {
-        var permission: String
-        var role: String
-
-        var text: String { "GRANT \(permission) TO \"\(role)\"" }
-    }
-
-    /// CloudKit: the grants of a type that nobody gave others.
-    static let defaultGrants = [
-        Grant(permission: "WRITE", role: "_creator"), Grant(permission: "CREATE", role: "_icloud"), Grant(permission: "READ", role: "_world"),
-    ]
-
-    /// CloudKit: nobody makes users' records.
-    static let usersGrants = [Grant(permission: "WRITE", role: "_creator"), Grant(permission: "READ", role: "_world")]
-
     private static func lines(of type: RecordTypeDefinition) -> [Line] {
         var lines = systemFields.mapValues(name(of:))
         for (name, field) in type.fields { lines[name] = declaration(of: field) }
         return lines.map { ($0.key, $0.value) }
     }
 
-    private func block(_ name: String, _ lines: [Line], _ grants: [Grant]) -> (name: String, text: String) {
+    private func block(_ name: String, _ lines: [Line], _ grants: Grants) -> (name: String, text: String) {
         let sorted = lines.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         let width = sorted.map { Self.quoted($0.name).count }.max() ?? 0
         let fields = sorted.map { line in
             let label = Self.quoted(line.name)
             return label + String(repeating: " ", count: width - label.count + 1) + line.declaration
         }
-        let items = (fields + grants.map(\.text)).map { "        \($0)" }.joined(separator: ",\n")
+        let items = (fields + Self.declarations(of: grants)).map { "        \($0)" }.joined(separator: ",\n")
         return (name, "    RECORD TYPE \(Self.quoted(name)) (\n\(items)\n    );\n")
     }
 

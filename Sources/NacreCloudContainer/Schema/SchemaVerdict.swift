@@ -119,6 +119,10 @@ extension ServerError {
         .badRequest, "number of record types exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "recordType",
         remedy: "A schema has at most \(Limits.recordTypesPerSchema) record types.")
 
+    static let tooManyRoles = ServerError(
+        .badRequest, "number of roles exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "role",
+        remedy: "A schema declares at most \(Limits.rolesPerSchema) roles.")
+
     static func tooManyFields(in type: String) -> ServerError {
         ServerError(
             .badRequest, "number of fields exceeds the limit", native: .limitExceeded, internalCode: 2023, field: "fields",

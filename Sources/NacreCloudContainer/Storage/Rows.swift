@@ -374,6 +374,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     /// Of a caller's logged operations in a database: up to when some are trimmed.
     case operationHorizon = 11
     case serverKey = 12
+    /// Of a schema's environment: the roles that a user has.
+    case roleAssignment = 13
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -12,22 +12,21 @@ extension AdminAPI {
         let scope: DatabaseKey.Scope
         let caller: Caller
         switch asked.database {
-        case "public": (scope, caller) = (.public, Caller(.world))
-        case "private": (scope, caller) = (.private, Caller(.user(try await userRecordName(asked, in: environment))))
+        case "public": (scope, caller) = (.public, .administrator)
+        case "private": (scope, caller) = (.private, Caller(.user(try await userRecordName(asked.user, in: asked.container, environment))))
         default: throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public or private.")
         }
         let target = DatabaseTarget(container: asked.container, environment: environment, scope: scope)
         return try answer(AdminMessages.Explanation(lines: try await cloud.explainQuery(query, in: target, by: caller).lines))
     }
 
-    private func userRecordName(_ asked: AdminMessages.NewExplanation, in environment: DatabaseKey.Environment) async throws -> String {
-        guard let user = asked.user else {
-            throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say whose private database: --user.")
-        }
+    /// Who is meant by an e-mail address, or by the user record name itself.
+    func userRecordName(_ user: String?, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
+        guard let user else { throw ServerError(.badRequest, "missing required field", field: "user", remedy: "Say which user: --user.") }
         guard user.contains("@") else { return user }
         guard let account = try await cloud.registry.account(email: user) else {
             throw ServerError(.notFound, "no such account", field: "user", remedy: "Give the address of an account, or a user record name.")
         }
-        return try await cloud.admit(account: account.id, to: asked.container, environment)
+        return try await cloud.admit(account: account.id, to: container, environment)
     }
 }

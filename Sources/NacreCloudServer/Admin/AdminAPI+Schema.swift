@@ -70,24 +70,26 @@ extension AdminAPI {
         let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun) }
         let reset = try await work.value
         return try answer(
-            AdminMessages.Reset(isDryRun: asked.isDryRun, types: reset.types, fields: reset.fields, databases: reset.databases))
+            AdminMessages.Reset(
+                isDryRun: asked.isDryRun, roles: reset.roles, types: reset.types, fields: reset.fields, databases: reset.databases))
     }
 }
 
 extension AdminMessages.Gain {
     init(_ gain: SchemaGain) {
-        self.init(kind: gain.kind, recordType: gain.recordType, field: gain.field, declaration: gain.declaration)
+        self.init(kind: gain.kind, recordType: gain.recordType, field: gain.field, role: gain.role, declaration: gain.declaration)
     }
 }
 
 extension AdminMessages.Difference {
     init(_ difference: SchemaDifference) {
-        self.init(recordType: difference.recordType, field: difference.field, before: difference.before, after: difference.after)
+        self.init(
+            recordType: difference.recordType, field: difference.field, role: difference.role, before: difference.before, after: difference.after)
     }
 }
 
 extension ServerError {
-    fileprivate static func missingQuery(_ name: String) -> ServerError {
+    static func missingQuery(_ name: String) -> ServerError {
         ServerError(.badRequest, "missing required field", field: name, remedy: "Give \(name) in the query of the URL.")
     }
 }

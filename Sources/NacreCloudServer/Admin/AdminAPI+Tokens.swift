@@ -21,11 +21,16 @@ extension AdminAPI {
             guard asked.publicKey == nil else {
                 throw ServerError(.badRequest, "an API token has no key", field: "publicKey", remedy: "Make a token of kind server with it.")
             }
+            guard asked.isAdministrator != true else {
+                throw ServerError(
+                    .badRequest, "an API token is nobody's", field: "isAdministrator", remedy: "Make a server-to-server key for an administrator.")
+            }
             let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
             return try answer(AdminMessages.Token(token: token), .created)
         case .server:
             let id = try await cloud.registry.createServerKey(
-                container: asked.container, environment: environment, name: name, publicKey: try Self.publicKey(asked.publicKey))
+                container: asked.container, environment: environment, name: name, publicKey: try Self.publicKey(asked.publicKey),
+                isAdministrator: asked.isAdministrator ?? false)
             return try answer(AdminMessages.ServerKey(keyID: id), .created)
         }
     }
@@ -70,6 +75,6 @@ extension AdminMessages.TokenLine {
     init(_ credential: AppCredential) {
         self.init(
             kind: credential.kind.rawValue, id: credential.id, container: credential.container, environment: credential.environment,
-            name: credential.name, created: credential.created.secondsSince2001)
+            name: credential.name, created: credential.created.secondsSince2001, isAdministrator: credential.isAdministrator)
     }
 }

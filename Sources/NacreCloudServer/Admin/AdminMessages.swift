@@ -61,9 +61,14 @@ package enum AdminMessages {
         package var name: String?
         /// PEM, of a server-to-server key.
         package var publicKey: String?
+        /// true: no grant holds the server-to-server key in the public database.
+        package var isAdministrator: Bool?
 
-        package init(container: String, environment: String, kind: String, name: String?, publicKey: String? = nil) {
+        package init(
+            container: String, environment: String, kind: String, name: String?, publicKey: String? = nil, isAdministrator: Bool? = nil
+        ) {
             self.publicKey = publicKey
+            self.isAdministrator = isAdministrator
             self.container = container
             self.environment = environment
             self.kind = kind
@@ -102,6 +107,8 @@ package enum AdminMessages {
         package var name: String
         /// Seconds since 2001.
         package var created: Double
+        /// true of a server-to-server key that no grant holds.
+        package var isAdministrator: Bool
     }
 
     /// `POST /admin/1/tokens/revoke`
@@ -160,10 +167,15 @@ package enum AdminMessages {
     /// One thing that production gains.
     package struct Gain: Codable, Hashable, Sendable {
         package var kind: SchemaGain.Kind
-        package var recordType: String
+        /// Absent: of a role.
+        package var recordType: String?
         package var field: String?
-        /// In CloudKit's schema language: a field's type and options, or the options that are new.
+        package var role: String?
+        /// In CloudKit's schema language: a field's type and options, the options that are new, or a type's grants from now on.
         package var declaration: String
+
+        /// It takes the place of what production had.
+        package var isReplacement: Bool { kind == .grants }
     }
 
     /// `POST /admin/1/schema/import`
@@ -205,10 +217,12 @@ package enum AdminMessages {
     }
 
     package struct Difference: Codable, Hashable, Sendable {
-        package var recordType: String
-        /// Absent: of the type itself.
+        /// Absent: of a role.
+        package var recordType: String?
+        /// Absent: of the type itself, or of its grants.
         package var field: String?
-        /// In CloudKit's schema language a field's type and options; empty for a type, absent where there was none.
+        package var role: String?
+        /// In CloudKit's schema language a field's type and options, or a type's grants; empty for a type and a role, absent where there was none.
         package var before: String?
         package var after: String?
     }
@@ -258,6 +272,8 @@ package enum AdminMessages {
 
     package struct Reset: Codable, Hashable, Sendable {
         package var isDryRun: Bool
+        /// Roles that production does not have.
+        package var roles: [String]
         /// Types that production does not have.
         package var types: [String]
         /// Fields that production does not have, as `Type.field`.

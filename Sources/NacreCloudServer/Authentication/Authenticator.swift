@@ -22,6 +22,7 @@ final class Authenticator: Sendable {
         var environment: DatabaseKey.Environment
         var publicKey: P256.PublicKey
         var userRecordName: String
+        var isAdministrator: Bool
 
         /// nil for an entry whose environment this version does not know.
         init?(_ entry: ServerKeyEntry, in cloud: Cloud) async throws {
@@ -29,6 +30,7 @@ final class Authenticator: Sendable {
             container = entry.container
             self.environment = environment
             publicKey = try P256.PublicKey(pem: entry.publicKey)
+            isAdministrator = entry.isAdministrator ?? false
             userRecordName = try await cloud.admit(account: entry.account, to: container, environment)
         }
     }
@@ -193,6 +195,7 @@ extension Authenticator {
             }
         guard let text else { throw ServerError.signatureFailed }
         var caller = Caller(.serverKey(key.userRecordName), deviceID: Self.deviceID(signed.keyID))
+        caller.isAdministrator = key.isAdministrator
         caller.signedOperationID = Hex.encode(SHA256.digest(text))
         return Identity(caller: caller, body: body)
     }

@@ -58,6 +58,11 @@ enum Step: Sendable {
     case justInTime(JustInTime)
     /// An administrator deploys the development schema.
     case deploy
+    /// An administrator imports a development schema, whole; its indexes are built.
+    case importSchema(String)
+    /// An administrator gives `ada` or `bob` a role, or takes it.
+    case assign(String, to: String)
+    case revoke(String, from: String)
     /// Keeps a sealed value in the text that earlier versions gave it, by the name `older.` and its own.
     case keepOlderText(String)
 }

@@ -34,6 +34,13 @@ struct ScenarioRun {
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
             case .justInTime(let choice): _ = try await server.cloud.registry.setJustInTime(choice, of: TestServer.container)
             case .deploy: _ = try await server.cloud.registry.deploySchema(of: TestServer.container, isDryRun: false)
+            case .importSchema(let text):
+                _ = try await server.cloud.registry.importSchema(text, to: TestServer.container, isDryRun: false)
+                while try await server.cloud.runDueTasks().taken > 0 {}
+            case .assign(let role, let user):
+                _ = try await server.cloud.registry.assign(role, to: filled("<<\(user).name>>"), in: TestServer.container, .development)
+            case .revoke(let role, let user):
+                _ = try await server.cloud.registry.revoke(role, from: filled("<<\(user).name>>"), in: TestServer.container, .development)
             case .keepOlderText(let name): names["older." + name] = try OlderText.of(names[name] ?? "")
             case .ask(let asked): try await run(asked)
             }

@@ -7,8 +7,9 @@ enum SchemaDeploy {
     static let command = Command(
         "deploy", "Bring the development schema of a container into production.",
         discussion: """
-            Production gains the types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
-            field keeps its type. Doing it again changes nothing.
+            Production gains the roles, types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
+            field keeps its type. What roles may do with a type becomes what development says: such a line begins with ~. Doing it again changes \
+            nothing.
             """,
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -21,7 +22,9 @@ enum SchemaDeploy {
     }
 
     private static func line(_ gain: AdminMessages.Gain) -> String {
-        let name = gain.field.map { "\(gain.recordType).\($0)" } ?? gain.recordType
+        if let role = gain.role { return "+ ROLE \(role)" }
+        let name = [gain.recordType, gain.field].compactMap(\.self).joined(separator: ".")
+        if gain.isReplacement { return "~ \(name) \(gain.declaration)" }
         return gain.declaration.isEmpty ? "+ \(name)" : "+ \(name) \(gain.declaration)"
     }
 }

@@ -7,7 +7,7 @@ enum SchemaImport {
     static let command = Command(
         "import", "Make the development schema of a container what a file says.",
         discussion: """
-            The file is in CloudKit's schema language, as nacre schema show prints it, and says everything: types, fields and indexes that it \
+            The file is in CloudKit's schema language, as nacre schema show prints it, and says everything: roles, types, fields and indexes that it \
             leaves out go, unless production or records have them. Each change is printed on a line. Production gets a schema by nacre schema deploy.
             """,
         arguments: [SchemaFile.argument],
@@ -57,7 +57,7 @@ private enum SchemaFile {
 
 extension AdminMessages.Difference {
     fileprivate var line: String {
-        let name = field.map { "\(recordType).\($0)" } ?? recordType
+        let name = role.map { "ROLE \($0)" } ?? [recordType, field].compactMap(\.self).joined(separator: ".")
         return switch (before, after) {
         case (let before?, let after?): "~ \(name) \(before) → \(after)"
         case (let before?, nil): before.isEmpty ? "- \(name)" : "- \(name) \(before)"

@@ -9,8 +9,8 @@ enum SchemaReset {
     static let command = Command(
         "reset", "Make the development environment of a container what its production is: its schema, and no records.",
         discussion: """
-            All records and zones of development go, whoever's they are, and the types and fields that production does not have. Production is \
-            not touched. At a terminal it asks first; elsewhere it wants --yes.
+            All records and zones of development go, whoever's they are, and the roles, types and fields that production does not have. Users have \
+            none of the roles that stay: they are assigned anew. Production is not touched. At a terminal it asks first; elsewhere it wants --yes.
             """,
         options: [SharedOptions.container, dryRun, yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -29,7 +29,9 @@ enum SchemaReset {
     }
 
     private static func lines(_ reset: AdminMessages.Reset) -> [String] {
-        reset.types.map { "- \($0)" } + reset.fields.map { "- \($0)" } + ["- all records of \(reset.databases) databases"]
+        reset.roles.map { "- ROLE \($0)" } + reset.types.map { "- \($0)" } + reset.fields.map { "- \($0)" } + [
+            "- all records of \(reset.databases) databases"
+        ]
     }
 
     private static func confirm(_ container: String) throws {

@@ -7,21 +7,26 @@ enum TokenCreate {
     private static let name = Option.value("name", "text", "What the token is for, to tell it from others.")
     private static let publicKey = Option.value("public-key", "file", "The public half of a server-to-server key on P-256, in PEM.")
 
+    private static let administrator = Option.flag("administrator", "Let a server-to-server key do everything in the public database.")
+
     static let command = Command(
         "create", "Make a token that lets an app or a server speak to a container.",
         discussion: """
             Prints the token, which an app takes as CLOUDKIT_API_TOKEN. For a server-to-server key it prints the key's ID, which requests send as \
             X-Apple-CloudKit-Request-KeyID; the private half stays with you. Make a pair: openssl ecparam -name prime256v1 -genkey -noout -out \
-            eckey.pem, then openssl ec -in eckey.pem -pubout -out public.pem. A server-to-server key may use the public database alone.
+            eckey.pem, then openssl ec -in eckey.pem -pubout -out public.pem. A server-to-server key may use the public database alone, as a \
+            user of its own: nacre role assign gives it roles, and --administrator makes it one that no grant holds.
             """,
-        options: [SharedOptions.container, SharedOptions.environment, kind, name, publicKey] + AdminServer.options + [SharedOptions.json]
+        options: [SharedOptions.container, SharedOptions.environment, kind, name, publicKey, administrator] + AdminServer.options + [
+            SharedOptions.json
+        ]
     ) { call in
         let isServer = try call.require(kind) == "server"
         let key = try call.value(publicKey).map(pem)
         if isServer, key == nil { throw UsageError(.missingOption(publicKey.spelling), path: call.path) }
         let asked = AdminMessages.NewToken(
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
-            kind: try call.require(kind), name: call.value(name), publicKey: key)
+            kind: try call.require(kind), name: call.value(name), publicKey: key, isAdministrator: call.has(administrator) ? true : nil)
         let admin = try await AdminClient.connect(call)
         if isServer {
             let key = try await admin.createKey(asked)

@@ -13,7 +13,8 @@ enum TokenList {
 
     static let command = Command(
         "list", "List API tokens and server-to-server keys.",
-        discussion: "Each line has the kind, the token or the key's ID, the container, the environment and the name.",
+        discussion:
+            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment and the name.",
         options: [container] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
@@ -48,7 +49,7 @@ enum TokenRevoke {
 
 extension AdminMessages.TokenLine {
     fileprivate var line: String {
-        let shown = [kind, id, container, environment, name].filter { !$0.isEmpty }
+        let shown = [isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name].filter { !$0.isEmpty }
         return shown.joined(separator: " ")
     }
 }

@@ -1,0 +1,64 @@
+import NacreCloudWire
+
+/// The security roles of who asks, but for `_creator`, which depends on the record.
+package struct CallerRoles: Hashable, Sendable {
+    let isSignedIn: Bool
+    /// Those of the schema's own roles that an administrator gave.
+    let custom: Set<String>
+    /// Who administrates the container: no grant holds them.
+    let mayAll: Bool
+
+    init(_ caller: Caller, custom: Set<String> = []) {
+        isSignedIn = caller.userRecordName != nil
+        self.custom = custom
+        mayAll = caller.isAdministrator
+    }
+}
+
+/// The roles of a schema's own that a user or a server-to-server key has, by their numbers: a role that is made again under its name is
+/// another one, and nobody has it. CloudKit: the `roles` of a user's record.
+package struct RoleAssignmentEntry: RegistryEntry {
+    package static let kind = EntryKind.roleAssignment
+    package var roles: [Int64]
+}
+
+extension Schema {
+    /// What somebody may do with records of a type.
+    func permissions(of roles: CallerRoles, on type: String, asCreator: Bool) -> Permissions {
+        let grants = types[type]?.ownGrants ?? .defaults(of: type)
+        return grants.permissions(of: roles, asCreator: asCreator)
+    }
+
+    /// In the order in which they were declared.
+    var rolesInOrder: [String] { roles.sorted { $0.value < $1.value }.map(\.key) }
+
+    /// A role that it does not have, under a number that none had.
+    mutating func declare(role: String) {
+        roles[role] = nextRole
+        nextRole += 1
+    }
+
+    /// The schema's own roles that have these numbers.
+    func roles(numbered numbers: [Int64]) -> Set<String> {
+        Set(roles.lazy.filter { numbers.contains($0.value) }.map(\.key))
+    }
+}
+
+extension KnownSchema {
+    /// Where it stands which roles a caller has; nil where there are none to have.
+    func assignmentKey(of caller: Caller) -> EntryKey? {
+        guard !schema.roles.isEmpty, let user = caller.userRecordName else { return nil }
+        return EntryKey(database, .roleAssignment, user)
+    }
+
+    /// - Parameter entries: what a transaction found, with `assignmentKey` among what it looked for.
+    func roles(of caller: Caller, by entries: [EntryRow]) throws -> CallerRoles {
+        guard let key = assignmentKey(of: caller), let row = entries.first(where: { $0.key == key }) else { return CallerRoles(caller) }
+        return CallerRoles(caller, custom: schema.roles(numbered: try RoleAssignmentEntry(row).roles))
+    }
+
+    func roles(of caller: Caller, _ transaction: any ReadTransaction) throws -> CallerRoles {
+        guard let key = assignmentKey(of: caller) else { return CallerRoles(caller) }
+        return try roles(of: caller, by: transaction.entries(in: key.database, key.kind, keys: [key.key]))
+    }
+}

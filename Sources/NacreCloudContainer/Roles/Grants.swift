@@ -1,0 +1,101 @@
+/// What the security roles may do with the records of one type. They count in the public database alone: what is private is its owner's.
+///
+/// CloudKit: `GRANT READ, CREATE, WRITE TO role` in a type of a schema. See `docs/decisions/who-may-do-what-in-public.md`.
+package struct Grants: Hashable, Sendable {
+    /// CloudKit: anybody, also without an account.
+    package static let worldRole = "_world"
+    /// CloudKit: who is signed in. Server-to-server keys are.
+    package static let signedInRole = "_icloud"
+    /// CloudKit: who made the record.
+    package static let creatorRole = "_creator"
+    /// CloudKit: roles that every schema has, and that none declares.
+    package static let builtInRoles: Set<String> = [worldRole, signedInRole, creatorRole]
+
+    private var world: Permissions = []
+    private var signedIn: Permissions = []
+    private var creator: Permissions = []
+    /// Of the roles that a schema declares; none without a permission.
+    private var custom: [String: Permissions] = [:]
+
+    package init() {}
+
+    /// CloudKit: the grants of a type to which nobody gave others.
+    package static let defaults = {
+        var grants = Grants()
+        grants[creatorRole] = .write
+        grants[signedInRole] = .create
+        grants[worldRole] = .read
+        return grants
+    }()
+
+    /// CloudKit: nobody makes users' records.
+    private static let usersDefaults = {
+        var grants = defaults
+        grants[signedInRole] = []
+        return grants
+    }()
+
+    package static func defaults(of type: String) -> Grants {
+        type == UserRecord.type ? usersDefaults : defaults
+    }
+
+    package subscript(role: String) -> Permissions {
+        get {
+            switch role {
+            case Self.worldRole: world
+            case Self.signedInRole: signedIn
+            case Self.creatorRole: creator
+            default: custom[role] ?? []
+            }
+        }
+        set {
+            switch role {
+            case Self.worldRole: world = newValue
+            case Self.signedInRole: signedIn = newValue
+            case Self.creatorRole: creator = newValue
+            default: custom[role] = newValue.isEmpty ? nil : newValue
+            }
+        }
+    }
+
+    /// Those that have a permission, in the order of their bytes.
+    package var roles: [String] {
+        (Self.builtInRoles.filter { !self[$0].isEmpty } + custom.keys).sorted { ByteOrder.compare($0, $1) < 0 }
+    }
+
+    var isEmpty: Bool { world.isEmpty && signedIn.isEmpty && creator.isEmpty && custom.isEmpty }
+
+    /// What somebody may do with a record of the type: all that one of the roles may. Allocates nothing.
+    ///
+    /// CloudKit: who is not signed in can read at most, whatever `_world` is granted.
+    /// - Parameter asCreator: who asks made the record. Nobody has made a record that is not there yet.
+    func permissions(of roles: CallerRoles, asCreator: Bool) -> Permissions {
+        if roles.mayAll { return [.read, .create, .write] }
+        guard roles.isSignedIn else { return world.intersection(.read) }
+        var all = world.union(signedIn)
+        if asCreator { all.formUnion(creator) }
+        if !custom.isEmpty { for role in roles.custom { all.formUnion(custom[role] ?? []) } }
+        return all
+    }
+}
+
+/// `{"Editor":["READ","WRITE"],"_world":["READ"]}`
+extension Grants: Codable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        for (role, words) in try container.decode([String: [String]].self) {
+            for word in words {
+                // What is not understood must not be taken for less than it says.
+                guard let permission = Permissions(word: word) else {
+                    throw DecodingError.dataCorruptedError(in: container, debugDescription: "unknown permission")
+                }
+                self[role].insert(permission)
+            }
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Dictionary(uniqueKeysWithValues: roles.map { ($0, self[$0].words) }))
+    }
+}

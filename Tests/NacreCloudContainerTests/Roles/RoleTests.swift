@@ -1,0 +1,292 @@
+import NacreCloudServerWire
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Security roles in a public database: who reads, makes and changes what.
+@Suite struct RoleTests {
+    static let container = TestCloud.container
+
+    /// `items` are the lines of `Diary`.
+    static func text(_ items: String, roles: [String] = []) -> String {
+        "DEFINE SCHEMA " + roles.map { "CREATE ROLE \($0); " }.joined()
+            + "RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Diary (\"___recordID\" REFERENCE QUERYABLE, "
+            + "text STRING QUERYABLE SEARCHABLE SORTABLE, n INT64 QUERYABLE SORTABLE, place LOCATION QUERYABLE SORTABLE, "
+            + "words LIST<STRING> QUERYABLE, "
+            + "link REFERENCE QUERYABLE, \(items)); RECORD TYPE Note (text STRING QUERYABLE, link REFERENCE, links LIST<REFERENCE>);"
+    }
+
+    static func cloud(_ engine: Engine, _ items: String, roles: [String] = []) async throws -> TestCloud {
+        let test = try await TestCloud(engine)
+        _ = try await test.cloud.registry.createContainer(container)
+        try await set(items, roles: roles, in: test)
+        return test
+    }
+
+    static func set(_ items: String, roles: [String] = [], in test: TestCloud) async throws {
+        _ = try await test.cloud.registry.importSchema(text(items, roles: roles), to: container, isDryRun: false)
+        try await test.runAllTasks()
+    }
+
+    private func names(_ user: TestCloudUser, _ query: Query = Query(recordType: "Diary")) async throws -> [String] {
+        try await user.cloud.queryRecords(RecordsQueryRequest(query: query), in: user.target, by: user.caller).records.map(\.recordName)
+    }
+
+    @Test(arguments: Engine.allCases) func `what only its creator may read is there for its creator alone`(engine: Engine) async throws {
+        let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
+        let (ann, bob, world) = (test.user("_ann", in: .public), test.user("_bob", in: .public), test.world())
+        try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("x")])])
+        try await bob.modify([.make(.create, "b", type: "Diary", ["text": .string("x")])])
+        for (user, own) in [(ann, ["a"]), (bob, ["b"]), (world, [])] {
+            #expect(try await names(user) == own)
+            #expect(try await user.lookup(["a", "b"]).compactMap(\.record?.recordName) == own)
+            #expect(try await user.lookup(["a", "b"]).compactMap(\.error) == [ServerError](repeating: .readNotPermitted, count: 2 - own.count))
+        }
+        #expect(try await bob.modify([.make(.forceUpdate, "a", type: "Diary")]).map(\.error) == [.writeNotPermitted])
+        #expect(try await ann.modify([.make(.forceUpdate, "a", type: "Diary", ["text": .string("y")])]).first?.record?.fields["text"] == .string("y"))
+    }
+
+    @Test(arguments: Engine.allCases) func `a role counts from the next request on, and so does its end`(engine: Engine) async throws {
+        let grants = #"GRANT READ, WRITE TO Editor, GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(engine, grants, roles: ["Editor"])
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        let registry = test.cloud.registry
+        try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("x")])])
+        #expect(try await names(bob) == [])
+        #expect(try await registry.assign("Editor", to: "_bob", in: Self.container, .development) == RoleHolder(user: "_bob", roles: ["Editor"]))
+        #expect(try await names(bob) == ["a"])
+        #expect(try await bob.lookup(["a"]).first?.record != nil)
+        let saved = try await bob.modify([.make(.forceUpdate, "a", type: "Diary", ["text": .string("y")])])
+        #expect(saved.first?.record?.created.userRecordName == "_ann" && saved.first?.record?.modified.userRecordName == "_bob")
+        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [RoleHolder(user: "_bob", roles: ["Editor"])])
+        #expect(try await registry.revoke("Editor", from: "_bob", in: Self.container, .development).roles == [])
+        #expect(try await names(bob) == [])
+        #expect(try await bob.modify([.delete("a")]).map(\.error) == [.writeNotPermitted])
+        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [])
+        // Of another environment, and of another process on the same store.
+        let other = TestCloud(test.store, seed: 3)
+        _ = try await registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        #expect(try await other.user("_bob", in: .public).lookup(["a"]).first?.record != nil)
+        await #expect(throws: ServerError.self) { try await registry.assign("Editor", to: "_bob", in: Self.container, .production) }
+    }
+
+    @Test(arguments: Engine.allCases) func `a role that is made again under its name is nobody's`(engine: Engine) async throws {
+        let grants = #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(engine, grants, roles: ["Editor"])
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        try await ann.modify([.make(.create, "a", type: "Diary")])
+        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        try await Self.set(#"GRANT READ, WRITE TO "_creator""#, in: test)
+        #expect(try await bob.lookup(["a"]).map(\.error) == [.readNotPermitted])
+        try await Self.set(grants, roles: ["Editor"], in: test)
+        #expect(try await bob.lookup(["a"]).map(\.error) == [.readNotPermitted])
+        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
+        // A schema that is imported as it is keeps its roles, and so does who has them.
+        try await Self.set(grants, roles: ["Other", "Editor"], in: test)
+        #expect(try await bob.lookup(["a"]).map(\.error) == [nil])
+    }
+
+    @Test(arguments: Engine.allCases) func `a schema that is reset leaves roles to nobody`(engine: Engine) async throws {
+        let grants = #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(engine, grants, roles: ["Editor"])
+        let registry = test.cloud.registry
+        let gains = try await registry.deploySchema(of: Self.container, isDryRun: false)
+        #expect(gains.first == SchemaGain(kind: .role, role: "Editor", declaration: ""))
+        #expect(
+            gains.contains(
+                SchemaGain(
+                    kind: .grants, recordType: "Diary",
+                    declaration: #"GRANT READ TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)))
+        _ = try await registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        try await Self.set(grants, roles: ["Editor", "Late"], in: test)
+        #expect(try await test.cloud.resetSchema(of: Self.container, isDryRun: false).roles == ["Late"])
+        #expect(try await registry.roles(of: Self.container, .development) == ["Editor"])
+        #expect(try await registry.roleHolders(of: Self.container, .development, after: nil).page == [])
+    }
+
+    @Test func `a deployment makes production's grants those of development, and takes no role away`() async throws {
+        let test = try await Self.cloud(.memory, #"GRANT READ TO Editor, GRANT CREATE TO "_icloud""#, roles: ["Editor"])
+        let registry = test.cloud.registry
+        _ = try await registry.deploySchema(of: Self.container, isDryRun: false)
+        await #expect(throws: ServerError.self) { try await Self.set(#"GRANT READ TO "_world""#, in: test) }
+        try await Self.set(#"GRANT READ TO "_world""#, roles: ["Editor"], in: test)
+        let gains = try await registry.deploySchema(of: Self.container, isDryRun: false)
+        #expect(gains == [SchemaGain(kind: .grants, recordType: "Diary", declaration: #"GRANT READ TO "_world""#)])
+        let production = try await registry.schema(of: Self.container, .production)
+        #expect(production.definition(of: "Diary")?.grants.roles == ["_world"])
+        #expect(production.roles.keys.map(\.self) == ["Editor"])
+        #expect(try await registry.deploySchema(of: Self.container, isDryRun: false).isEmpty)
+    }
+
+    @Test func `roles and grants are printed as CloudKit exports them, and read back as they are`() throws {
+        let text = """
+            DEFINE SCHEMA
+
+                CREATE ROLE moderator;
+                CREATE ROLE Team;
+
+                RECORD TYPE Note (
+                    "___createTime" TIMESTAMP,
+                    "___createdBy"  REFERENCE,
+                    "___etag"       STRING,
+                    "___modTime"    TIMESTAMP,
+                    "___modifiedBy" REFERENCE,
+                    "___recordID"   REFERENCE,
+                    GRANT READ TO Team,
+                    GRANT READ, CREATE, WRITE TO "_creator",
+                    GRANT CREATE TO "_icloud",
+                    GRANT READ, WRITE TO moderator
+                );
+
+                RECORD TYPE Users (
+                    "___createTime" TIMESTAMP,
+                    "___createdBy"  REFERENCE,
+                    "___etag"       STRING,
+                    "___modTime"    TIMESTAMP,
+                    "___modifiedBy" REFERENCE,
+                    "___recordID"   REFERENCE,
+                    roles           LIST<INT64>,
+                    GRANT WRITE TO "_creator",
+                    GRANT READ TO "_world"
+                );
+
+            """
+        let schema = try SchemaText.schema(from: text)
+        #expect(SchemaText(schema).text == text)
+        // One role's permissions may stand in several grants, and roles behind what names them.
+        let other = try SchemaText.schema(
+            from: """
+                DEFINE SCHEMA RECORD TYPE Note (a STRING, GRANT WRITE TO Team, grant read to Team, GRANT READ TO "_world"); CREATE ROLE Team;
+                RECORD TYPE Users (roles LIST<INT64>);
+                """)
+        #expect(other.types["Note"]?.grants["Team"] == [.read, .write])
+        #expect(
+            schema.differences(to: other).prefix(3) == [
+                SchemaDifference(role: "moderator", before: "", after: nil),
+                SchemaDifference(
+                    recordType: "Note",
+                    before:
+                        #"GRANT READ TO Team, GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud", GRANT READ, WRITE TO moderator"#,
+                    after: #"GRANT READ, WRITE TO Team, GRANT READ TO "_world""#),
+                SchemaDifference(recordType: "Note", field: "a", before: nil, after: "STRING"),
+            ])
+    }
+
+    @Test(arguments: Engine.allCases) func `who may change a record that is another's leaves it to its creator, and its references too`(
+        engine: Engine
+    ) async throws {
+        let grants = #"GRANT READ, WRITE TO Editor, GRANT READ TO "_world", GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(engine, grants, roles: ["Editor"])
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        try await ann.modify([.make(.create, "post", type: "Diary"), .make(.create, "other", type: "Diary")])
+        // Ann's record comes to hold Ann's post by Bob's hand: as if she had done it.
+        let link = FieldValue.reference(Reference(recordName: "post", action: .validate))
+        #expect(try await bob.modify([.make(.forceUpdate, "other", type: "Diary", ["link": link])]).first?.error == nil)
+        #expect(try await ann.modify([.delete("post")]).first?.error?.code == .validatingReferenceError)
+        #expect(try await bob.modify([.delete("post")]).first?.error?.code == .validatingReferenceError)
+        // Bob's own record is a stranger's to it.
+        try await bob.modify([.make(.create, "bobs", type: "Diary", ["link": link]), .delete("other")])
+        #expect(try await ann.modify([.delete("post")]).first?.error == nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `who may write and not read hears the new tag and nothing else`(engine: Engine) async throws {
+        let grants = #"GRANT WRITE TO Editor, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(engine, grants, roles: ["Editor"])
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        try await ann.modify([.make(.create, "a", type: "Diary", ["text": .string("hush"), "n": .int64(1)])])
+        for _ in 0..<2 {
+            let saved = try await bob.modify([.make(.forceUpdate, "a", type: "Diary", ["n": .int64(2)])], id: "once").first?.record
+            #expect(saved?.fields.isEmpty == true && saved?.parent == nil)
+            #expect(saved?.created.userRecordName == "_bob", "not who made it")
+        }
+        let conflict = try await bob.modify([.make(.update, "a", type: "Diary", tag: "0")]).first?.error
+        #expect(conflict?.code == .conflict && conflict?.serverRecord == nil)
+        #expect(try await ann.lookup(["a"]).first?.record?.fields == ["text": .string("hush"), "n": .int64(2)])
+        #expect(try await bob.modify([.delete("a")]).first?.tombstone == Tombstone(recordName: "a", recordType: nil))
+    }
+
+    @Test func `a refused reader hears of no reference whether its target is there`() async throws {
+        let test = try await Self.cloud(.memory, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        try await ann.modify([.make(.create, "a", type: "Diary")])
+        for action in [Reference.Action.validate, .deleteSelf] {
+            for target in ["a", "missing"] {
+                let link = FieldValue.reference(Reference(recordName: target, action: action))
+                #expect(try await bob.modify([.make(.create, "n", ["link": link])]).map(\.error) == [.targetNotFound("link")], "\(action) \(target)")
+            }
+        }
+        for target in ["a", "missing"] {
+            let child = RecordOperation.make(.create, "n", parent: .set(Reference(recordName: target, action: .none)))
+            #expect(try await bob.modify([child]).map(\.error) == [.parentNotFound(target)])
+        }
+    }
+
+    @Test func `without an account one reads what the world may, and no more`() async throws {
+        let test = try await Self.cloud(.memory, #"GRANT READ, CREATE, WRITE TO "_world""#)
+        let (ann, world) = (test.user("_ann", in: .public), test.world())
+        try await ann.modify([.make(.create, "a", type: "Diary")])
+        #expect(try await world.lookup(["a"]).first?.record != nil)
+        await #expect(throws: ServerError.authenticationRequired) { try await world.modify([.make(.create, "b", type: "Diary")]) }
+        #expect(try await test.user("_bob", in: .public).modify([.delete("a")]).first?.error == nil, "who has one may what the world may")
+        try await ann.modify([.make(.create, "c", type: "Diary")])
+        try await Self.set(#"GRANT READ TO "_icloud""#, in: test)
+        #expect(try await world.lookup(["c"]).map(\.error) == [.readNotPermitted])
+        #expect(try await names(world) == [])
+        #expect(try await names(ann) == ["c"])
+    }
+
+    @Test func `an administrator is held by no grant, and makes no users`() async throws {
+        let test = try await Self.cloud(.memory, #"GRANT READ TO "_creator", GRANT CREATE TO "_icloud""#)
+        let ann = test.user("_ann", in: .public)
+        try await ann.modify([.make(.create, "a", type: "Diary", ["n": .int64(1)])])
+        var admin = test.user("_key", in: .public)
+        admin.caller = Caller(.serverKey("_key"))
+        #expect(try await admin.lookup(["a"]).map(\.error) == [.readNotPermitted])
+        admin.caller.isAdministrator = true
+        #expect(try await admin.lookup(["a"]).first?.record != nil)
+        #expect(try await admin.modify([.make(.forceUpdate, "a", type: "Diary", ["n": .int64(2)])]).first?.error == nil)
+        #expect(try await names(admin) == ["a"])
+        #expect(try await admin.modify([.make(.create, "_x", type: "Users")]).map(\.error) == [.createNotPermitted])
+    }
+
+    @Test func `roles are of the schema's own, and so many at most`() async throws {
+        let test = try await Self.cloud(.memory, #"GRANT READ TO "_world""#)
+        let registry = test.cloud.registry
+        for role in ["_icloud", "Nobody"] {
+            await #expect(throws: ServerError.self) { try await registry.assign(role, to: "_ann", in: Self.container, .development) }
+        }
+        let most = (0..<Limits.rolesPerSchema).map { "R\($0)" }
+        try await Self.set(#"GRANT READ TO "_world""#, roles: most, in: test)
+        #expect(try await registry.roles(of: Self.container, .development) == most)
+        await #expect(throws: ServerError.tooManyRoles) { try await Self.set(#"GRANT READ TO "_world""#, roles: most + ["Last"], in: test) }
+    }
+
+    @Test(arguments: Permissions.words.map(\.permission), [nil, "_ann", "_bob", "_eve"] as [String?])
+    func `why agrees with what happens`(permission: Permissions, user: String?) async throws {
+        let grants = #"GRANT READ, WRITE TO Editor, GRANT READ TO "_creator", GRANT CREATE TO "_icloud""#
+        let test = try await Self.cloud(.memory, grants, roles: ["Editor"])
+        try await test.user("_ann", in: .public).modify([.make(.create, "a", type: "Diary")])
+        _ = try await test.cloud.registry.assign("Editor", to: "_bob", in: Self.container, .development)
+        let asker = user.map { test.user($0, in: .public) } ?? test.world()
+        let found = try await test.cloud.explainPermission(
+            permission, of: asker.caller, record: "a", type: nil, in: Self.container, .development)
+        let happens: Bool =
+            switch permission {
+            case .read: try await asker.lookup(["a"]).first?.record != nil
+            case .create: (try? await asker.modify([.make(.create, "new", type: "Diary")]).first?.error == nil) ?? false
+            default: (try? await asker.modify([.make(.forceUpdate, "a", type: "Diary")]).first?.error == nil) ?? false
+            }
+        #expect(found.isPermitted == happens && found.because.isEmpty != happens)
+        #expect(found.recordType == "Diary" && found.creator == "_ann")
+        #expect(found.roles.contains("_creator") == (user == "_ann" && permission != .create))
+        #expect(found.roles.contains("Editor") == (user == "_bob"))
+        await #expect(throws: ServerError.recordNotFound) {
+            try await test.cloud.explainPermission(.read, of: asker.caller, record: "none", type: nil, in: Self.container, .development)
+        }
+    }
+}
