@@ -26,7 +26,8 @@ package enum Access: Hashable, Sendable, CaseIterable {
 /// Whether a caller may use a database, and which one it is.
 ///
 /// CloudKit: the public database is readable by all and writable with an account; the private one is its owner's;
-/// the shared one holds what others share with an account. Server-to-server keys are for the public database alone. Custom zones and change feeds are not for the public database.
+/// the shared one holds what others share with an account. Server-to-server keys are for the public database alone.
+/// Custom zones and change feeds are not for the public database.
 package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by caller: Caller) -> Result<DatabaseKey, ServerError> {
     switch (target.scope, caller.identity, access) {
     case (.registry, _, _):

@@ -99,15 +99,14 @@ struct DistanceRows: OrderedRows {
         bodiesAtOnce = min(max(ahead, 2), Self.mostBodies)
         nowhereAhead = bodiesAtOnce
         rowsAtOnce = max(2, min(2 * bodiesAtOnce + 32, rows / 2))
-        func isNearer(_ left: [UInt8], _ right: [UInt8]) -> Bool { left.lexicographicallyPrecedes(right) == isAscending }
         unread = Heap { left, right in
-            if left.distance != right.distance { return isNearer(left.distance, right.distance) }
+            if left.distance != right.distance { return ByteOrder.precedes(left.distance, right.distance, ascending: isAscending) }
             guard let name = left.after, let other = right.after else { return left.after == nil && right.after != nil }
-            return (ByteOrder.compare(name, other) < 0) == namesAscend && name != other
+            return ByteOrder.precedes(name, other, ascending: namesAscend)
         }
         candidates = Heap { left, right in
-            if left.distance != right.distance { return isNearer(left.distance, right.distance) }
-            return (ByteOrder.compare(left.name, right.name) < 0) == namesAscend && left.name != right.name
+            if left.distance != right.distance { return ByteOrder.precedes(left.distance, right.distance, ascending: isAscending) }
+            return ByteOrder.precedes(left.name, right.name, ascending: namesAscend)
         }
         add(GeoCell.world)
         if radius == nil { unread.push(Unread(part: .nowhere, distance: SortTerm.farthest)) }
@@ -157,9 +156,9 @@ struct DistanceRows: OrderedRows {
     }
 
     private func isBefore(_ candidate: Candidate, _ part: Unread) -> Bool {
-        if candidate.distance != part.distance { return candidate.distance.lexicographicallyPrecedes(part.distance) == isAscending }
+        if candidate.distance != part.distance { return ByteOrder.precedes(candidate.distance, part.distance, ascending: isAscending) }
         guard let name = part.after else { return false }
-        return candidate.name == name ? !part.includesAfter : (ByteOrder.compare(candidate.name, name) < 0) == namesAscend
+        return candidate.name == name ? !part.includesAfter : ByteOrder.precedes(candidate.name, name, ascending: namesAscend)
     }
 
     // MARK: A round
@@ -207,7 +206,7 @@ struct DistanceRows: OrderedRows {
             for quarter in next.cell.quarters.compactMap(part) { add(quarter) }
         }
         while let next = cells.pop() { spans.append(next.part) }
-        spans.sort { $0.distance.lexicographicallyPrecedes($1.distance) == isAscending && $0.distance != $1.distance }
+        spans.sort { ByteOrder.precedes($0.distance, $1.distance, ascending: isAscending) }
         return (points, spans)
     }
 
@@ -282,7 +281,7 @@ struct DistanceRows: OrderedRows {
         var part = Unread(part: .point(key: last.key), distance: distance, after: last.name)
         if let start, start.distance == distance, !isBehindStart(distance) {
             if case .behind = start.spot { return }
-            if let name = start.name, name != last.name, (ByteOrder.compare(last.name, name) < 0) == namesAscend {
+            if let name = start.name, ByteOrder.precedes(last.name, name, ascending: namesAscend) {
                 part.after = name
                 part.includesAfter = start.includesSpot
             }
@@ -302,7 +301,7 @@ struct DistanceRows: OrderedRows {
         if let radius, distances.lowerBound > radius { return nil }
         if let start {
             let worst = IndexKey.number(isAscending ? distances.upperBound : distances.lowerBound)
-            if worst != start.distance, worst.lexicographicallyPrecedes(start.distance) == isAscending { return nil }
+            if ByteOrder.precedes(worst, start.distance, ascending: isAscending) { return nil }
         }
         let best = isAscending ? distances.lowerBound : distances.upperBound
         return Unread(part: .cell(cell, extent: distances.upperBound - distances.lowerBound), distance: IndexKey.number(best))
@@ -388,12 +387,12 @@ struct DistanceRows: OrderedRows {
     /// Whether all records at a distance are behind the start.
     private func isBehindStart(_ distance: [UInt8]) -> Bool {
         guard let start else { return true }
-        return distance != start.distance && start.distance.lexicographicallyPrecedes(distance) == isAscending
+        return ByteOrder.precedes(start.distance, distance, ascending: isAscending)
     }
 
     private func isBehindStart(_ distance: [UInt8], name: String) -> Bool {
         guard let start, distance == start.distance else { return isBehindStart(distance) }
         guard let first = start.name else { return start.spot == .before }
-        return name == first ? start.includesSpot : (ByteOrder.compare(first, name) < 0) == namesAscend
+        return name == first ? start.includesSpot : ByteOrder.precedes(first, name, ascending: namesAscend)
     }
 }

@@ -29,9 +29,9 @@ extension ReadTransaction {
         let wanted = Dictionary(
             request.records.map { ($0.recordName, $0.desiredKeys.map { FieldNames($0) } ?? keys) }, uniquingKeysWith: { first, _ in first })
         var found: [StoredRecord] = []
-        var (left, unanswered, rest) = (bytes, 0, names[...])
-        while !rest.isEmpty {
-            for row in try records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes) {
+        var (left, unanswered) = (bytes, 0)
+        try eachPortion(of: names, in: zone) { rows in
+            for row in rows {
                 guard case .some(.some(let only)) = wanted[row.name] else {
                     found.append(StoredRecord(row, in: zone))
                     left -= found[found.count - 1].pageBytes
@@ -47,6 +47,13 @@ extension ReadTransaction {
             if names.count > 1, unanswered > Limits.unansweredBytes { throw ServerError.looksAtTooMuch }
         }
         return (found, unanswered)
+    }
+
+    /// Reads the records of these names, 4 MB of bodies at a time, one call of the store each.
+    /// - Parameter body: takes those that are there, in the names' order.
+    func eachPortion(of names: [String], in zone: ZoneAddress, _ body: ([RecordRow]) throws -> Void) throws {
+        var rest = names[...]
+        while !rest.isEmpty { try body(try records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes)) }
     }
 
     /// Reads the records of the first of these names, until their bodies take so many bytes, and takes their names off.

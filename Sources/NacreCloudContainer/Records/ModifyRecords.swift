@@ -158,13 +158,11 @@ struct RecordModification: Sendable {
         guard !others.isEmpty || !targets.isEmpty else { return stored }
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
-        var rest = Array(whole.union(targets).subtracting(asked))[...]
         var left = Limits.unansweredBytes
-        while !rest.isEmpty {
-            for row in try transaction.records(in: zone.address, next: &rest, bytesMax: QueryReader.portionBytes) {
+        try transaction.eachPortion(of: Array(whole.union(targets).subtracting(asked)), in: zone.address) { rows in
+            for row in rows {
                 left -= row.body.count
-                stored[row.name] =
-                    whole.contains(row.name) ? StoredRecord(row, in: zone.address) : StoredRecord(row, in: zone.address, only: FieldNames([]))
+                stored[row.name] = StoredRecord(row, in: zone.address, only: whole.contains(row.name) ? nil : FieldNames([]))
             }
             if left < 0, items.count > 1 { throw ServerError.looksAtTooMuch }
         }

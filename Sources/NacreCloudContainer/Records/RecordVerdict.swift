@@ -13,18 +13,8 @@ struct StoredRecord: Equatable, Sendable {
         self.content = content
     }
 
-    init(_ row: RecordRow, in zone: ZoneAddress) {
-        self.row = row
-        do {
-            content = try RecordBody.decode(row, in: zone)
-        } catch {
-            content = RecordContent.unknown
-            damage = error
-        }
-    }
-
-    /// With those fields alone that are wanted, and without its body: it takes little memory, and cannot be written again.
-    init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) {
+    /// - Parameter wanted: these fields alone, and without the body: it takes little memory, and cannot be written again. nil: all of it.
+    init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) {
         self.row = row
         do {
             content = try RecordBody.decode(row, in: zone, only: wanted)
@@ -32,7 +22,7 @@ struct StoredRecord: Equatable, Sendable {
             content = RecordContent.unknown
             damage = error
         }
-        self.row.body = []
+        if wanted != nil { self.row.body = [] }
     }
 
     /// It is there, and is what was written.

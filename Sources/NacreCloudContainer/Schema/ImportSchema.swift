@@ -21,19 +21,13 @@ extension Registry {
         try await requireContainer(container)
         let wanted = try SchemaText.schema(from: text)
         let production = try await schema(of: container, .production)
-        let part = Part.schema(container: container, .development)
-        let (known, differences) = try await write(part) { database, now, transaction -> Ending<((DatabaseID, Schema)?, [SchemaDifference])> in
-            let before = try transaction.schema(in: database)
-            let hasRecords = try transaction.hasRecords(of: container, .development)
-            var after = before
-            if before.version == 0 { after.hasOlderRecords = hasRecords }
-            try after.become(wanted, production: production, hasRecords: hasRecords)
-            let differences = before.differences(to: after)
-            guard !isDryRun, after.types != before.types else { return .rollback((nil, differences)) }
-            return .commit(((database, try transaction.put(after, over: before, in: database, at: now)), differences))
+        return try await changeSchema(of: container, .development) { schema, transaction in
+            var next = schema
+            try next.become(wanted, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
+            let differences = schema.differences(to: next)
+            if !isDryRun { schema = next }
+            return differences
         }
-        if let (database, schema) = known { schemas.learn(schema, of: database) }
-        return differences
     }
 
     /// What a container's schema lacks, and has beyond, of what a text says. Changes nothing, and judges nothing.

@@ -79,12 +79,20 @@ extension Registry {
     func changeSchema<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout Schema) throws -> Value
     ) async throws -> Value {
+        try await changeSchema(of: container, environment) { schema, _ in try change(&schema) }
+    }
+
+    /// The same for a change that looks at what else there is.
+    func changeSchema<Value: Sendable>(
+        of container: String, _ environment: DatabaseKey.Environment,
+        _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
+    ) async throws -> Value {
         let part = Part.schema(container: container, environment)
         let (database, schema, value) = try await write(part) { database, now, transaction -> Ending<(DatabaseID, Schema, Value)> in
             let before = try transaction.schema(in: database)
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
-            let value = try change(&after)
+            let value = try change(&after, transaction)
             guard after.types != before.types || after.justInTime != before.justInTime else { return .rollback((database, before, value)) }
             return .commit((database, try transaction.put(after, over: before, in: database, at: now), value))
         }

@@ -74,14 +74,9 @@ extension Cloud {
 extension Schema {
     /// What goes where this schema becomes another one.
     fileprivate func lost(to other: Schema) -> SchemaReset {
-        var reset = SchemaReset(types: [], fields: [], databases: 0)
-        for (name, type) in types.sorted(by: { $0.key < $1.key }) {
-            let kept = other.definition(of: name)
-            if kept == nil { reset.types.append(name) }
-            let gone = type.fields.keys.filter { kept?.fields[$0] == nil && SystemField(rawValue: $0) == nil }
-            reset.fields += gone.sorted().map { "\(name).\($0)" }
-        }
-        return reset
+        let gone = differences(to: other).filter { $0.after == nil }
+        let fields = gone.compactMap { gone in gone.field.flatMap { SystemField(rawValue: $0) == nil ? "\(gone.recordType).\($0)" : nil } }
+        return SchemaReset(types: gone.filter { $0.field == nil }.map(\.recordType), fields: fields, databases: 0)
     }
 }
 

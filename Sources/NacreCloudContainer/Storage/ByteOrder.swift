@@ -18,6 +18,18 @@ package enum ByteOrder {
         }
     }
 
+    /// Whether one comes before another in a direction; equal ones do not.
+    package static func precedes(_ left: [UInt8], _ right: [UInt8], ascending: Bool) -> Bool {
+        let order = compare(left, right)
+        return ascending ? order < 0 : order > 0
+    }
+
+    /// By the bytes of their UTF-8.
+    package static func precedes(_ left: String, _ right: String, ascending: Bool) -> Bool {
+        let order = compare(left, right)
+        return ascending ? order < 0 : order > 0
+    }
+
     private static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
         let common = min(left.count, right.count)
         guard common > 0, let first = left.baseAddress, let second = right.baseAddress else { return left.count - right.count }

@@ -112,11 +112,8 @@ struct FinishCascade: TaskHandler {
     private mutating func takeHolders(_ transaction: any WriteTransaction) throws -> [StoredRecord] {
         let asked = Array(targets.suffix(Self.targetsPerChunk).reversed())
         var living: Set<String> = []
-        var rest = asked[...]
-        while !rest.isEmpty {
-            for row in try transaction.records(in: zone, next: &rest, bytesMax: QueryReader.portionBytes) where !row.isTombstone {
-                living.insert(row.name)
-            }
+        try transaction.eachPortion(of: asked, in: zone) { rows in
+            for row in rows where !row.isTombstone { living.insert(row.name) }
         }
         let answers = try transaction.dependents(
             in: zone, of: asked.filter { !living.contains($0) }, outside: [], limit: Limits.owningReferences + 1)

@@ -30,7 +30,7 @@ struct AccountAPI: Sendable {
 
     private typealias Endpoint = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
-    /// Whoever asks from an address has its rate in common; a password costs far more than what else there is to ask.
+    /// All requests from an address share its rate; one with a password costs far more than the others.
     private func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
         try rates.require(payers)

@@ -24,12 +24,12 @@ struct SignedRequest: Sendable {
     init?(_ request: HTTPRequest) {
         guard let keyID = request.header(Self.keyIDHeader), let date = request.header(Self.dateHeader),
             let text = request.header(Self.signatureHeader), text.utf8.count <= Self.signatureCharactersMax,
-            let signature = Data(base64Encoded: text), let time = try? Date(date, strategy: .iso8601)
+            let signature = Base64.decode(text), let time = try? Date(date, strategy: .iso8601)
         else { return nil }
         self.keyID = keyID
         self.date = date
         self.time = Timestamp(secondsSince2001: time.timeIntervalSinceReferenceDate)
-        self.signature = [UInt8](signature)
+        self.signature = signature
     }
 
     /// Whether it was signed about now. On this server: ten minutes, `Limits.signatureSeconds`; Apple prints no number.
@@ -43,7 +43,7 @@ struct SignedRequest: Sendable {
     /// nothing.
     /// - Throws: `CryptoError.libraryFailure`. Takes 50 µs for each of four texts at most.
     func verifiedText(of request: HTTPRequest, body: [UInt8], by key: P256.PublicKey) throws -> [UInt8]? {
-        var digests = [Data(SHA256.digest(body)).base64EncodedString()]
+        var digests = [Base64.encode(SHA256.digest(body))]
         if body.isEmpty { digests.append("") }
         let paths = request.rawQuery.isEmpty ? [request.rawPath] : [request.rawPath, request.target]
         for path in paths {

@@ -1,4 +1,3 @@
-import Foundation
 import NacreCloudServer
 
 /// `nacre schema import`
@@ -14,7 +13,7 @@ enum SchemaImport {
         arguments: [SchemaFile.argument],
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let text = try SchemaFile.text(try call.require(SchemaFile.argument, at: 0))
+        let text = try TextFile.read(try call.require(SchemaFile.argument, at: 0))
         let isDryRun = call.has(dryRun)
         let changes = try await AdminClient.connect(call).importSchema(
             AdminMessages.NewImport(container: try call.require(SharedOptions.container), text: text, isDryRun: isDryRun))
@@ -36,7 +35,7 @@ enum SchemaDiff {
         arguments: [SchemaFile.argument],
         options: [SharedOptions.container, SharedOptions.environment] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let text = try SchemaFile.text(try call.require(SchemaFile.argument, at: 0))
+        let text = try TextFile.read(try call.require(SchemaFile.argument, at: 0))
         let found = try await AdminClient.connect(call).differences(
             AdminMessages.NewDiff(
                 container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment), text: text))
@@ -54,13 +53,6 @@ enum SchemaDiff {
 
 private enum SchemaFile {
     static let argument = Argument("file", "A file in CloudKit's schema language; - reads standard input.")
-
-    static func text(_ path: String) throws -> String {
-        let bytes = path == "-" ? try FileHandle.standardInput.readToEnd() ?? Data() : FileManager.default.contents(atPath: path)
-        guard let bytes else { throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.") }
-        guard let text = String(bytes: bytes, encoding: .utf8) else { throw CommandFailure(.failure, "\(path) is not a text in UTF-8") }
-        return text
-    }
 }
 
 extension AdminMessages.Difference {

@@ -1,4 +1,3 @@
-import Foundation
 import NacreCloudServer
 
 /// `nacre token create`
@@ -36,10 +35,7 @@ enum TokenCreate {
     }
 
     private static func pem(_ path: String) throws -> String {
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.")
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
+        let text = try TextFile.read(path)
         guard !text.contains("PRIVATE KEY") else {
             throw CommandFailure(
                 .failure, "\(path) is a private key, and was not sent",
