@@ -21,7 +21,7 @@ struct ModifyBatch {
     private let extendsSchema: Bool
     /// Where records of many users stand together, and a stranger's reference costs nobody anything.
     let isPublic: Bool
-    /// The user record name of who asks.
+    /// The user record name of the caller.
     let caller: String
     /// How far its deletions may reach: known before anything is decided.
     private(set) var reach = CascadeReach()
