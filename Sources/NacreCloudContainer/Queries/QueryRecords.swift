@@ -42,9 +42,10 @@ extension Cloud {
             guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
             let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
+            let calls = (request.asksAllZones ? 3 : 2) + (cursor.map { state.calls(toFollow: $0.seen) } ?? 0)
             let page = try QueryPage(
                 query, after: cursor, in: zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys, rows: rows,
-                work: bytes, transaction)
+                work: bytes, questions: QueryReader.callsOfPage - calls, transaction)
             meter?.add(bytes: page.work)
             return page
         }
