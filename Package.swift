@@ -101,7 +101,7 @@ let package = Package(
         tests(
             "NacreEndToEndTests",
             [
-                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
+                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests("NacreTidyTests", []),

@@ -36,8 +36,11 @@ struct Chains {
             for place in write.items {
                 let item = history.items[place]
                 writeOf[place] = number
-                itemOf[Place(record: item.record, version: Version(write.batch))] = place
-                if item.isDeletion { deletions[item.record, default: []].append(place) }
+                if item.isDeletion {
+                    deletions[item.record, default: []].append(place)
+                } else {
+                    itemOf[Place(record: item.record, version: Version(write.batch))] = place
+                }
             }
         }
         believeWhatWasSeen()
@@ -45,50 +48,33 @@ struct Chains {
         walk()
     }
 
-    /// The item that made what a reader saw; nil where no batch made it, where several may have made it, and for records of forked chains.
-    ///
-    /// - Parameter known: what the reader had of the record before. A deletion that it is shown then is a later one.
-    func item(_ sight: History.Sight, after known: Int? = nil) -> Int? {
+    /// The item that made what somebody saw; nil where nobody made it, where it is not known who, and for records of forked chains.
+    func item(_ sight: History.Sight) -> Int? {
         guard !broken.contains(sight.record) else { return nil }
-        let item = sight.version == .deleted ? deletion(of: sight.record, after: known) : shown(sight.record, as: sight.version)
+        let item = sight.version == .deleted ? deletion(of: sight.record) : itemOf[Place(record: sight.record, version: sight.version)]
         return item.flatMap { position[$0] > 0 ? $0 : nil }
     }
 
-    private func shown(_ record: RecordKey, as version: Version) -> Int? {
-        itemOf[Place(record: record, version: version)].flatMap { history.items[$0].isDeletion ? nil : $0 }
-    }
-
-    /// The only deletion that was done since, or where there was none since, the last one; nil where several may have been.
-    private func deletion(of record: RecordKey, after known: Int?) -> Int? {
+    /// The deletion that was done; nil where several may have been.
+    private func deletion(of record: RecordKey) -> Int? {
         let done = deletions[record, default: []].filter { isApplied[writeOf[$0]] }
-        guard let known, position[known] > 0 else { return done.count == 1 ? done[0] : nil }
-        let since = done.filter { position[$0] > position[known] }
-        return since.count == 1 ? since[0] : since.isEmpty ? done.max { position[$0] < position[$1] } : nil
+        return done.count == 1 ? done[0] : nil
     }
-
-    /// Whether the record was ever deleted.
-    func isDeleted(_ record: RecordKey) -> Bool { deletions[record, default: []].contains { isApplied[writeOf[$0]] } }
 
     // MARK: What was done
 
     private mutating func believeWhatWasSeen() {
         pending = isApplied.indices.filter { isApplied[$0] }
         for sight in history.sights where sight.version != .absent {
-            if sight.version == .deleted {
-                believeDeletion(of: sight.record)
-            } else {
-                believe(shown(sight.record, as: sight.version), sight.record, sight.version)
-            }
+            if sight.version == .deleted { believeDeletion(of: sight.record) } else { believe(sight.record, sight.version) }
         }
         while let write = pending.popLast() {
-            for item in history.writes[write].items.map({ history.items[$0] }) where item.before != .absent {
-                believe(itemOf[Place(record: item.record, version: item.before)], item.record, item.before)
-            }
+            for item in history.writes[write].items.map({ history.items[$0] }) where item.before != .absent { believe(item.record, item.before) }
         }
     }
 
-    private mutating func believe(_ item: Int?, _ record: RecordKey, _ version: Version) {
-        guard let item else {
+    private mutating func believe(_ record: RecordKey, _ version: Version) {
+        guard let item = itemOf[Place(record: record, version: version)] else {
             if broken.insert(record).inserted {
                 violations.append(Violation(.wrongContent, "\(record) was seen as \(version) left it, which never wrote it"))
             }

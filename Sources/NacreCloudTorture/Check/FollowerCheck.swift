@@ -24,8 +24,6 @@ struct FollowerCheck {
         var whole: Place?
         /// The last write that the feed showed.
         var lastWrite: Int?
-        /// Deleted records of which it cannot be told which of several deletions was shown.
-        var unsure: Set<RecordKey> = []
     }
 
     /// Reads every stream from the beginning, and from each of its pages the ones that went back to that page's token. Costs the entries
@@ -46,14 +44,14 @@ struct FollowerCheck {
                     follow(replay.stream, node, &again, &graph)
                 }
             }
-            close(copy, &graph)
+            close(copy, knowsAll: true, &graph)
         }
     }
 
     private mutating func follow(_ stream: Int, _ node: (Int, Int) -> Int, _ copy: inout Copy, _ graph: inout OrderGraph) {
         copy.lastWrite = nil
         for page in history.streams[stream].pages.indices { take(page, of: stream, node, &copy, &graph) }
-        close(copy, &graph)
+        close(copy, knowsAll: false, &graph)
     }
 
     private mutating func take(_ page: Int, of stream: Int, _ node: (Int, Int) -> Int, _ copy: inout Copy, _ graph: inout OrderGraph) {
@@ -61,19 +59,12 @@ struct FollowerCheck {
         let place = node(stream, page)
         if page > 0 { checkBorder(page, of: stream, copy) }
         for sight in told.sights.map({ history.sights[$0] }) {
-            guard let item = chains.item(sight, after: copy.items[sight.record]) else {
-                if sight.version == .deleted, chains.isDeleted(sight.record) {
-                    copy.items[sight.record] = nil
-                    copy.unsure.insert(sight.record)
-                }
-                continue
-            }
-            let wasUnsure = copy.unsure.remove(sight.record) != nil
+            guard let item = chains.item(sight) else { continue }
             let write = chains.writeOf[item]
             if let known = copy.items[sight.record] {
                 guard isNews(item, over: known, sight, page, stream) else { continue }
                 if let whole = copy.whole, chains.next[known] >= 0 { miss(chains.next[known], at: whole, &graph) }
-            } else if !wasUnsure, let whole = copy.whole, let first = chains.first[sight.record] {
+            } else if let whole = copy.whole, let first = chains.first[sight.record] {
                 miss(first, at: whole, &graph)
             }
             copy.items[sight.record] = item
@@ -102,17 +93,17 @@ struct FollowerCheck {
         let pages = history.streams[stream].pages
         guard !pages[page - 1].isMidCommit, let first = pages[page].sights.first, !pages[page - 1].sights.isEmpty else { return }
         let sight = history.sights[first]
-        guard let item = chains.item(sight, after: copy.items[sight.record]), chains.writeOf[item] == copy.lastWrite, copy.items[sight.record] != item
-        else { return }
+        guard let item = chains.item(sight), chains.writeOf[item] == copy.lastWrite, copy.items[sight.record] != item else { return }
         let write = history.writes[chains.writeOf[item]].batch
         violations.append(Violation(.splitBatch, "\(history.text(ofPage: page, stream: stream)) begins with what the page before left of \(write)"))
     }
 
     /// What a follower still believed at its last look at everything.
-    private mutating func close(_ copy: Copy, _ graph: inout OrderGraph) {
+    private mutating func close(_ copy: Copy, knowsAll: Bool, _ graph: inout OrderGraph) {
         guard let whole = copy.whole else { return }
         for item in copy.items.values where chains.next[item] >= 0 { miss(chains.next[item], at: whole, &graph) }
-        for (record, first) in chains.first where copy.items[record] == nil && !copy.unsure.contains(record) && !chains.broken.contains(record) {
+        guard knowsAll else { return }
+        for (record, first) in chains.first where copy.items[record] == nil && !chains.broken.contains(record) {
             // A follower that starts late does not see a record that is deleted already.
             if let last = chains.last[record], history.items[last].isDeletion { continue }
             miss(first, at: whole, &graph)

@@ -62,14 +62,14 @@ package struct HistoryCheck {
     private mutating func checkTags() {
         var versions: [Tagged: Version] = [:]
         var tags: [Seen: UInt64] = [:]
-        var (twice, reused): (Set<Seen>, Set<Seen>) = ([], [])
+        var told: Set<Seen> = []
         for sight in history.sights where sight.tag != 0 {
             let seen = Seen(record: sight.record, version: sight.version)
-            if let tag = tags.updateValue(sight.tag, forKey: seen), tag != sight.tag, twice.insert(seen).inserted {
+            if let tag = tags.updateValue(sight.tag, forKey: seen), tag != sight.tag, told.insert(seen).inserted {
                 violations.append(Violation(.appliedTwice, "\(sight.record) by \(sight.version) has two change tags"))
             }
             let tagged = Tagged(record: sight.record, tag: sight.tag)
-            if let version = versions.updateValue(sight.version, forKey: tagged), version != sight.version, reused.insert(seen).inserted {
+            if let version = versions.updateValue(sight.version, forKey: tagged), version != sight.version, told.insert(seen).inserted {
                 violations.append(Violation(.reusedTag, "\(sight.record) has one change tag as \(version) and as \(sight.version) left it"))
             }
         }
@@ -88,12 +88,6 @@ package struct HistoryCheck {
         for (number, read) in history.reads.enumerated() {
             let node = history.writes.count + number
             for sight in read.sights.map({ history.sights[$0] }) {
-                // Not there, and never deleted: it was not there yet.
-                if sight.version == .absent, let first = chains.first[sight.record], !chains.broken.contains(sight.record),
-                    !chains.isDeleted(sight.record)
-                {
-                    graph.add(node, chains.writeOf[first], .lacks)
-                }
                 guard let item = chains.item(sight) else { continue }
                 graph.add(chains.writeOf[item], node, .shows)
                 if chains.next[item] >= 0 { graph.add(node, chains.writeOf[chains.next[item]], .lacks) }

@@ -1,6 +1,5 @@
 import Foundation
 import NacreCloudTestSupport
-import NacreCloudTorture
 import NacreLocks
 import Testing
 
@@ -29,7 +28,7 @@ struct KillLoopTests {
             try await work(against: server, client, log, &seed)
             for zone in Self.zones {
                 let (history, witnesses) = try await Aftermath(client: client).completed(log.history(of: zone))
-                report(history.violations(), of: history, seed)
+                report(HistoryChecker(history).faults(), of: history, seed)
                 check(witnesses, against: history, seed)
             }
         }
@@ -69,15 +68,15 @@ struct KillLoopTests {
         }
     }
 
-    private func report(_ violations: [Violation], of history: ZoneNotes, _ seed: SeededRandom) {
+    private func report(_ faults: Set<HistoryFault>, of history: History, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }.count
         #expect(acknowledged > 0)
         #expect(!history.replays.isEmpty && !history.looks.isEmpty)
-        #expect(violations.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
+        #expect(faults.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
     }
 
     /// The data speak for themselves: each seal fits what its batch wrote, no more and no fewer, and the counter counted each of its writes.
-    private func check(_ witnesses: [RawRecord], against history: ZoneNotes, _ seed: SeededRandom) {
+    private func check(_ witnesses: [RawRecord], against history: History, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }
         let batches = Dictionary(uniqueKeysWithValues: acknowledged.map { ($0.id, $0) })
         var sealed: Set<String> = []
