@@ -1,4 +1,5 @@
-"""Long random histories: requests at once against the same one by one, SQLite against the oracle in memory, queries against a look at every record."""
+"""Long random histories: requests at once against the same one by one, and over an engine that gives no more than it promises and fails now and then;
+SQLite against the oracle in memory; queries against a look at every record."""
 
 import suites
 
@@ -13,7 +14,9 @@ QUERIES = 20_000
 QUERIES_LEAST = 500
 QUERIES_AT_ONCE = 4_000
 SECONDS_PER_QUERY_MAX = 0.5
-QUERY_KINDS = ["NacreCloudContainerTests.QueryDifferentialTests", "NacreCloudContainerTests.ReferenceHistoryTests"]
+QUERY_KINDS = [
+    "NacreCloudContainerTests.QueryDifferentialTests", "NacreCloudContainerTests.DistancePageTests", "NacreCloudContainerTests.ReferenceHistoryTests"]
+QUERIES_PER_MAP = 200
 KINDS = ["NacreCloudContainerTests.HistoryTests", "NacreCloudStoreTests.EnginesAgree"]
 
 
@@ -30,6 +33,7 @@ def run(soak):
     while left > 0:
         asked = min(left, QUERIES_AT_ONCE)
         suites.run(
-            soak, QUERY_KINDS, 120 + asked * SECONDS_PER_QUERY_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_QUERIES=asked)
+            soak, QUERY_KINDS, 120 + asked * SECONDS_PER_QUERY_MAX, NACRE_SEED=soak.random.randrange(2**32), NACRE_QUERIES=asked,
+            NACRE_MAPS=max(1, asked // QUERIES_PER_MAP))
         left -= asked
     return f"{total:,} operations on records in each of {len(KINDS)} kinds of history, {histories} seeds; {queries:,} queries"

@@ -68,7 +68,7 @@ extension CLLocationManagerDelegate {
 
 /// Tells an app where it is.
 ///
-/// On this server: a machine has no receiver. The one location is the environment's `CLOUDKIT_LOCATION`, as in `48.4,9.99`; whoever sets it
+/// On this server: a machine has no receiver. The one location is the environment's `CLOUDKIT_LOCATION`, as in `48.4,9.99`; the person who sets it
 /// allows the app to know it. Without it the app is denied the location, and is told so by `CLError.denied`.
 open class CLLocationManager: NSObject {
     open weak var delegate: (any CLLocationManagerDelegate)? {

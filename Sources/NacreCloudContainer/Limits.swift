@@ -103,7 +103,7 @@ extension Limits {
     package static let requestRateOfAPIToken = 20
     /// As for an address. On this server.
     package static let requestRateOfContainer = 40
-    /// Seconds for which who was quiet may have that at once. On this server.
+    /// Seconds' worth of it that a caller who was quiet may use at once. On this server.
     package static let requestBurstSeconds: Double = 60
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100

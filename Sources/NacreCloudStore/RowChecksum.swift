@@ -1,7 +1,7 @@
 import NacreCloudContainer
 import NacreCloudWire
 
-/// The checksum of a row that is no record: CRC-32C over the columns that are put, with the columns that count added to it, so that a statement which counts
+/// The checksum of a row that is not a record: CRC-32C over the columns that are put, with the columns that count added to it, so that a statement which counts
 /// keeps it true by counting along.
 struct RowChecksum {
     private var bytes: [UInt8] = []

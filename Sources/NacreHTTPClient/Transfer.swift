@@ -109,7 +109,7 @@ final class Transfer: @unchecked Sendable {
         HTTPClient.Failure(cause, mayHaveArrived: mayHaveArrived, code: code, underlying: underlying)
     }
 
-    /// Tells who waits, once, after the handle is gone.
+    /// Tells the waiting caller, once, after the handle is gone.
     func deliver(_ failure: HTTPClient.Failure?) {
         guard let delivery else { return }
         self.delivery = nil

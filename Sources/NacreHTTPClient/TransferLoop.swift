@@ -12,7 +12,7 @@ final class TransferLoop: @unchecked Sendable {
         case cancel(Transfer)
         /// A transfer's stream has made the next piece of its body.
         case piece(Transfer, Result<[UInt8]?, any Error>)
-        /// Who reads a transfer's answer has made room.
+        /// The reader of a transfer's answer has made room.
         case drained(Transfer)
         case count(@Sendable (Census) -> Void)
         case lookAtClock

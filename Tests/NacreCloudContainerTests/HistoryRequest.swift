@@ -32,6 +32,10 @@ struct HistoryEntry: Sendable {
 extension HistoryCloud {
     /// Asks, and answers with what went wrong too; only what no client should ever hear is thrown.
     func ask(_ request: HistoryRequest) async throws -> HistoryAnswer {
+        try await repeating { try await askOnce(request) }
+    }
+
+    private func askOnce(_ request: HistoryRequest) async throws -> HistoryAnswer {
         let (cloud, target, caller) = (user.cloud, user.target, user.caller)
         do {
             switch request {
@@ -45,11 +49,12 @@ extension HistoryCloud {
                 return .query(try await cloud.queryRecords(request, in: target, by: caller))
             case .changes(let item):
                 let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
+                if case .failure(_, let error) = response.zones.first, error.isOfStore { throw error }
                 return response.zones.first.map(HistoryAnswer.changes) ?? .failure(.internalError)
             case .database(let request):
                 return .database(try await cloud.databaseChanges(request, in: cloud.database(target, for: .changes, by: caller)))
             }
-        } catch let error as ServerError {
+        } catch let error as ServerError where !error.isOfStore {
             return .failure(error)
         }
     }
@@ -59,6 +64,22 @@ extension HistoryCloud {
         guard request.extension.operationID != nil else { return [] }
         return request.operations.compactMap { try? $0.get() }.flatMap { Array("\($0.type) \($0.change.recordName ?? "") ".utf8) }
     }
+}
+
+extension ServerError {
+    /// What `ServerError.init(_: StoreError)` makes of failures that pass.
+    fileprivate var isOfStore: Bool { code == .tryAgainLater && internalCode == 2022 && field == nil }
+}
+
+/// Does it again where the store failed, as a client does that was told to try again.
+func repeating<Value>(_ body: () async throws -> Value) async throws -> Value {
+    // A store of which one call of ten fails never fails so often.
+    for _ in 0..<100 {
+        do {
+            return try await body()
+        } catch let error where error is StoreError || (error as? ServerError)?.isOfStore == true {}
+    }
+    return try await body()
 }
 
 /// What everybody in a history knows: requests so far, tags and tokens that were answered.

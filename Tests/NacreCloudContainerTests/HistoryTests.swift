@@ -33,15 +33,17 @@ import Testing
     }
 
     /// In which order its answers would have come one by one such an engine does not tell: what must hold is what everybody ends with.
-    @Test func `where writes run side by side, nobody misses a change`() async throws {
+    /// - Parameter failsOneOf: of so many reads and writes one fails; the request is sent again.
+    @Test(arguments: [nil, 10] as [UInt64?])
+    func `where writes run side by side, and the store fails now and then, nobody misses a change`(failsOneOf: UInt64?) async throws {
         let seed = HistorySeed.value
-        let cloud = HistoryCloud(SideBySideStore(seed: seed))
-        try await cloud.user.define(HistoryWriter.fields)
+        let cloud = HistoryCloud(SideBySideStore(seed: seed, failsOneOf: failsOneOf))
+        try await repeating { try await cloud.user.define(HistoryWriter.fields) }
         let book = HistoryBook()
         try await ask(
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)
         let followers = try await run(cloud, book, seed: seed)
-        try await check(followers, cloud, context: "NACRE_SEED=\(seed), side by side")
+        try await check(followers, cloud, context: "NACRE_SEED=\(seed), side by side, \(failsOneOf.map { "one of \($0) fails" } ?? "none fails")")
     }
 
     private func ask(_ request: HistoryRequest, _ cloud: HistoryCloud, _ book: HistoryBook, _ seed: UInt64) async throws {
@@ -112,13 +114,14 @@ import Testing
         #expect(followers.count == Self.followers)
         for var follower in followers {
             try await follower.catchUp()
-            let zones = try await cloud.user.cloud.listZones(in: cloud.user.target, by: cloud.user.caller).zones.compactMap(\.zone?.zoneID.zoneName)
+            let list = try await repeating { try await cloud.user.cloud.listZones(in: cloud.user.target, by: cloud.user.caller) }
+            let zones = list.zones.compactMap(\.zone?.zoneID.zoneName)
             #expect(Set(follower.copies.keys) == Set(zones).subtracting([ZoneID.defaultZoneName]), "\(context)")
             for (zone, copy) in follower.copies {
-                let whole = try await cloud.user.changes(zone).records.compactMap(\.record)
+                let whole = try await repeating { try await cloud.user.changes(zone) }.records.compactMap(\.record)
                 #expect(copy.records == Dictionary(uniqueKeysWithValues: whole.map { ($0.recordName, $0) }), "\(context), \(zone)")
                 let names = (0..<30).map { "r\($0)" }
-                let found = try await cloud.user.lookup(names, zone: zone)
+                let found = try await repeating { try await cloud.user.lookup(names, zone: zone) }
                 #expect(Set(found.compactMap(\.record?.recordChangeTag)).isSubset(of: copy.records.values.map(\.recordChangeTag)), "\(context)")
             }
             #expect(follower.pages > 0)

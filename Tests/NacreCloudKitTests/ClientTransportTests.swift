@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -57,19 +58,8 @@ struct ClientTransportTests {
         let url: URL
 
         init() throws {
-            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            self.listener = listener
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let bound = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    bind(listener, pointer, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, pointer, &length) == 0
-                }
-            }
-            try #require(bound)
-            url = try #require(URL(string: "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"))
+            listener = try LoopbackSocket.listener(backlog: 8)
+            url = try #require(URL(string: "http://127.0.0.1:\(LoopbackSocket.port(of: listener))/"))
         }
 
         deinit { close(listener) }

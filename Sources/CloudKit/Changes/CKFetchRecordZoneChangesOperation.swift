@@ -164,7 +164,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     private func tell(_ recordID: CKRecord.ID, _ result: Result<CKRecord, CKError>) {
         report { [self] in
             let result = result.mapError { $0 as any Error }
-            // Whoever hears of every record by a block needs none of them again.
+            // An app that set the block for each record does not need them all again.
             if whenDone != nil || result.error != nil {
                 results.modifications[recordID] = result.map(CKDatabase.RecordZoneChange.Modification.init)
             }

@@ -11,7 +11,7 @@ enum ServerSetting: Sendable {
 
     var problem: String {
         switch self {
-        case .url: "No CloudKit server is configured, or its URL is no HTTP URL"
+        case .url: "No CloudKit server is configured, or its URL is not an HTTP URL"
         case .container: "No CloudKit container is configured"
         case .environment: "The CloudKit environment is neither development nor production"
         case .apiToken: "No API token is configured"

@@ -69,7 +69,7 @@ extension CKError {
         self.init(error, records: records)
     }
 
-    /// An answer whose body is no error of ours: from a proxy in between, or from another server.
+    /// An answer whose body is not an error of this server: from a proxy in between, or from another server.
     static func unreadable(status: Int, retryAfter: Double?) -> CKError {
         let code: Code =
             switch status {

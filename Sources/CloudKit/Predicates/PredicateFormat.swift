@@ -112,7 +112,7 @@ struct PredicateFormat {
 }
 
 extension String {
-    /// `SELF.key`, where the word is no name.
+    /// `SELF.key`, where the word is not a name.
     fileprivate var isPathOfItself: Bool { uppercased().hasPrefix("SELF.") }
 }
 

@@ -31,7 +31,7 @@
             return TransportAnswer(status: answer.status, headers: headers, body: answer.body)
         }
 
-        /// nil where the app's number, which may be infinite, is no limit that anybody could live to see.
+        /// nil where the app's number, which may be infinite, is too large to be a limit in practice.
         private static func limit(_ seconds: Double) -> Duration? {
             seconds < 1e9 ? .seconds(max(seconds, 0)) : nil
         }
@@ -53,7 +53,7 @@
 
         private static func words(_ cause: HTTPClient.Failure.Cause) -> (code: URLError.Code, text: String, remedy: String?) {
             switch cause {
-            case .badRequest(.url), .badRequest(.method): (.badURL, "The URL is no HTTP URL", ServerSetting.url.remedy)
+            case .badRequest(.url), .badRequest(.method): (.badURL, "The URL is not an HTTP URL", ServerSetting.url.remedy)
             case .badRequest, .bodyFailed: (.badURL, "The request cannot be sent", nil)
             case .cannotResolve: (.cannotFindHost, "The server's name is not known", ServerSetting.url.remedy)
             case .cannotConnect: (.cannotConnectToHost, "Nobody answers at the server's address", nil)

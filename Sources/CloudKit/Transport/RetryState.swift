@@ -27,11 +27,11 @@ struct RetryState: Equatable, Sendable {
         case change
     }
 
-    /// Repetitions of a change whose answer got lost, for who does not want to wait. Ours: together about five seconds.
+    /// Repetitions of a change whose answer got lost, for an app that does not want to wait. Ours: together about five seconds.
     static let promptRepetitions = 3
     /// The first pause; each later one is four times as long. Seconds.
     static let firstPromptPause = 0.25
-    /// The first pause of who can wait; each later one is twice as long. Seconds.
+    /// The first pause of an app that can wait; each later one is twice as long. Seconds.
     static let firstPatientPause = 1.0
     static let longestPause = 60.0
     /// A "later" beyond this is not waited for inside an operation. Seconds.

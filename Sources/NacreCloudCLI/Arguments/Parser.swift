@@ -51,7 +51,7 @@ struct Parser: Sendable {
 
     private func parse(_ words: ArraySlice<String>, _ path: [Command]) throws(UsageError) -> Request {
         guard let command = path.last else { return .help(path) }
-        // Help is asked for by who does not know the rest yet: it wins over whatever is wrong with that.
+        // A person who asks for help may not know the other arguments yet: help wins over whatever is wrong with them.
         if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }
         var call = Call(path: names(path))
         var rest = words

@@ -20,7 +20,7 @@ struct DemoSession: Sendable {
         let admin = try await AdminClient.connect(call)
         _ = try await admin.create(AdminMessages.NewContainer(name: container))
         let publicURL = try await admin.server().publicURL
-        guard let url = URL(string: publicURL) else { throw DemoFailure("\(publicURL) is no URL") }
+        guard let url = URL(string: publicURL) else { throw DemoFailure("\(publicURL) is not a URL") }
         if let folder, let known = try DemoCredentials.load(folder: folder) {
             do {
                 return try await signIn(known, publicURL, url)

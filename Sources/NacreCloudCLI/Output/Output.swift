@@ -25,7 +25,7 @@ enum Output {
         try? write(line + "\n", to: STDERR_FILENO)
     }
 
-    /// A line that helps with what comes next: only for a person who reads along.
+    /// A line that helps with what comes next: only where a person reads the output.
     static func hint(_ line: String) {
         if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { message(line) }
     }

@@ -17,7 +17,7 @@ struct PublicClient {
         do {
             return try JSONDecoder().decode(AccountMessages.SignedIn.self, from: answer.body)
         } catch {
-            throw CommandFailure(.failure, "what answers at \(web.url) is no nacre server")
+            throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server")
         }
     }
 

@@ -38,7 +38,7 @@ struct WebClient {
 
     private func failure(_ cause: HTTPClient.Failure.Cause) -> CommandFailure {
         switch cause {
-        case .badRequest(.url): CommandFailure(.usage, "\(url) is no URL")
+        case .badRequest(.url): CommandFailure(.usage, "\(url) is not a URL")
         case .badAnswer: CommandFailure(.unreachable, "\(url) does not speak HTTP")
         case .tls(let fault):
             CommandFailure(

@@ -1,6 +1,6 @@
 import NacreCloudWire
 
-/// Who asks, as far as the rules care.
+/// The sender of a request, as the rules see it: a user, an administrator or nobody.
 package struct Caller: Hashable, Sendable {
     package enum Identity: Hashable, Sendable {
         /// Nobody in particular: an API token without a user.

@@ -61,7 +61,7 @@ extension Cloud {
         do {
             return try await store.read { try Self.pages(of: asked, in: database, $0) }
         } catch let error as StoreError {
-            // Damage in one zone is no reason to keep the others from their clients.
+            // Damage in one zone does not keep the other zones from the client.
             guard error.code == .corrupt, asked.count > 1 else {
                 failed(error.met(in: database.key, asked.count == 1 ? asked.first?.zone.name : nil))
                 return asked.map { _ in .failure(ServerError(error)) }

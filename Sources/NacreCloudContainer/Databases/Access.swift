@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// A database as a request names it: whose it is depends on who asks.
+/// A database as a request names it: its owner depends on the caller.
 package struct DatabaseTarget: Hashable, Sendable {
     package var container: String
     package var environment: DatabaseKey.Environment

@@ -62,10 +62,14 @@ struct DistanceRows: OrderedRows {
     private var buffer: ArraySlice<(key: [UInt8], row: RecordRow)> = []
     private var nowhere: KeyRows?
     private let nowhereAhead: Int
+    /// Not every record that is read passes.
+    private let isFiltered: Bool
     /// Records that are read with the next question.
     private var bodiesAtOnce: Int
     /// Rows that the next round reads.
     private var rowsAtOnce: Int
+    /// Rows that a later round reads.
+    private let mostRows: Int
     private var rounds = 0
     /// The distance of the last record given.
     private var given: [UInt8]?
@@ -77,17 +81,18 @@ struct DistanceRows: OrderedRows {
     private static let mostBodies = 1024
     /// How many times more the next question reads.
     private static let growth = 4
-    /// Metres. Cells are not smaller at the front than behind it by more than this allows. On this server.
-    private static let finest = 20.0
+    /// Metres, in the rounds one after the other. Cells are not smaller at the front than behind it by more than this allows. On this server.
+    private static let finest = [20, 20, 0.5, 0.01]
 
     /// - Parameters:
     ///   - rows: that a page may read.
     ///   - ahead: records that a page takes if all of them pass.
     init(
         by term: SortTerm, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
-        namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int
+        namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int, isFiltered: Bool
     ) {
         self.reader = reader
+        self.isFiltered = isFiltered
         self.zone = zone
         self.term = term
         self.from = from
@@ -98,6 +103,7 @@ struct DistanceRows: OrderedRows {
         self.isAscending = isAscending
         bodiesAtOnce = min(max(ahead, 2), Self.mostBodies)
         nowhereAhead = bodiesAtOnce
+        mostRows = max(rows, ReadAhead.most)
         rowsAtOnce = max(2, min(2 * bodiesAtOnce + 32, rows / 2))
         unread = Heap { left, right in
             if left.distance != right.distance { return ByteOrder.precedes(left.distance, right.distance, ascending: isAscending) }
@@ -123,15 +129,18 @@ struct DistanceRows: OrderedRows {
             guard let best else { return .end }
             let sure = sureCount
             let isRound = sure == 0 || (sure < bodiesAtOnce && isUnread && mayAsk(2))
-            if given != nil, reader.left == 0 || !mayAsk(isRound ? 2 : 1) { return .pause(before: best == given ? nil : best) }
-            if given == nil, sure == 0, reader.left == 0, isBehindStart(best) { return .pause(before: best) }
+            if given != nil, !mayAsk(isRound ? 2 : 1) { return .pause(before: best == given ? nil : best) }
+            // It has seen no record, and still the next page begins farther on.
+            if given == nil, sure == 0, !mayAsk(1), isBehindStart(best) { return .pause(before: best) }
+            if given == nil, reader.questionsLeft == 0 { return .pause(before: nil) }
             if isRound { try readIndex() } else { try readRecords() }
         }
     }
 
-    /// Whether so many more questions may be asked for this page.
+    /// Whether so many more questions may be asked for this page. One that persists asks no more of them once it has given a record.
     private func mayAsk(_ questions: Int) -> Bool {
-        reader.left > 0 && reader.questions + questions <= QueryReader.questionsOfPage
+        guard reader.left > 0 else { return false }
+        return reader.isPersistent ? reader.questions + questions <= QueryReader.questionsLeast + 1 : questions <= reader.questionsLeft
     }
 
     /// Whether there may be records with a location that are not known yet.
@@ -167,7 +176,8 @@ struct DistanceRows: OrderedRows {
         // Room for the records is left where there is any.
         let room = reader.left > bodiesAtOnce ? reader.left - bodiesAtOnce : reader.left
         let limit = room > 0 ? min(rowsAtOnce, room) : rowsAtOnce
-        rowsAtOnce = min(rowsAtOnce * Self.growth, ReadAhead.most)
+        // One that has not found enough finds it: rows of the index alone are small.
+        rowsAtOnce = mostRows
         guard let parts = nextParts() else { return openNowhere() }
         rounds += 1
         let spans = parts.spans.compactMap { span(of: $0.part) }
@@ -189,11 +199,12 @@ struct DistanceRows: OrderedRows {
         var (points, spans): ([Unread], [Unread]) = ([], [])
         let most = rounds == 0 ? Self.firstCells : Self.cellsAtOnce
         let front = front
+        let finest = Self.finest[min(rounds, Self.finest.count - 1)]
         var cells = Heap<(part: Unread, cell: GeoCell, weight: Double)> { $0.weight > $1.weight }
         func add(_ part: Unread) {
             guard case .cell(let cell, let extent) = part.part, cell.depth < GeoCell.deepest else { return spans.append(part) }
             let gap = abs((IndexKey.number(of: part.distance) ?? 0) - front)
-            cells.push((part, cell, extent / ((isBeyond(part.distance, front) ? gap : 0) + Self.finest)))
+            cells.push((part, cell, extent / ((isBeyond(part.distance, front) ? gap : 0) + finest)))
         }
         while spans.count + cells.count < most / 2, let part = unread.first {
             if case .nowhere = part.part { break }
@@ -318,7 +329,8 @@ struct DistanceRows: OrderedRows {
     /// Reads the first of the records that are sure to come next.
     private mutating func readRecords() throws {
         var chosen: [Candidate] = []
-        let most = min(bodiesAtOnce, max(reader.left, 1))
+        // Where few may pass, the last question looks at as many as it may.
+        let most = min(isFiltered && reader.questionsLeft <= 1 ? Self.mostBodies : bodiesAtOnce, max(reader.left, 1))
         while chosen.count < most, let next = candidates.first, unread.first.map({ isBefore(next, $0) }) ?? true {
             chosen.append(next)
             _ = candidates.pop()

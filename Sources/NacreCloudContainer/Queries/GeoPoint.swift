@@ -1,7 +1,7 @@
 import Glibc
 import NacreCloudWire
 
-/// A place as queries see it: a latitude in -90…90 and a longitude from -180 to before 180, in degrees.
+/// A location as queries see it: a latitude in -90…90 and a longitude from -180 to before 180, in degrees.
 struct GeoPoint: Hashable, Sendable {
     var latitude: Double
     var longitude: Double
@@ -33,11 +33,13 @@ struct GeoPoint: Hashable, Sendable {
 
     /// The nearest and the farthest that a point of a rectangle of latitudes and longitudes can be, with room for rounding.
     func distances(to cell: GeoCell) -> ClosedRange<Double> {
-        let rounding = 1.0
         let near = bestLatitude(towards: cell.longitudeDistances(to: longitude).lowerBound, in: cell.latitudes, isNearest: true)
         let far = bestLatitude(towards: cell.longitudeDistances(to: longitude).upperBound, in: cell.latitudes, isNearest: false)
-        return max(0, near - rounding)...(max(near, far) + rounding)
+        return max(0, near - Self.rounding(at: near))...(max(near, far) + Self.rounding(at: max(near, far)))
     }
+
+    /// Metres by which a computed distance may be wrong: towards the other side of the Earth the sine hardly changes any more.
+    private static func rounding(at distance: Double) -> Double { distance > 15_000_000 ? 1 : 0.01 }
 
     /// The least or the greatest distance to a piece of a meridian that is so many degrees of longitude away.
     ///
@@ -53,7 +55,7 @@ struct GeoPoint: Hashable, Sendable {
     }
 }
 
-/// A place's key in an index: its cell of 32 times 4, first the coarse quarters and then ever finer ones, and the exact place behind it.
+/// A location's key in an index: its cell of 32 times 4, first the coarse quarters and then ever finer ones, and the exact location behind it.
 struct GeoKey: Hashable, Sendable {
     private(set) var bytes: [UInt8]
 

@@ -108,7 +108,7 @@ enum IndexKey {
 extension FieldType {
     var isList: Bool { element != self }
 
-    /// The type of a list's elements; of what is no list, itself.
+    /// The type of a list's elements; of another type, the type itself.
     var element: FieldType {
         switch self {
         case .stringList: .string
@@ -127,7 +127,7 @@ extension FieldType {
 }
 
 extension FieldValue {
-    /// The elements of a list; none of what is no list.
+    /// The elements of a list; none of a value that is not a list.
     var elements: [FieldValue] {
         switch self {
         case .stringList(let values): values.map(FieldValue.string)

@@ -23,19 +23,24 @@ private struct NotReadYet: Error {
 }
 
 extension IndexReads {
-    /// Questions of one zone that are asked with those of the others. On this server: more than a page takes, unless there is very much to look through.
+    /// Questions of one zone that are asked with those of the others. On this server: more than a page takes, unless it persists.
     private static let mostQuestions = 8
+    /// Bytes of bodies that a question for all zones reads. On this server: what their rows take, where bodies have a kilobyte and a half.
+    private static let roundBytes = 16_000_000
 
     /// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
     /// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that
     /// asks for very long goes on alone: to begin anew each time would cost more than it saves.
     ///
-    /// - Parameter search: searches the zone of this number, and depends on nothing but what it reads.
-    /// - Returns: what was found of each zone, in their order.
+    /// - Parameters:
+    ///   - most: rounds.
+    ///   - search: searches the zone of this number, and depends on nothing but what it reads.
+    /// - Returns: what was found of each zone, in their order; nil for one that needed more rounds. And the rounds, where there were several zones.
     static func inRounds<Found>(
-        over zones: Int, _ transaction: any ReadTransaction, _ search: (_ zone: Int, IndexReads) throws -> Found
-    ) throws -> [Found] {
-        guard zones > 1 else { return try (0..<zones).map { try search($0, IndexReads(transaction)) } }
+        over zones: Int, most: Int, _ transaction: any ReadTransaction, _ search: (_ zone: Int, IndexReads) throws -> Found
+    ) throws -> (found: [Found?], rounds: Int) {
+        var rounds = 0
+        guard zones > 1 else { return (try (0..<zones).map { try search($0, IndexReads(transaction)) }, rounds) }
         var found: [Int: Found] = [:]
         var known: [Int: [[IndexScan]: [IndexPortion]]] = [:]
         var open = Array(0..<zones)
@@ -53,8 +58,9 @@ extension IndexReads {
                 }
             }
             open = asked.map(\.zone)
-            guard !asked.isEmpty else { break }
-            var portions = try transaction.search(asked.flatMap(\.scans), bytesMax: QueryReader.portionBytes)[...]
+            guard !asked.isEmpty, rounds < most else { break }
+            rounds += 1
+            var portions = try transaction.search(asked.flatMap(\.scans), bytesMax: roundBytes)[...]
             var isFirst = true
             for (zone, scans) in asked {
                 let mine = Array(portions.prefix(scans.count))
@@ -65,6 +71,6 @@ extension IndexReads {
                 isFirst = false
             }
         }
-        return (0..<zones).compactMap { found[$0] }
+        return ((0..<zones).map { found[$0] }, rounds)
     }
 }

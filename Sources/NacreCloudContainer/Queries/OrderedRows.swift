@@ -8,7 +8,7 @@ protocol OrderedRows {
 enum OrderedStep {
     /// The next record, and its key in the order's first term.
     case row(key: [UInt8], RecordRow)
-    /// No more may be read or looked at; something was, so that it goes on. Everything before the key was there; nil: everything to the last row.
+    /// No more may be read, asked or looked at. Everything before the key was there; nil: everything to the last row, if there was one.
     case pause(before: [UInt8]?)
     case end
 }
@@ -22,7 +22,9 @@ struct ReadAhead {
 
     init(_ first: Int) { next = min(max(first, 2), Self.most) }
 
-    mutating func rows(_ reader: QueryReader) -> Int {
+    /// - Parameter reserve: questions that are not to be used. The last one that is left takes as much as it may.
+    mutating func rows(_ reader: QueryReader, reserve: Int = 0) -> Int {
+        if reader.questions > 0, reader.questionsLeft <= reserve + 1 { next = Self.most }
         defer { next = min(next * Self.growth, Self.most) }
         return max(1, min(next, reader.left))
     }
@@ -36,10 +38,14 @@ struct KeyRows: OrderedRows {
     private var buffer: ArraySlice<IndexHit> = []
     private var isLast = false
     private var hasGiven = false
+    private let reserve: Int
 
-    /// - Parameter scan: its limit is not looked at.
-    init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int) {
+    /// - Parameters:
+    ///   - scan: its limit is not looked at.
+    ///   - reserve: questions that are left to others once it has given a record.
+    init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0) {
         self.reader = reader
+        self.reserve = reserve
         self.scan = scan
         self.scan.includesRecords = true
         self.ahead = ReadAhead(ahead)
@@ -54,8 +60,8 @@ struct KeyRows: OrderedRows {
                 return .row(key: hit.place.key, record)
             }
             if isLast { return .end }
-            if hasGiven, reader.left == 0 { return .pause(before: nil) }
-            scan.limit = ahead.rows(reader)
+            if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return .pause(before: nil) }
+            scan.limit = ahead.rows(reader, reserve: reserve)
             let read = try reader.search(scan)
             isLast = read.isWhole
             if let last = read.hits.last { scan.goOn(behind: last) }
@@ -85,7 +91,7 @@ struct NameRows: OrderedRows {
     mutating func next() throws -> OrderedStep {
         if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
         if buffer.isEmpty, !isLast {
-            if hasGiven, reader.left == 0 { return .pause(before: nil) }
+            if reader.questionsLeft == 0 || (hasGiven && reader.left == 0) { return .pause(before: nil) }
             let limit = reader.portion(atMost: ahead.rows(reader))
             let rows = try reader.records(in: zone, after: last, limit: limit)
             isLast = rows.count < limit
@@ -159,6 +165,7 @@ struct PointRows: OrderedRows {
                 pop(head)
                 names.append(head.place.name)
             }
+            if reader.questionsLeft == 0 || (hasGiven && reader.left == 0) { return .pause(before: nil) }
             buffer = try reader.records(in: zone, next: &names)[...]
         }
     }
@@ -167,7 +174,7 @@ struct PointRows: OrderedRows {
     /// - Returns: false where no more may be read.
     private mutating func hasHead(mayPause: Bool) throws -> Bool {
         while points.contains(where: { $0.buffer.isEmpty && !$0.isLast }) {
-            if mayPause, reader.left == 0 { return false }
+            if reader.questionsLeft == 0 || (mayPause && reader.left == 0) { return false }
             try readOn()
         }
         return true

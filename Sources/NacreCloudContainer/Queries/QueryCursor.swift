@@ -18,21 +18,36 @@ struct QueryCursor: Hashable, Sendable {
         var database: ChangeNumber
     }
 
+    /// How a page looks for records. A page that got nowhere is followed by one that tries harder.
+    enum Effort: UInt8, Hashable, Sendable {
+        /// Filters are probed, and the cheapest way is taken.
+        case search
+        /// All questions go to the walk in the query's order.
+        case walk
+        /// As `walk`, and it asks until it gets somewhere.
+        case persist
+
+        var next: Effort { Effort(rawValue: rawValue + 1) ?? .persist }
+    }
+
     /// Of the query, of where it was asked and by whom.
     var digest: UInt64
     var order: Order
+    var effort = Effort.search
     var position: QueryPosition
     /// What earlier pages told is as old as this: where it was lost, the place means nothing.
     var seen: Seen
 
-    /// 2: cursors say what their client has seen.
-    private static let version: UInt8 = 2
+    /// 2: cursors say what their client has seen. 3: and with which effort to go on.
+    private static let version: UInt8 = 3
+    private static let oldestRead: UInt8 = 2
     /// Beside the kinds of `ChangeToken`, so that one is never taken for the other.
     private static let kind: UInt8 = 3
 
-    init(digest: UInt64, order: Order, position: QueryPosition, seen: Seen) {
+    init(digest: UInt64, order: Order, effort: Effort = .search, position: QueryPosition, seen: Seen) {
         self.digest = digest
         self.order = order
+        self.effort = effort
         self.position = position
         self.seen = seen
     }
@@ -58,6 +73,7 @@ struct QueryCursor: Hashable, Sendable {
         }
         writer.write(seen.zone)
         writer.write(seen.database)
+        writer.byte(effort.rawValue)
         return writer.bytes
     }
 
@@ -69,7 +85,8 @@ struct QueryCursor: Hashable, Sendable {
     }
 
     private static func read(_ reader: inout ByteReader) throws(MalformedBytes) -> QueryCursor {
-        guard try reader.byte() == version, try reader.byte() == kind else { throw MalformedBytes() }
+        let version = try reader.byte()
+        guard (oldestRead...Self.version).contains(version), try reader.byte() == kind else { throw MalformedBytes() }
         let digest = try reader.fixed()
         let filter = try reader.number()
         guard filter <= UInt64(Limits.filtersPerQuery) else { throw MalformedBytes() }
@@ -83,8 +100,10 @@ struct QueryCursor: Hashable, Sendable {
         default: throw MalformedBytes()
         }
         let seen = Seen(zone: try reader.changeNumber(), database: try reader.changeNumber())
+        guard let effort = version == oldestRead ? .search : Effort(rawValue: try reader.byte()) else { throw MalformedBytes() }
         return QueryCursor(
-            digest: digest, order: filter == 0 ? .asked : .ofFilter(Int(filter) - 1), position: QueryPosition(keys: keys, spot: spot), seen: seen)
+            digest: digest, order: filter == 0 ? .asked : .ofFilter(Int(filter) - 1), effort: effort,
+            position: QueryPosition(keys: keys, spot: spot), seen: seen)
     }
 }
 
@@ -101,6 +120,12 @@ struct QueriedState {
     }
 
     var seen: QueryCursor.Seen { QueryCursor.Seen(zone: zone?.number ?? .zero, database: database?.number ?? .zero) }
+
+    /// Calls of the store that `follows` makes: one for each that was numbered anew since.
+    func calls(toFollow seen: QueryCursor.Seen) -> Int {
+        func asks(_ seen: ChangeNumber, _ now: ChangeNumber?) -> Bool { now.map { seen != .zero && seen.run != $0.run } ?? false }
+        return [asks(seen.zone, zone?.number), asks(seen.database, database?.number)].count { $0 }
+    }
 
     /// Whether nothing of what was seen was lost since.
     func follows(_ seen: QueryCursor.Seen, _ transaction: any ReadTransaction) throws -> Bool {

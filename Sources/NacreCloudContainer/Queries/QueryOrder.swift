@@ -11,7 +11,7 @@ struct SortTerm: Hashable, Sendable {
 
     var isUsable: Bool { index.state == .usable }
 
-    /// A record without a place is farther than all places.
+    /// A record without a location is farther than all locations.
     static let farthest: [UInt8] = [0xff]
 
     /// - Parameter value: the record's, by the name of a field.
@@ -34,6 +34,9 @@ struct QueryPosition: Hashable, Sendable {
     /// As many as the order has terms, or fewer at an edge.
     var keys: [[UInt8]]
     var spot: Spot
+
+    /// Before all records.
+    static let start = QueryPosition(keys: [], spot: .before)
 }
 
 /// A record that passes, and its place in the order. A class, so that to sort several of them moves no records.

@@ -11,6 +11,8 @@ struct QueryPage: Sendable {
     private(set) var recordsRead = 0
     /// Bytes that it looked at.
     private(set) var work = 0
+    /// That it asked the store: of one zone, or of all together.
+    private var questions = 0
     /// How it was found, a line a zone.
     private(set) var steps: [String] = []
     let query: CheckedQuery
@@ -21,17 +23,27 @@ struct QueryPage: Sendable {
 
     init(
         _ query: CheckedQuery, after cursor: QueryCursor?, in zones: [ResolvedZone], digest: UInt64, seen: QueryCursor.Seen, limit: Int,
-        keys: [String]?, rows: Int, work: Int, _ transaction: any ReadTransaction
+        keys: [String]?, rows: Int, work: Int, questions: Int, _ transaction: any ReadTransaction
     ) throws {
         self.query = query
         var chosen = cursor?.order ?? .asked
         order = try Self.order(chosen, of: query)
         if let cursor, cursor.position.keys.count > order.terms.count { throw ServerError.markerOfAnotherQuery }
+        if let cursor, questions < QueryReader.questionsLeast {
+            // The next page need not ask what this one has: what its marker has seen is new.
+            self.cursor = QueryCursor(digest: digest, order: chosen, effort: cursor.effort, position: cursor.position, seen: seen)
+            return
+        }
+        let effort = cursor?.effort ?? .search
+        let start = cursor?.position ?? .start
+        let most = effort == .persist || query.waitsForIndex ? Int.max : questions
         let mayReorder = cursor == nil && query.terms.isEmpty
         let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
         let workShare = work / max(zones.count, 1)
         let search = { (page: inout QueryPage, order: QueryOrder, after: QueryPosition?, mayReorder: Bool) in
-            try page.search(zones, in: order, after: after, limit: limit, rows: share, work: workShare, mayReorder, transaction)
+            try page.search(
+                zones, in: order, after: after, limit: limit, rows: share, work: workShare, most == .max ? .max : most - page.questions, effort,
+                mayReorder, transaction)
         }
         var found = try search(&self, order, cursor?.position, mayReorder)
         if found == nil, let filter = query.drivers.first(where: { $0.ownTerm != nil })?.filter {
@@ -41,8 +53,13 @@ struct QueryPage: Sendable {
         }
         let answers = found ?? []
         if query.waitsForIndex, answers.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
-        let end = try take(answers, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction)))
-        self.cursor = end.map { QueryCursor(digest: digest, order: chosen, position: $0, seen: seen) }
+        let left = most == .max ? Int.max : max(0, most - self.questions)
+        let end = try take(answers, from: start, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction), questions: left))
+        self.cursor = end.map { end in
+            // From where this one began, the next one has to try harder; one that persisted has made its way.
+            let next = end == start ? effort.next : effort == .persist ? .walk : effort
+            return QueryCursor(digest: digest, order: chosen, effort: next, position: end, seen: seen)
+        }
     }
 
     private static func order(_ chosen: QueryCursor.Order, of query: CheckedQuery) throws(ServerError) -> QueryOrder {
@@ -54,26 +71,33 @@ struct QueryPage: Sendable {
 
     /// - Returns: nil when the records of a zone are too many for this order, and another one may be taken.
     private mutating func search(
-        _ zones: [ResolvedZone], in order: QueryOrder, after: QueryPosition?, limit: Int, rows: Int, work: Int, _ mayReorder: Bool,
-        _ transaction: any ReadTransaction
+        _ zones: [ResolvedZone], in order: QueryOrder, after: QueryPosition?, limit: Int, rows: Int, work: Int, _ questions: Int,
+        _ effort: QueryCursor.Effort, _ mayReorder: Bool, _ transaction: any ReadTransaction
     ) throws -> [ZoneSearch.Answer]? {
         var keptBytes = 0
         let query = query
-        let found = try IndexReads.inRounds(over: zones.count, transaction) { number, reads in
-            let reader = QueryReader(reads, keptBytes: keptBytes)
+        // Where the zones' first rows were too large to be read together, a few of each are enough.
+        let ahead = effort == .search ? limit + 1 : max(2, 2 * (limit + 1) / max(zones.count, 1))
+        let (found, rounds) = try IndexReads.inRounds(over: zones.count, most: questions, transaction) { number, reads in
+            let reader = QueryReader(reads, questions: questions, keptBytes: keptBytes)
             var search = ZoneSearch(
-                query, in: order, of: zones[number].address, after: after, wanted: limit + 1, rows: rows, work: work,
-                showing: zones[number].showing, reader)
+                query, in: order, of: zones[number].address, after: after, wanted: limit + 1, ahead: ahead, rows: rows, work: work,
+                showing: zones[number].showing, mayProbe: effort == .search, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.
             return (
                 answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, work: reader.work, damaged: Array(reader.damaged.values),
-                steps: search.steps
+                steps: search.steps, questions: reader.questions
             )
         }
         damaged = []
+        self.questions += max(rounds, found.compactMap { $0?.questions }.max() ?? 0)
         for (zone, found) in zip(zones, found) {
+            guard let found else {
+                steps.append("\(zone.row.name): more to read than a page reads of all zones")
+                continue
+            }
             rowsRead += found.rowsRead
             recordsRead += found.recordsRead
             self.work += found.work
@@ -83,14 +107,16 @@ struct QueryPage: Sendable {
             let met = found.damaged.filter(zone.showing.shows).sorted { ByteOrder.compare($0.row.name, $1.row.name) < 0 }
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
-        let answers = found.compactMap(\.answer)
+        // Of a zone that was not reached nothing is known behind the start.
+        let unknown = ZoneSearch.Answer(hits: [], end: after ?? .start, isCut: true)
+        let answers = found.compactMap { $0 == nil ? unknown : $0?.answer }
         return answers.count == zones.count ? answers : nil
     }
 
     /// Takes the first of what was found, and reads them as they are to be answered.
     /// - Returns: where the next page begins.
     private mutating func take(
-        _ answers: [ZoneSearch.Answer], of zones: [ResolvedZone], limit: Int, keys: [String]?, _ reader: QueryReader
+        _ answers: [ZoneSearch.Answer], from start: QueryPosition, of zones: [ResolvedZone], limit: Int, keys: [String]?, _ reader: QueryReader
     ) throws -> QueryPosition? {
         let order = order
         // Behind the first end of a zone something may be missing.
@@ -102,10 +128,12 @@ struct QueryPage: Sendable {
         if answers.count > 1 { whole.sort { order.compare($0.hit.position, $1.hit.position) < 0 } }
         let wanted = keys.map { FieldNames($0) }
         var (bytes, taken) = (0, 0)
+        var last = start
         for (hit, zone) in whole.prefix(limit) where bytes < Limits.pageBytes {
+            guard let row = try reader.row(of: hit, in: zone.address) else { return last }
+            last = hit.position
             bytes += hit.size
             taken += 1
-            let row = try reader.row(of: hit, in: zone.address)
             let stored = StoredRecord(row: row, content: try RecordBody.read(row, only: wanted))
             guard let record = zone.showing.record(stored, keys: keys) else { continue }
             if hit.size > Limits.smallBodyBytes { bytes += max(0, record.fields.pageBytes - hit.size) }

@@ -7,8 +7,9 @@ final class QueryReader {
     private let reads: IndexReads
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
-    /// Of the indexes.
+    /// Of the indexes, and for records.
     private(set) var questions = 0
+    private let questionsMax: Int
     /// Records of the zone that were met and are not what was written, by name.
     private(set) var damaged: [String: StoredRecord] = [:]
     /// `rowsRead` may not pass it; a walk that has read nothing yet reads one portion all the same.
@@ -20,14 +21,23 @@ final class QueryReader {
     /// Of bodies that are kept until the page is made.
     private(set) var keptBytes: Int
 
-    /// - Parameter keptBytes: of bodies that others keep for the page.
-    init(_ reads: IndexReads, keptBytes: Int = 0) {
+    /// - Parameters:
+    ///   - questions: that it may ask. What has found nothing to go on from asks its first one all the same.
+    ///   - keptBytes: of bodies that others keep for the page.
+    init(_ reads: IndexReads, questions: Int = .max, keptBytes: Int = 0) {
         self.reads = reads
+        questionsMax = questions
         self.keptBytes = keptBytes
     }
 
     /// Rows that may still be read.
-    var left: Int { workLeft == 0 ? 0 : max(0, limit - rowsRead) }
+    var left: Int { workLeft == 0 || questionsLeft == 0 ? 0 : max(0, limit - rowsRead) }
+
+    /// Questions that may still be asked.
+    var questionsLeft: Int { max(0, questionsMax - questions) }
+
+    /// The page may ask as often as it needs to get somewhere.
+    var isPersistent: Bool { questionsMax == .max }
 
     /// Bytes that may still be looked at.
     var workLeft: Int { max(0, workLimit - work) }
@@ -77,9 +87,10 @@ final class QueryReader {
     /// Records of a first portion, before anything is known of their size; and the most of a later one, because the next may be larger.
     private static let firstPortion = 25
     private static let mostUnbounded = 50
-    /// A page that goes by distance ends behind so many questions once it has looked at a record. On this server: with the schema and the zone, 6 calls
-    /// of the store.
-    static let questionsOfPage = 4
+    /// Calls of the store that a page takes, with those for the schema and the zones. On this server: across a network each one is a round trip.
+    static let callsOfPage = 6
+    /// With fewer questions a page looks at nothing: by distance it takes two to find a record and one to read it. On this server.
+    static let questionsLeast = 3
     /// A row of an index costs as much as so many bytes.
     private static let workOfRow = 64
 
@@ -98,6 +109,7 @@ final class QueryReader {
     }
 
     private func counted(_ rows: [RecordRow]) -> [RecordRow] {
+        questions += 1
         rowsRead += rows.count
         work += rows.count * Self.workOfRow
         count(rows)
@@ -126,9 +138,10 @@ final class QueryReader {
         keptBytes -= hit.row?.body.count ?? 0
     }
 
-    /// The row of a hit, which is read again where it was not kept.
-    func row(of hit: QueryHit, in zone: ZoneAddress) throws -> RecordRow {
+    /// The row of a hit, which is read again where it was not kept; nil: it may not be, because the questions are used up.
+    func row(of hit: QueryHit, in zone: ZoneAddress) throws -> RecordRow? {
         if let row = hit.row { return row }
+        guard questionsLeft > 0 else { return nil }
         guard let row = try record(in: zone, named: hit.name) else { throw ServerError.internalError }
         return row
     }

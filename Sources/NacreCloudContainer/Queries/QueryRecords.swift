@@ -44,12 +44,13 @@ extension Cloud {
             guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
             let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
+            let ofRoles = database.readRule.wantsSchema && known.assignmentKey(of: caller) != nil ? 1 : 0
+            let calls = (request.asksAllZones ? 3 : 2) + ofRoles + (cursor.map { state.calls(toFollow: $0.seen) } ?? 0)
             // Nobody hears how long one looked for what is not for them.
             let isBarred = database.readRule.reach(ofType: query.type.name) == .none
             let page = try QueryPage(
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
-                rows: rows,
-                work: bytes, transaction)
+                rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, transaction)
             meter?.add(bytes: page.work)
             return page
         }

@@ -20,6 +20,8 @@ struct ZoneSearch {
     let after: QueryPosition?
     /// Records at most.
     let wanted: Int
+    /// Records to read at first.
+    let ahead: Int
     /// Rows to look at, on each of the ways.
     let rows: Int
     /// Bytes to look at, on each of the ways.
@@ -28,19 +30,23 @@ struct ZoneSearch {
     let showing: ShownRecords
     /// The caller may see some of the type's records and not others.
     private let judgesEach: Bool
+    /// Whether another way than the walk in the query's order may be looked for.
+    let mayProbe: Bool
     let reader: QueryReader
-    /// What it did, for who wants to know.
+    /// What it did, in lines for `explainQuery`.
     private(set) var steps: [String] = []
 
     init(
-        _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, rows: Int, work: Int,
-        showing: ShownRecords, _ reader: QueryReader
+        _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
+        showing: ShownRecords, mayProbe: Bool, _ reader: QueryReader
     ) {
         self.query = query
         self.order = order
         self.zone = zone
         self.after = after
         self.wanted = wanted
+        self.ahead = ahead
+        self.mayProbe = mayProbe
         self.rows = rows
         self.work = work
         self.showing = showing
@@ -55,10 +61,12 @@ struct ZoneSearch {
         let drivers = query.drivers.filter { !isServedByWalk($0) }
         let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
         let isWalkable = order.terms.isEmpty ? points != nil || query.nameIndex != nil || !query.waitsForIndex : order.terms[0].isUsable
-        if isWalkable, drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
+        if isWalkable, !mayProbe || drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
-        if let answer = try collect(among: &probes, upTo: rows) { return answer }
+        // One question of them: each as far as it may answer rows for all.
+        let reach = reader.isPersistent ? rows : min(rows, Self.rowsProbedAtOnce / max(probes.count, 1) - 1)
+        if let answer = try collect(among: &probes, upTo: reach) { return answer }
         if mayReorder, drivers.contains(where: { $0.ownTerm != nil }) { return nil }
         return isWalkable ? try walkAll(nil) : try collectWhole()
     }
@@ -76,31 +84,37 @@ struct ZoneSearch {
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
         // By distance a turn costs several questions: filters are probed farther at first, and the walk takes one turn.
         let isByDistance = order.terms.first?.from != nil
+        let ofWalk = isByDistance ? QueryReader.questionsLeast : order.terms.count
+        guard reader.questionsLeft > ofWalk else { return try walkAll(points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
-        var reach = min(isByDistance ? Self.firstReachByDistance : Self.firstReach, rows)
+        let most = reader.isPersistent ? rows : Self.rowsProbedAtOnce / max(probes.count, 1) - 1
+        var reach = min(isByDistance ? Self.firstReachByDistance : Self.firstReach, rows, most)
         if let answer = try collect(among: &probes, upTo: reach) { return answer }
         reader.allow(work: work)
         var found = Answer(hits: [], end: after)
         var walked = 0
         var stride = isByDistance ? rows : min(Self.firstStride, rows)
         while walked < rows {
+            // The last question takes what is left.
+            if reader.questionsLeft == 1, !isByDistance { stride = rows - walked }
             let isLast = walked + stride >= rows
             reader.allow(stride)
             let before = reader.rowsRead
             let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
-            if found.isWhole || found.hits.count >= wanted || (isLast && !isByDistance) || reader.workLeft == 0 { break }
+            if found.isWhole || found.hits.count >= wanted || (isLast && !isByDistance) || reader.workLeft == 0 || reader.questionsLeft == 0 { break }
             // As it went on so far, so many rows more are needed.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
-            while reach < rows, missing > 2 * reach {
-                reach = min(reach * 4, rows)
+            while reach < min(rows, most), missing > 2 * reach, reader.questionsLeft > 1 {
+                // The one question that is left for it goes as far as is worth it.
+                reach = min(reader.isPersistent ? reach * 4 : max(reach * 4, missing / 2), rows, most)
                 if let answer = try collect(among: &probes, upTo: reach) { return answer }
             }
-            if isByDistance { break }
+            if isByDistance || reader.questionsLeft == 0 { break }
             stride = min(max(missing + Self.firstStride, walked), rows - walked)
         }
-        if found.isCut, found.end == after { return try walkAll(points) }
+        if found.isCut, found.end == after ?? .start, reader.questionsLeft > 0 { return try walkAll(points) }
         let probed = probes.map { "\(query.described($0.driver)) has \($0.count) rows or more" }
         steps.append("\(probed.joined(separator: ", ")); walk \(described(points)), \(walked) rows")
         return found
@@ -130,10 +144,11 @@ struct ZoneSearch {
 
     /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
     private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
+        guard reader.questionsLeft > 1 else { return nil }
         var open = probes.indices.filter { probes[$0].wants(reach) }[...]
         while let first = open.popFirst() {
             var (asked, rows) = ([first], probes[first].scan.limit)
-            while let next = open.first, rows + probes[next].scan.limit <= Self.rowsProbedAtOnce {
+            while let next = open.first, rows + probes[next].scan.limit <= Self.rowsProbedAtOnce || !reader.isPersistent {
                 asked.append(next)
                 rows += probes[next].scan.limit
                 open.removeFirst()
@@ -141,6 +156,7 @@ struct ZoneSearch {
             for (place, portion) in zip(asked, try reader.search(asked.map { probes[$0].scan })) { probes[place].count(portion) }
         }
         for place in probes.indices where !probes[place].isTooMuch && probes[place].isWhole && probes[place].count <= reach {
+            guard reader.questionsLeft > 0 else { return nil }
             let way = "\(query.described(probes[place].driver)), \(probes[place].count) rows"
             if let answer = try collect(probes[place].driver, count: probes[place].count) {
                 steps.append("collect \(way), sort in memory")
@@ -161,7 +177,8 @@ struct ZoneSearch {
         reader.allow(count + 1)
         let start = (rows: reader.rowsRead, work: reader.work)
         let most = reader.workLeft
-        var rows = KeyRows(IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: Self.firstCollected)
+        var rows = KeyRows(
+            IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: reader.questionsLeft > 1 ? Self.firstCollected : count + 1)
         var known = -1
         collecting: while true {
             switch try rows.next() {
@@ -267,8 +284,9 @@ struct ZoneSearch {
                     let whole = Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [edge], spot: .before), isCut: true)
                     return whole.hits.count > wanted ? trimmed(whole.hits) : whole
                 }
-                if isLast { return Answer(hits: hits, end: end, isCut: true) }
-                guard divides, end == start, let groupKey else { return Answer(hits: hits, end: end, isCut: true) }
+                let reached = end ?? QueryPosition(keys: prefix, spot: .before)
+                if isLast { return Answer(hits: hits, end: reached, isCut: true) }
+                guard divides, end == start, let groupKey, reader.questionsLeft > 0 else { return Answer(hits: hits, end: reached, isCut: true) }
                 return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
             case .end:
                 return trimmed(hits + group.take())
@@ -306,13 +324,14 @@ struct ZoneSearch {
         // In a group that is not the last word, the place inside it is for those who sort the group.
         let key = start.flatMap { $0.keys.count > level ? $0.keys[level] : nil }
         let spot = start.map { isLast || $0.keys.count == level + 1 ? $0.spot : .before } ?? .before
+        let reserve = order.terms.count - level - 1
         if let from = term.from {
             return DistanceRows(
                 by: term, from: from, in: zone, within: query.radius(of: term),
                 after: key.map { .init(distance: $0, spot: spot, includesSpot: includes(spot)) }, namesAscend: order.namesAscend, reader,
-                rows: rows, ahead: wanted)
+                rows: rows, ahead: wanted, isFiltered: !query.tests.isEmpty)
         }
-        return KeyRows(scan(term, key, spot), reader, ahead: wanted)
+        return KeyRows(scan(term, key, spot), reader, ahead: ahead, reserve: reserve)
     }
 
     private func scan(_ term: SortTerm, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
@@ -344,10 +363,10 @@ struct ZoneSearch {
         var name: String?
         if case .record(let last, _) = start?.spot { name = last }
         let includes = start.map { self.includes($0.spot) } ?? false
-        if let points { return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: wanted) }
-        guard let index = query.nameIndex else { return try NameRows(of: zone, after: name, includes: includes, reader, ahead: wanted) }
+        if let points { return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: ahead) }
+        guard let index = query.nameIndex else { return try NameRows(of: zone, after: name, includes: includes, reader, ahead: ahead) }
         let place = name.map { IndexPlace(key: IndexKey.text($0.utf8).key, name: $0) }
-        return KeyRows(IndexScan(zone: zone, index: index, after: place, includesAfter: includes, limit: 0), reader, ahead: wanted)
+        return KeyRows(IndexScan(zone: zone, index: index, after: place, includesAfter: includes, limit: 0), reader, ahead: ahead)
     }
 
     private func described(_ points: QueryDriver?) -> String {

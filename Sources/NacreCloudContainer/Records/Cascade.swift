@@ -18,7 +18,7 @@ extension ModifyBatch {
                 guard let held = reasons[items[place].name] else { continue }
                 verdicts[place] = .refuse(.deleteViolatesReference(held))
             }
-            // Elsewhere these stay because what they hang on does. In public that may be a stranger's, who is not kept from deleting it.
+            // In other databases these stay because the record that they refer to stays. In the public one that record may be another user's, who may delete it.
             kept.formUnion(reasons.keys)
             going = cascade(without: kept)
         }

@@ -21,7 +21,7 @@ struct ModifyBatch {
     private let extendsSchema: Bool
     /// Where records of many users stand together, and a stranger's reference costs nobody anything.
     let isPublic: Bool
-    /// The user record name of who asks.
+    /// The user record name of the caller.
     let caller: String
     /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
     private let hidden: Set<String>

@@ -7,7 +7,7 @@ import NacreCloudWire
 /// already stay: a chunk may be done twice, and what a crash forgets is done again.
 ///
 /// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
-/// indexes there are now, and from then on nobody saves there who does not know them.
+/// indexes there are now, and from then on a save there fails that does not know them.
 struct BuildIndexes: TaskHandler {
     private var build: IndexBuild
     /// By the schema as it was last read; nil: it is still to be read.

@@ -1,4 +1,4 @@
-/// The tables of a store, for who looks through all of it. Numbers stand in places that callers hand back: never reuse one.
+/// The tables of a store, for a check that reads all of it. Numbers stand in places that callers hand back: never reuse one.
 package enum KeptTable: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 1
     case zones = 2

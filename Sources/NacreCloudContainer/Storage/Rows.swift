@@ -61,7 +61,7 @@ package struct ZoneFeedPosition: Hashable, Sendable {
     package static let start = ZoneFeedPosition(0)
 }
 
-/// Who looks at a zone's feed: 0 is the owner, who sees all of it; each hierarchical share is another view.
+/// For whom a zone's feed is read: 0 is for the owner, who sees all of it; each hierarchical share is another view.
 package struct FeedView: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -110,7 +110,7 @@ package struct ZoneRow: Hashable, Sendable {
     package var clientChangeToken: [UInt8]?
     /// Tombstones at or before this number are gone: a token from before it may have missed one.
     package var forgotten: ChangeNumber
-    /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. Who saves must know as many.
+    /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. A save must know as many.
     package var indexesBelow: Int64
 
     package init(
@@ -217,7 +217,7 @@ package struct RecordPut: Hashable, Sendable {
     package var enters: [FeedRow]
     /// There was no row of this name before, live or not: an engine may insert without looking.
     package var isNew: Bool
-    /// Index rows that go, and that come. One that is not there to go, or is there already, is no error: an index may be half built.
+    /// Index rows that go, and that come. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
     package var unindexed: [IndexEntry] = []
     package var indexed: [IndexEntry] = []
     /// Links that go, and that come.

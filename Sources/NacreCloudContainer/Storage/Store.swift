@@ -201,7 +201,7 @@ package struct WritePlan: Sendable {
     package var tasksFinished: [TaskKey] = []
     /// Zones that changed: their database's `lastSeq` is raised by one, in the run of now, and becomes the place of all of them in its feed.
     package var zonesChanged: [ZoneAddress] = []
-    /// Rows that go and come whatever their records' own puts say; one that is not there to go is no error.
+    /// Rows that go and come whatever their records' own puts say; it is not an error where one that goes is not there.
     package var derivedRemoved: [DerivedRow] = []
     /// Put, or replaced whole.
     package var derived: [DerivedRow] = []

@@ -63,7 +63,7 @@ struct API: Sendable {
             return body
         }
 
-        /// Whose bytes the request's are: a user's, or, where only an API token tells who asks, an address's.
+        /// To whom the request's bytes are counted: the user, or the address where the request has only an API token.
         var holder: ByteHolder {
             switch caller.identity {
             case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
@@ -90,7 +90,7 @@ struct API: Sendable {
             var payers = rates.payers(of: request, address: address)
             try rates.require(payers)
             defer { rates.take(meter.cost, from: payers) }
-            // Until it is known who asks, an address asks.
+            // Until the user is known, the request counts as its address's.
             let identity = try await Turn.$current.withValue(Turn(asker: address)) {
                 try await authenticator.identify(request, container: target.container, environment: target.environment)
             }
@@ -189,7 +189,7 @@ extension API {
         return try await Turn.$current.withValue(turn) { try await body() }
     }
 
-    /// Makes an answer that may be large: few at a time, none for who does not read those before, and its JSON beside the loop where it is long.
+    /// Makes an answer that may be large: few at a time, none for a client that has not read those before, and its JSON beside the loop where it is long.
     func page<Answer: RecordAnswerMessage>(
         of call: Call, _ make: () async throws -> Answer, json: @escaping @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {

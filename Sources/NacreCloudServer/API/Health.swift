@@ -46,7 +46,7 @@ struct Health: Sendable {
         router.get("/healthz", isAlwaysAnswered: true) { _, _ in .text("ok\n") }
         router.get("/readyz", isAlwaysAnswered: true) { _, _ in
             guard isRunning() else { throw ServerError.notReady }
-            // A read that touches the store: ready is who can answer.
+            // A read that touches the store: the server is ready when the store answers.
             _ = try await registry.container("iCloud.nacre.ready")
             return .text("ready\n")
         }

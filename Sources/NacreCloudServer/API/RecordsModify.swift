@@ -14,7 +14,7 @@ extension API {
             ($1.rows, $1.bytes) = ($0.operations.count, body.count)
         } ask: { request in
             var request = request
-            // A signed request that is sent twice is one: who has seen it must not be able to repeat it.
+            // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it.
             if let id = call.caller.signedOperationID { request.extension.operationID = id }
             var answer = try await cloud.modifyRecords(
                 request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))

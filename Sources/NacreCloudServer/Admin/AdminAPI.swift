@@ -61,11 +61,11 @@ package struct AdminAPI: Sendable {
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
     }
 
-    // MARK: Who may ask
+    // MARK: Permission to ask
 
     private static let openRoutes: Set = ["/admin/1/proof"]
 
-    /// A path that leads nowhere is refused like any other: who has no token learns nothing of what there is.
+    /// An unknown path is refused as any other: a client without a token does not learn which paths exist.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
         guard isOpen || holdsToken(request) else { throw AdminProblem.unauthorized }

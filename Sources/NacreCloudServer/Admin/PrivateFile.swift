@@ -19,7 +19,7 @@ package enum PrivateFile {
         }
     }
 
-    /// The bytes of a file that only its owner can read, where the owner is who asks, or root asks. Another's file could name another's server.
+    /// The bytes of a file that only its owner can read, where the owner is this process's user, or this process runs as root. A file of another user could name another server.
     package static func read(_ path: String) throws(PrivateFileError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw PrivateFileError(errno == ENOENT ? .missing : .system(errno), path) }

@@ -44,7 +44,8 @@ package struct StartFault: Error, Sendable {
             self.init("\(address) needs more rights than this user has", "take a port from 1024 on, such as --listen 127.0.0.1:8787")
         case .bind, .unknownHost:
             self.init(
-                "\(address) is no address of this machine (\(cause))", "listen on loopback with --listen 127.0.0.1:8787, or everywhere with 0.0.0.0")
+                "\(address) is not an address of this machine (\(cause))",
+                "listen on loopback with --listen 127.0.0.1:8787, or everywhere with 0.0.0.0")
         default: self.init("\(address): \(error.step.rawValue) (\(cause))", nil)
         }
     }

@@ -55,7 +55,7 @@ struct SignInPage: Sendable {
         <p>This server does not have a web page for signing in so far. The app that sent you here needs a web auth token, which you get in one of two
         other ways:</p>
         <ul>
-        <li>whoever runs the server makes one with <code>nacre user sign-in</code>;</li>
+        <li>the administrator makes one with <code>nacre user sign-in</code>;</li>
         <li>the app asks for it with your address and password: <code>POST /account/1/sign-in</code>.</li>
         </ul>
         <p>You can close this page. Nothing was sent to anybody.</p>

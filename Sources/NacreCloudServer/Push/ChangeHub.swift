@@ -8,7 +8,7 @@ import NacreTelemetry
 final class ChangeHub: Sendable {
     private struct State {
         var watches: [DatabaseID: [ObjectIdentifier: Watch]] = [:]
-        /// Of each who waits, how many times.
+        /// How many waits each waiter has under way.
         var counts: [String: Int] = [:]
         var isClosed = false
     }
@@ -42,7 +42,7 @@ final class ChangeHub: Sendable {
     }
 
     /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
-    /// - Parameter waiter: who waits; nobody waits more than `Limits.waitsPerUser` times at once.
+    /// - Parameter waiter: the user that waits; no user waits more than `Limits.waitsPerUser` times at once.
     /// - Parameter account: of the request, which does not count as under way while it waits.
     /// - Throws: `THROTTLED` where that is so.
     func read<Value: Sendable>(

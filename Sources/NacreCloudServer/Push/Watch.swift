@@ -1,6 +1,6 @@
 import NacreLocks
 
-/// One who waits.
+/// A client that waits for a change.
 final class Watch: Sendable {
     private enum State {
         case idle

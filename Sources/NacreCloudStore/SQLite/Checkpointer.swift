@@ -92,7 +92,7 @@ final class Checkpointer: Sendable {
 
     /// Nothing was committed for a while. If a reader or a new writer is in the way, the next quiet while will do.
     private func cut(_ connection: Connection) {
-        // First what makes nobody wait; who writes meanwhile is held off for what is left of it, and that is little.
+        // First the part that no writer waits for; then writers wait for the little that is left.
         guard attempt({ try connection.checkpoint(.passive) }) != nil else { return }
         guard let done = attempt({ try connection.checkpoint(.truncate) }), !done.wasBlocked else { return }
         statistics.count(.truncations)

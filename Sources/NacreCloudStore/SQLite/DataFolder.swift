@@ -24,7 +24,7 @@ package enum DataFolder {
         var status = stat()
         guard stat(folder, &status) == 0 else { throw systemError("The data folder could not be looked at", folder) }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw StoreError(.unavailable, "The data folder is no folder", ["path": folder, "remedy": "choose another with --data"])
+            throw StoreError(.unavailable, "The data folder is not a folder", ["path": folder, "remedy": "choose another with --data"])
         }
         try checkParent(of: folder)
         try mend(folder, status, to: 0o700, &findings)
@@ -63,7 +63,7 @@ package enum DataFolder {
         }
     }
 
-    /// Who may write the folder above can put another in the place of ours. A sticky one, such as /tmp, does not allow that.
+    /// A user who may write the folder above can put another folder in place of this one. A sticky one, such as /tmp, does not allow that.
     private static func checkParent(of folder: String) throws {
         guard let real = realpath(folder, nil) else { throw systemError("The data folder could not be looked at", folder) }
         defer { free(real) }

@@ -91,7 +91,7 @@ final class SQLiteEngine: Sendable {
         }
     }
 
-    /// Who writes; where nobody can, whether somebody can now. If not, the write that asked and all that wait beside it are refused.
+    /// The writer; where there is none, tries to make one now. Where that fails, the write that asked and all that wait beside it are refused.
     private func writer(for first: Writer.Write) -> OpenConnections.Writer? {
         if let writer = connections.writer { return writer }
         do {

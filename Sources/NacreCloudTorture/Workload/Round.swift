@@ -41,7 +41,7 @@ struct Round: Sendable {
     }
 
     private static let familyWriters = 2
-    /// Those of an arena who are not counted as writers or readers: the closing reader, and who is with families.
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, and those of the families.
     static let others = 1 + familyWriters + 1
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.

@@ -4,7 +4,7 @@ import Glibc
 /// Passwords as Argon2id hashes (RFC 9106), in the text form that carries its own salt and cost.
 ///
 /// Everything here blocks its thread for 50 to 100 ms and takes `memoryBytes` of memory: go through `PasswordHasher`, which keeps both within bounds.
-/// A password is its UTF-8 bytes; who wants two spellings of one letter to be one password normalizes first.
+/// A password is its UTF-8 bytes; a caller that wants two spellings of one letter to be one password normalizes first.
 package enum PasswordHash {
     /// The memory of one hash: libsodium's "interactive" limit, 64 MiB (RFC 9106 §4 recommends the same where memory is short).
     package static let memoryBytes: Int = 64 << 20

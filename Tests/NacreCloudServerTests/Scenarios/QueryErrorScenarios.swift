@@ -236,7 +236,7 @@ extension Scenario {
             Body.query("Star", filters: [#"{"comparator":"CONTAINS_ANY_TOKENS","fieldValue":{"value":"alpha"}}"#]),
             "No field of type 'Star' is marked searchable", after: .index("Star", "name"), .index("Star", "tags", options: .queryable)),
         refusal(
-            "a sort by distance of what is no place", sorted(#"{"fieldName":"size","relativeLocation":{"latitude":1,"longitude":2}}"#),
+            "a sort by distance of what is not a location", sorted(#"{"fieldName":"size","relativeLocation":{"latitude":1,"longitude":2}}"#),
             "Field 'size' has a value type of INT64"),
         refusal(
             "51 filters", Body.query("Star", filters: Array(repeating: bySize, count: 51)),

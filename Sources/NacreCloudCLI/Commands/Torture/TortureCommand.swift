@@ -102,7 +102,7 @@ enum TortureCommand {
 extension CommandFailure {
     fileprivate init(_ fault: TortureFault, url: String) {
         switch fault {
-        case .notAURL: self.init(.usage, "\(url) is no URL")
+        case .notAURL: self.init(.usage, "\(url) is not a URL")
         case .silent(let text): self.init(.unreachable, "no server answers at \(url): \(text)")
         case .restart(let text): self.init(.failure, text)
         case .refused(let error):

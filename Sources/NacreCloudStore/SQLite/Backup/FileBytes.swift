@@ -42,7 +42,7 @@ struct FileBytes {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw DataFolder.systemError("The file could not be looked at", path) }
             guard status.st_mode & S_IFMT == S_IFREG else {
-                throw StoreError(.unavailable, "This is no file", ["path": path, "remedy": "name a file"])
+                throw StoreError(.unavailable, "This is not a file", ["path": path, "remedy": "name a file"])
             }
             return Int64(status.st_size)
         }
