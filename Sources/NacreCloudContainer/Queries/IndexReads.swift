@@ -26,7 +26,7 @@ extension IndexReads {
     /// Questions of one zone that are asked with those of the others. On this server: more than a page takes, unless it persists.
     private static let mostQuestions = 8
     /// Bytes of bodies that a question for all zones reads. On this server: what their rows take, where bodies have a kilobyte and a half.
-    private static let roundBytes = 16_000_000
+    static let roundBytes = 16_000_000
 
     /// Searches many zones in rounds: each goes as far as what was read of it leads, then what all of them ask next is read with one question. A zone
     /// begins anew in each round, and finds what it asked before. So the store is asked as often as for the zone that asks most, and not for each. One that

@@ -89,7 +89,7 @@ struct QueryWorkTests {
             tally.reset()
             let page = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
             #expect(tally.bytes <= 2 * (Limits.queryScanBytes + QueryReader.portionBytes), "page \(pages): \(tally.bytes)")
-            #expect(tally.mostOfOneCall <= QueryReader.portionBytes + Limits.recordBytes * 2, "page \(pages): \(tally.mostOfOneCall)")
+            #expect(tally.mostOfOneCall <= IndexReads.roundBytes + Limits.recordBytes * 2, "page \(pages): \(tally.mostOfOneCall)")
             #expect(page.records.allSatisfy { $0.fields.count == 1 })
             found += page.records.count
             pages += 1
