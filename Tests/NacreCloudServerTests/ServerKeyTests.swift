@@ -82,6 +82,18 @@ import Testing
         }
     }
 
+    @Test func `a signed request that names its operation is done once, whatever date it is signed with anew`() async throws {
+        try await with { signer in
+            let named = Self.creation.dropLast() + #","nacre":{"operationID":"once"}}"#
+            var names: Set<String> = []
+            for late in [0.0, 1, 500] {
+                let answer = await signer.ask(try signer.question("records/modify", String(named), late: late))
+                names.insert(try #require(answer.json?.at("records[0].recordName")?.text))
+            }
+            #expect(names.count == 1)
+        }
+    }
+
     @Test func `a key has the roles that it is given, and no grant holds an administrator's`() async throws {
         try await with { signer in
             let registry = signer.server.cloud.registry
@@ -112,6 +124,8 @@ import Testing
             _ = try await registry.revoke("Team", from: user, in: TestServer.container, .development)
             #expect(try await asks(signer, late: 2) == ["READ operation not permitted", "WRITE operation not permitted"])
             #expect(try await asks(administrator, late: 3) == ["loud", "loud"])
+            let listed = try await registry.appCredentials(of: nil, after: .init(kind: .server, id: nil)).page
+            #expect(Set(listed.filter(\.isAdministrator).map(\.id)) == [administrator.id] && listed.count == 2)
         }
     }
 

@@ -106,7 +106,7 @@ extension AppCredential {
             let entry = try ServerKeyEntry(row)
             self.init(
                 kind: .server, id: entry.id, container: entry.container, environment: entry.environment, name: entry.name,
-                created: Timestamp(secondsSince2001: entry.created))
+                created: Timestamp(secondsSince2001: entry.created), isAdministrator: entry.isAdministrator ?? false)
         }
     }
 }

@@ -17,13 +17,16 @@ extension ReadTransaction {
         }
     }
 
-    /// The same for a lookup, where it wants some fields: what it does not want is looked at a portion at a time, takes no room and is not kept.
+    /// The same for a lookup, where it wants some fields, or not all is for its caller: what it does not want or may not see is looked at a portion at a
+    /// time, takes no room and is not kept.
     /// - Returns: also how many bytes of bodies were looked at and are not in the answer.
     /// - Throws: `ServerError.answerTooLarge`, and `.looksAtTooMuch`; for one record never.
-    func stored(in zone: ZoneAddress, for request: RecordsLookupRequest, within bytes: Int) throws -> (records: [StoredRecord], unanswered: Int) {
+    func stored(
+        in zone: ZoneAddress, for request: RecordsLookupRequest, showing: ShownRecords, within bytes: Int
+    ) throws -> (records: [StoredRecord], unanswered: Int) {
         let names = request.records.map(\.recordName)
         let keys = request.desiredKeys.map { FieldNames($0) }
-        guard keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
+        guard !showing.showsAll || keys != nil || request.records.contains(where: { $0.desiredKeys != nil }) else {
             return (try stored(in: zone, named: names, within: bytes), 0)
         }
         let wanted = Dictionary(
@@ -32,13 +35,18 @@ extension ReadTransaction {
         var (left, unanswered) = (bytes, 0)
         try eachPortion(of: names, in: zone) { rows in
             for row in rows {
-                guard case .some(.some(let only)) = wanted[row.name] else {
-                    found.append(StoredRecord(row, in: zone))
-                    left -= found[found.count - 1].pageBytes
+                let only = wanted[row.name] ?? nil
+                let record = StoredRecord(row, in: zone, only: only)
+                guard showing.showsAll || showing.shows(record) else {
+                    found.append(StoredRecord(row, in: zone, only: FieldNames([])))
+                    unanswered += row.body.count
                     continue
                 }
-                let record = StoredRecord(row, in: zone, only: only)
                 found.append(record)
+                guard only != nil else {
+                    left -= record.pageBytes
+                    continue
+                }
                 let taken = max(record.content.fields.byteCount, record.content.fields.pageBytes)
                 left -= taken
                 unanswered += max(0, row.body.count - taken)

@@ -17,7 +17,7 @@ extension Cloud {
             let named = try database.zone(request.zoneID)
             guard let zone = try named.find(transaction) else { return ([:], named.showing) }
             var found: [String: StoredRecord] = [:]
-            let stored = try transaction.stored(in: zone.address, for: request, within: Limits.answerBytes)
+            let stored = try transaction.stored(in: zone.address, for: request, showing: zone.showing, within: Limits.answerBytes)
             meter?.add(bytes: stored.unanswered)
             for record in stored.records { found[record.row.name] = record }
             return (found, zone.showing)

@@ -50,6 +50,10 @@ package struct ReadRule: Sendable {
         return .nothing
     }
 
+    var isEverything: Bool {
+        if case .everything = kind { true } else { false }
+    }
+
     /// It says nothing until the schema is known.
     var wantsSchema: Bool {
         if case .nothing = kind { true } else { false }

@@ -17,6 +17,9 @@ struct ShownRecords: Sendable {
         return shown(stored, fields: stored.content.fields.only(keys))
     }
 
+    /// Whether nothing of the zone is kept from the caller.
+    var showsAll: Bool { rule.isEverything }
+
     func shows(_ stored: StoredRecord) -> Bool {
         rule.verdict(on: stored, of: database, by: caller) == .whole
     }
@@ -32,11 +35,15 @@ struct ShownRecords: Sendable {
         }
     }
 
-    /// A record that the caller has just saved. One who may save it and not read it hears its new tag, and none of its fields.
+    /// A record that the caller has just saved, or saved once and asks of again. One who may save it and not read it hears its new tag, and none of its
+    /// fields; and nothing of what others made of it since.
     func saved(_ stored: StoredRecord, keys: [String]?) -> RecordResult {
         switch rule.verdict(on: stored, of: database, by: caller) {
         case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
-        case .refuse:
+        case .refuse(let error):
+            guard let user = caller.userRecordName, stored.content.modified.userRecordName == user else {
+                return .failure(recordName: stored.row.name, error)
+            }
             var record = shown(stored, fields: RecordFields())
             record.parent = nil
             // Whoever made it, and when, is not told.

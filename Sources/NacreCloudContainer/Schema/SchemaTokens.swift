@@ -52,7 +52,8 @@ struct SchemaTokens {
         guard "(),;<>".utf8.contains(first) else {
             let rest = String(decoding: text[index...].prefix(4), as: UTF8.self).first.map(String.init) ?? ""
             throw .schemaSyntax(
-                "Encountered \"\(rest)\"", at: start, remedy: "A name that is not only letters, digits and _ stands in double quotes.")
+                "Encountered \"\(rest)\"", at: start,
+                remedy: "A name that begins with _ or a digit, or is not only letters, digits and _, stands in double quotes.")
         }
         advance()
         return Token(kind: .sign, text: string(from: from), place: start)

@@ -14,8 +14,9 @@ extension API {
             ($1.rows, $1.bytes) = ($0.operations.count, body.count)
         } ask: { request in
             var request = request
-            // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it.
-            if let id = call.caller.signedOperationID { request.extension.operationID = id }
+            // A signed request that is sent twice is carried out once: an eavesdropper must not be able to repeat it. One that names its operation is
+            // protected by that name, which its signature covers, and is the same operation under a new date.
+            if let id = call.caller.signedOperationID { request.extension.operationID = request.extension.operationID ?? id }
             var answer = try await cloud.modifyRecords(
                 request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))
             // What is saved is answered so, whether or not the token can be had.

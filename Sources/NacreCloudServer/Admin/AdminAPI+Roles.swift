@@ -46,6 +46,7 @@ extension AdminAPI {
             throw ServerError(.badRequest, "unknown operation", field: "operation", remedy: "Take READ, CREATE or WRITE.")
         }
         let caller = try await caller(user: asked.user, key: asked.key, in: asked.container, environment) ?? Caller(.world)
+        if asked.user != nil, let name = caller.userRecordName { try await requireUser(name, in: asked.container, environment) }
         let found = try await cloud.explainPermission(
             permission, of: caller, record: asked.record, type: asked.recordType, in: asked.container, environment)
         return try answer(

@@ -48,6 +48,28 @@ import Testing
         #expect(try await ann.modify([.make(.forceUpdate, "a", type: "Diary", ["text": .string("y")])]).first?.record?.fields["text"] == .string("y"))
     }
 
+    @Test(arguments: Engine.allCases) func `a repetition tells nothing of what others made of a record that its caller may not read`(
+        engine: Engine
+    ) async throws {
+        let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        let operations = [RecordOperation.make(.create, "watched", type: "Note", ["text": .string("mine")])]
+        #expect(try await bob.modify(operations, id: "1").first?.record != nil)
+        #expect(try await bob.modify(operations, id: "1").first?.record != nil)
+        try await bob.modify([.delete("watched")])
+        try await ann.modify([.make(.create, "watched", type: "Diary", ["text": .string("hers")])])
+        #expect(try await bob.modify(operations, id: "1").map(\.error) == [.readNotPermitted])
+    }
+
+    @Test(arguments: Engine.allCases) func `records that one may not read take no room in the answer of a lookup`(engine: Engine) async throws {
+        let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        let names = (0..<9).map { "a\($0)" }
+        for name in names { try await ann.modify([.make(.create, name, type: "Diary", ["big": .bytes([UInt8](repeating: 1, count: 950_000))])]) }
+        #expect(try await bob.lookup(names).map(\.error) == names.map { _ in .readNotPermitted })
+        await #expect(throws: ServerError.answerTooLarge) { try await ann.lookup(names) }
+    }
+
     @Test(arguments: Engine.allCases) func `a role counts from the next request on, and so does its end`(engine: Engine) async throws {
         let grants = #"GRANT READ, WRITE TO Editor, GRANT READ, CREATE, WRITE TO "_creator", GRANT CREATE TO "_icloud""#
         let test = try await Self.cloud(engine, grants, roles: ["Editor"])

@@ -21,7 +21,9 @@ enum RoleWhy {
             throw UsageError(.exclusive("--user", "--key"), path: call.path)
         }
         let wanted = try call.require(operation)
-        if wanted != "CREATE" || !call.isGiven(type), !call.isGiven(record) { throw UsageError(.missingOption(record.spelling), path: call.path) }
+        if !call.isGiven(record), wanted != "CREATE" || !call.isGiven(type) {
+            throw UsageError(.missingOption((wanted == "CREATE" ? type : record).spelling), path: call.path)
+        }
         let asked = AdminMessages.NewPermissionQuestion(
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
             user: call.value(RoleHolderOptions.user), key: call.value(RoleHolderOptions.key), operation: wanted, record: call.value(record),
@@ -40,8 +42,10 @@ extension AdminMessages.PermissionAnswer {
     fileprivate func lines(_ operation: String) -> [String] {
         let who = user ?? "somebody without an account"
         let granted = grantedTo.isEmpty ? "to no role" : "to \(grantedTo.joined(separator: ", "))"
+        let mightElsewhere = isAdministrator || roles.contains(where: grantedTo.contains)
+        let refusal = mightElsewhere ? "nobody makes records of the type \(recordType) here" : "\(who) has none of the roles that may"
         var lines = [
-            isPermitted ? "yes: \(reason)" : "no: \(who) has none of the roles that may",
+            isPermitted ? "yes: \(reason)" : "no: \(refusal)",
             "type \(recordType) grants \(operation) \(granted)", "\(who) has the roles \(roles.joined(separator: ", "))",
         ]
         if let creator { lines.append("the record was made by \(creator)") }
