@@ -260,7 +260,7 @@ def searchable_texts(server):
 
 
 # All of a request is one transaction: a save waits for one, and this one has 100,000 rows of an index, three to four microseconds each.
-@made_by(searchable_texts, floors={"saves": 500})
+@made_by(searchable_texts, floors={"saves": 800})
 def new_words(server, sockets):
     """200 texts of 500 words, none of which was ever seen, in a request."""
     def body(number, turn):
