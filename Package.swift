@@ -101,7 +101,7 @@ let package = Package(
         tests(
             "NacreEndToEndTests",
             [
-                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreLocks",
+                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests("NacreTidyTests", []),

@@ -20,13 +20,19 @@ enum QueryTarget {
         var type = RecordTypeDefinition(name: "T")
         for fieldType in FieldType.allCases where fieldType != .unknownList {
             var field = FieldDefinition(type: fieldType)
-            field.setOptions(.possible(for: field.shape), as: .usable, nextIndex: &next)
+            field.setOptions(.possible(for: field.shape), nextIndex: &next)
             type.fields[fieldType.rawValue] = field
         }
         for system in SystemField.allCases {
             var field = FieldDefinition(type: system.type)
-            field.setOptions([.queryable, .sortable], as: .usable, nextIndex: &next)
+            field.setOptions([.queryable, .sortable], nextIndex: &next)
             type.fields[system.rawValue] = field
+        }
+        for name in type.fields.keys {
+            for kind in IndexKind.allCases {
+                type.fields[name]?.makeIndex(kind, nextIndex: &next)
+                type.fields[name]?[kind]?.state = .usable
+            }
         }
         return Schema(types: ["T": type])
     }()

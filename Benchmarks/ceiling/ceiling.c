@@ -24,7 +24,8 @@ static double seconds;
 static int size;
 
 /* The zone to work in, and a body to save. */
-static int64_t db_id, zone_id;
+/* Of the zone, and the run that wrote it: a server draws a number at each opening. */
+static int64_t db_id, zone_id, incarnation;
 static char zone_name[256];
 static unsigned char *body;
 static int body_bytes;
@@ -87,13 +88,14 @@ static sqlite3 *open_file(int cache_kibibytes) {
     return db;
 }
 
-/* Finds the zone, one body, and the names that are there. */
+/* Finds the zone that changed most often (users' own records are in another one), one body, and the names that are there. */
 static void look(sqlite3 *db) {
-    sqlite3_stmt *zone = prepare(db, "SELECT db_id, zone_id, name FROM zones WHERE feed_seq > 0 LIMIT 1");
+    sqlite3_stmt *zone = prepare(db, "SELECT db_id, zone_id, name, incarnation FROM zones WHERE feed_seq > 0 ORDER BY last_seq DESC LIMIT 1");
     if (sqlite3_step(zone) != SQLITE_ROW) fail("the file has no zone with changes", db);
     db_id = sqlite3_column_int64(zone, 0);
     zone_id = sqlite3_column_int64(zone, 1);
     snprintf(zone_name, sizeof zone_name, "%s", (const char *)sqlite3_column_text(zone, 2));
+    incarnation = sqlite3_column_int64(zone, 3);
     sqlite3_finalize(zone);
     names = calloc(names_max, sizeof *names);
     places = calloc(names_max, sizeof *places);
@@ -130,14 +132,14 @@ static void prepare_writes(sqlite3 *db) {
     w.find = prepare(db, "SELECT name, type, incarnation, seq, is_tombstone, parent, body FROM records "
                          "WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3");
     w.insert = prepare(db, "INSERT INTO records (db_id, zone_id, name, type, incarnation, seq, is_tombstone, parent, body) "
-                           "VALUES (?1, ?2, ?3, 'Note', 1, ?4, 0, NULL, ?5)");
+                           "VALUES (?1, ?2, ?3, 'Note', ?6, ?4, 0, NULL, ?5)");
     w.put = prepare(db, "INSERT INTO records (db_id, zone_id, name, type, incarnation, seq, is_tombstone, parent, body) "
-                        "VALUES (?1, ?2, ?3, 'Note', 1, ?4, 0, NULL, ?5) ON CONFLICT (db_id, zone_id, name) DO UPDATE SET "
+                        "VALUES (?1, ?2, ?3, 'Note', ?6, ?4, 0, NULL, ?5) ON CONFLICT (db_id, zone_id, name) DO UPDATE SET "
                         "type = excluded.type, incarnation = excluded.incarnation, seq = excluded.seq, "
                         "is_tombstone = excluded.is_tombstone, parent = excluded.parent, body = excluded.body");
-    w.leave = prepare(db, "DELETE FROM feed WHERE db_id = ?1 AND zone_id = ?2 AND view_id = 0 AND incarnation = 1 AND seq = ?3 AND name = ?4");
+    w.leave = prepare(db, "DELETE FROM feed WHERE db_id = ?1 AND zone_id = ?2 AND view_id = 0 AND incarnation = ?6 AND seq = ?3 AND name = ?4");
     w.enter = prepare(db, "INSERT INTO feed (db_id, zone_id, view_id, incarnation, seq, name, entered_incarnation, entered_seq, is_departure) "
-                          "VALUES (?1, ?2, 0, 1, ?3, ?4, 1, ?3, 0) ON CONFLICT (db_id, zone_id, view_id, incarnation, seq, name) DO UPDATE SET "
+                          "VALUES (?1, ?2, 0, ?6, ?3, ?4, ?6, ?3, 0) ON CONFLICT (db_id, zone_id, view_id, incarnation, seq, name) DO UPDATE SET "
                           "entered_incarnation = excluded.entered_incarnation, entered_seq = excluded.entered_seq, "
                           "is_departure = excluded.is_departure");
     w.advance = prepare(db, "UPDATE databases SET last_seq = last_seq + 1 WHERE db_id = ?1 RETURNING last_seq");
@@ -147,6 +149,8 @@ static void prepare_writes(sqlite3 *db) {
         sqlite3_bind_int64(of_zone[i], 1, db_id);
         sqlite3_bind_int64(of_zone[i], 2, zone_id);
     }
+    sqlite3_stmt *of_run[] = {w.insert, w.put, w.leave, w.enter};
+    for (size_t i = 0; i < sizeof of_run / sizeof *of_run; i++) sqlite3_bind_int64(of_run[i], 6, incarnation);
     sqlite3_bind_int64(w.zone, 1, db_id);
     sqlite3_bind_text(w.zone, 2, zone_name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(w.database, 1, db_id);
@@ -224,7 +228,7 @@ static void *read_until(void *argument) {
     sqlite3_stmt *find = prepare(db, me->is_page ?
         "SELECT f.incarnation, f.seq, f.name, f.entered_incarnation, f.entered_seq, f.is_departure, "
         "r.type, r.incarnation, r.seq, r.is_tombstone, r.parent, r.body FROM feed f CROSS JOIN records r "
-        "WHERE f.db_id = ?1 AND f.zone_id = ?2 AND f.view_id = 0 AND (f.incarnation, f.seq) > (1, ?3) AND (f.incarnation, f.seq) <= (1, ?4) "
+        "WHERE f.db_id = ?1 AND f.zone_id = ?2 AND f.view_id = 0 AND (f.incarnation, f.seq) > (?6, ?3) AND (f.incarnation, f.seq) <= (?6, ?4) "
         "AND (f.is_departure = 0 OR (f.incarnation, f.seq) > (0, 0)) AND r.db_id = f.db_id AND r.zone_id = f.zone_id AND r.name = f.name "
         "AND (r.is_tombstone = 0 OR (f.incarnation, f.seq) > (0, 0)) ORDER BY f.incarnation, f.seq, f.name LIMIT ?5" :
         "SELECT name, type, incarnation, seq, is_tombstone, parent, body FROM records WHERE db_id = ?1 AND zone_id = ?2 AND name = ?3");
@@ -239,6 +243,7 @@ static void *read_until(void *argument) {
             sqlite3_bind_int64(find, 3, places[pick] > 1 ? places[pick] - 1 : 0);
             sqlite3_bind_int64(find, 4, INT64_MAX);
             sqlite3_bind_int(find, 5, size);
+            sqlite3_bind_int64(find, 6, incarnation);
         } else {
             sqlite3_bind_text(find, 3, names[pick], -1, SQLITE_STATIC);
         }

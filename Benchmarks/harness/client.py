@@ -24,7 +24,12 @@ class Client:
     def send(self, method, path, body=None):
         """Sends, and does not wait for the answer."""
         text = body if body is None or isinstance(body, (bytes, str)) else json.dumps(body)
-        self.connection.request(method, path, body=text, headers=self.headers)
+        try:
+            self.connection.request(method, path, body=text, headers=self.headers)
+        except (BrokenPipeError, ConnectionResetError):
+            # The server closed it while nothing was asked.
+            self.connection.close()
+            self.connection.request(method, path, body=text, headers=self.headers)
 
     def receive(self):
         response = self.connection.getresponse()

@@ -105,14 +105,15 @@ class Nacre:
             self.client.raw("POST", self.path("records/modify"), '{"zoneID":{"zoneName":"%s"},"operations":[%s]}' % (ZONE, operations))
 
     def define(self, record_type, fields, indexes):
-        """Makes a type by a first record, which goes again, and gives its fields these indexes and no others: {field: [options]}."""
+        """Makes a type by a first record, which goes again, and gives its fields these indexes and no others, made at once: {field: [options]}."""
         name = "definition-of-" + record_type
         operation = {"operationType": "create", "record": {"recordName": name, "recordType": record_type, "fields": fields}}
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [operation]})
         for field in fields:
             options = indexes.get(field, [])
             self.administrator.json("POST", "/admin/1/schema/indexes", {
-                "container": CONTAINER, "recordType": record_type, "field": field, "options": [option.upper() for option in options]})
+                "container": CONTAINER, "recordType": record_type, "field": field, "options": [option.upper() for option in options],
+                "isNow": bool(options)})
         self.ask("records/modify", {"zoneID": {"zoneName": ZONE}, "operations": [
             {"operationType": "forceDelete", "record": {"recordName": name}}]})
         while self.schema()["building"]:

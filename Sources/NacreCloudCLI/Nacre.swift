@@ -12,8 +12,9 @@ struct Nacre {
             """,
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
-            RoleCommands.command,
-            SchemaCommands.command, QueryCommands.command, CheckCommand.command, TaskCommands.command, BackupCommands.command, Migrate.command,
+            SessionCommands.command, RoleCommands.command,
+            SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, TaskCommands.command, BackupCommands.command,
+            Migrate.command,
             ShowVersion.command,
         ])
 

@@ -29,6 +29,10 @@ extension Limits {
     package static let recordTypesPerSchema = 500
     /// Fields of a record type. On this server.
     package static let fieldsPerRecordType = 500
+    /// Changes of a schema by administrators that its history keeps in each environment; of more, the oldest go. On this server.
+    package static let schemaChangesKept = 50
+    /// Bytes of a change in the history of a schema. On this server: of a larger one only the number of its differences is kept.
+    package static let schemaChangeBytes = 64_000
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
     /// Rows that one step of a check looks at. On this server.
@@ -90,6 +94,12 @@ extension Limits {
     package static let filtersPerQuery = 50
     /// Sorts of a query. On this server.
     package static let sortsPerQuery = 10
+    /// Rows after which a page that lacks an index has it made. On this server: to read as many takes a few milliseconds.
+    package static let rowsWithoutIndex = 500
+    /// Bytes of rows and records, likewise. On this server.
+    package static let bytesWithoutIndex = 4_000_000
+    /// The longest that a page of a query waits for an index without which it gets nowhere, in seconds. On this server.
+    package static let indexWaitSeconds: Double = 2
     /// Seconds after which a query whose index is being built may be tried again. CloudKit: `retryAfter` 30.
     package static let indexBuildRetrySeconds = 30
     /// The longest that a request may wait for a change, in seconds. On this server.
@@ -111,6 +121,12 @@ extension Limits {
     package static let sessionSeconds: Double = 30 * 60
     /// The same where the user asked to be kept signed in; no session lives longer. CloudKit: Web Services Reference, two weeks.
     package static let keptSessionSeconds: Double = 14 * 24 * 3600
+    /// Sessions on the web that an account has at most; of more, the oldest end. On this server: a session that is not used any more is kept for two weeks,
+    /// and nobody has to clear up before signing in.
+    package static let sessionsPerAccount = 100
+    /// Devices, by their account tokens, that an account has at most; another one is refused. On this server: a device that is in use does not fall silent
+    /// because others sign in.
+    package static let devicesPerAccount = 100
     /// Characters of an e-mail address. On this server: RFC 5321, 4.5.3.1.3 (a path of 256 octets with its brackets).
     package static let emailCharacters = 254
     /// Bytes of a request's body. On this server: more than any request within CloudKit's limits, which are measured on values, is long.
@@ -124,6 +140,13 @@ extension Limits {
     package static let passwordCharacters = 8
     /// The most bytes of a password. On this server: what a hash takes in, so that nobody makes it hash a book.
     package static let passwordBytes = 1024
+    /// Seconds for which a code for a new password is good. On this server: it travels from an administrator to the user meanwhile.
+    package static let passwordResetSeconds: Double = 3600
+    /// Seconds that the change of an account's address may take, before it is undone. On this server: three short transactions.
+    package static let emailChangeSeconds: Double = 60
+    /// Seconds between the end of an account's sign-ins and that of its data. On this server: every process has heard of the one, and every request that was
+    /// under way is done, before the other begins.
+    package static let accountDeletionSeconds: Double = 60
     /// Seconds between a signature's date and the server's clock. On this server: clocks differ, and a signed request waits on its way; CloudKit prints no
     /// number.
     package static let signatureSeconds = 600.0

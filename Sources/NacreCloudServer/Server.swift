@@ -96,6 +96,7 @@ package final class Server: Sendable {
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
         let passwords = PasswordHasher()
+        let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder)
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
@@ -104,7 +105,8 @@ package final class Server: Sendable {
         http.connectionsMax = connectionsMax(http.connectionsMax)
         http.trustedProxies = configuration.trustedProxies
         let publicServer = HTTPServer(
-            http, router: publicRouter(cloud, sealer, hub, passwords, overload) { [weak self] in self?.isRunning ?? false }, telemetry: telemetry,
+            http, router: publicRouter(cloud, authenticator, hub, passwords, overload) { [weak self] in self?.isRunning ?? false },
+            telemetry: telemetry,
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
         let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
@@ -113,7 +115,8 @@ package final class Server: Sendable {
         adminHTTP.workDeadline = .seconds(24 * 3600)
         let adminServer = HTTPServer(
             adminHTTP,
-            router: adminRouter(cloud, backups, passwords, adminToken, publicURL, Metrics(telemetry: telemetry, budgets: http.budgets)),
+            router: adminRouter(
+                cloud, authenticator, backups, passwords, adminToken, publicURL, Metrics(telemetry: telemetry, budgets: http.budgets)),
             logger: configuration.logger)
         do {
             let adminURL = try await Self.url(nil, of: adminServer)
@@ -174,14 +177,13 @@ package final class Server: Sendable {
 
     /// The public listener's router: everything that a client can reach.
     func publicRouter(
-        _ cloud: Cloud, _ sealer: TokenSealer, _ hub: ChangeHub, _ passwords: PasswordHasher, _ overload: OverloadLog = .silent,
+        _ cloud: Cloud, _ authenticator: Authenticator, _ hub: ChangeHub, _ passwords: PasswordHasher, _ overload: OverloadLog = .silent,
         isRunning: @escaping @Sendable () -> Bool
     ) -> Router {
         var router = Router()
         let signInPage = SignInPage(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
         Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
-        let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: configuration.clock)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows, rates: rates
@@ -196,11 +198,14 @@ package final class Server: Sendable {
     }
 
     private func adminRouter(
-        _ cloud: Cloud, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String, _ publicURL: String, _ metrics: Metrics
+        _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String, _ publicURL: String,
+        _ metrics: Metrics
     ) -> Router {
         var router = Router()
-        AdminAPI(cloud: cloud, backups: backups, passwords: passwords, token: token, publicURL: publicURL, logger: configuration.logger)
-            .addRoutes(to: &router)
+        AdminAPI(
+            cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: publicURL,
+            logger: configuration.logger
+        ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router
     }

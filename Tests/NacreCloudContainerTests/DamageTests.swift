@@ -11,6 +11,7 @@ import Testing
     private func notes(_ engine: Engine, _ count: Int = 5) async throws -> DamagedCloud {
         let cloud = try await DamagedCloud(engine)
         for place in 0..<count { _ = try await cloud.modify(.create("r\(place)", ["stars": .int64(Int64(place))])) }
+        try await cloud.ann.makeIndexes()
         return cloud
     }
 
@@ -30,7 +31,8 @@ import Testing
         let cloud = try await notes(engine)
         try await cloud.damage("r2")
         _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
-            try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
+            _ = try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
+            $0.makeAll()
         }
         try await cloud.test.runAllTasks()
         let filter = QueryFilter(.greaterThanOrEquals, fieldName: "stars", value: .int64(1))
@@ -246,7 +248,8 @@ import Testing
         let cloud = try await notes(engine)
         try await cloud.damage("r1")
         _ = try await cloud.test.cloud.registry.changeSchema(of: TestCloud.container, .development) {
-            try $0.setIndexes([.queryable, .sortable], of: "Note", field: SystemField.modifiedTimestamp.rawValue)
+            _ = try $0.setIndexes([.queryable, .sortable], of: "Note", field: SystemField.modifiedTimestamp.rawValue)
+            $0.makeAll()
         }
         try await cloud.test.runAllTasks()
         let sort = QuerySort("___modTime")

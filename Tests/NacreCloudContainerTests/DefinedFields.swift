@@ -1,5 +1,6 @@
 import NacreCloudTestSupport
 import NacreCloudWire
+import Testing
 
 @testable import NacreCloudContainer
 
@@ -9,6 +10,49 @@ extension TestCloudUser {
         var additions = SchemaAdditions()
         additions.add(fields.mapValues { FieldShape($0) }, to: "Note")
         try await cloud.registry.changeSchema(of: target.container, target.environment) { [additions] in $0.add(additions) }
+        try await makeIndexes()
         _ = try await cloud.registry.schema(of: target.container, target.environment)
+    }
+
+    /// Makes all indexes that the schema allows now, as queries that need them would: they are still to be built.
+    func askForIndexes() async throws {
+        try await cloud.registry.changeSchema(of: target.container, target.environment) { $0.makeAll() }
+    }
+
+    /// Takes indexes away, as if their options went and came back, and makes others.
+    func changeIndexes(drop: (String, IndexKind) -> Bool, make: (String, IndexKind) -> Bool) async throws {
+        let types = try await cloud.registry.schema(of: target.container, target.environment).types
+        let all = types.values.flatMap { type in
+            type.fields.keys.sorted().flatMap { field in IndexKind.allCases.map { MissingIndex(type: type.name, field: field, kind: $0) } }
+        }
+        let (gone, come) = (all.filter { drop($0.field, $0.kind) }, all.filter { make($0.field, $0.kind) })
+        try await cloud.registry.changeSchema(of: target.container, target.environment) { schema in
+            for index in gone { schema.types[index.type]?.fields[index.field]?[index.kind] = nil }
+            schema.make(come)
+        }
+    }
+
+    /// Makes all indexes that the schema allows now, and has them built.
+    func makeIndexes() async throws {
+        try await askForIndexes()
+        while try await cloud.registry.schema(of: target.container, target.environment).building.isEmpty == false {
+            _ = try await cloud.runDueTasks()
+        }
+    }
+
+    /// Expects that the schema is the same behind `body` as before.
+    func makesNothingMore(_ body: () async throws -> Void) async throws {
+        let before = try await cloud.registry.schema(of: target.container, target.environment)
+        try await body()
+        #expect(try await cloud.registry.schema(of: target.container, target.environment) == before)
+    }
+}
+
+extension Schema {
+    mutating func makeAll() {
+        make(
+            types.values.flatMap { type in
+                type.fields.keys.flatMap { field in IndexKind.allCases.map { MissingIndex(type: type.name, field: field, kind: $0) } }
+            })
     }
 }

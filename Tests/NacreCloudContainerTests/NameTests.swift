@@ -81,6 +81,6 @@ import Testing
         #expect(PasswordRule.fault("12345678") == nil)
         #expect(PasswordRule.fault("        ") == nil)
         #expect(PasswordRule.fault(String(repeating: "é", count: 512)) == nil)
-        #expect(PasswordRule.fault(String(repeating: "é", count: 512) + "e") == PasswordRule.tooLong)
+        #expect(PasswordRule.fault(String(repeating: "é", count: 512) + "e") == PasswordRule.tooLong())
     }
 }

@@ -54,7 +54,8 @@ import Testing
         try await ann.modify([.make(.create, "d", type: "Diary", ["text": .string(Self.secret)])])
         for (field, options) in [("text", IndexOptions([.queryable, .sortable])), ("___recordID", [.queryable])] {
             _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
-                try $0.setIndexes(options, of: "Diary", field: field)
+                _ = try $0.setIndexes(options, of: "Diary", field: field)
+                $0.makeAll()
             }
         }
         try await test.runAllTasks()

@@ -37,28 +37,26 @@ import Testing
         }
     }
 
-    @Test func `indexes of a new type are usable at once, those of a new field are built first`() {
-        var schema = schema(["a": FieldShape(.string)])
-        #expect(schema.building.isEmpty)
-        schema.add(additions(["b": FieldShape(.string)]))
-        let field = schema.types["Note"]?.fields["b"]
-        #expect(schema.building == Set([field?.values?.index, field?.tokens?.index].compactMap(\.self)))
-        #expect(schema.building.count == 2 && field?.isBuilding == true)
+    @Test func `a field that comes with a save has no index until it is made, and that is built first`() {
+        var schema = schema(["a": FieldShape(.string), "b": FieldShape(.int64)])
+        #expect(schema.types["Note"]?.fields.values.flatMap(\.indexes) == [] && schema.nextIndex == 1)
+        schema.make([MissingIndex(type: "Note", field: "a", kind: .tokens), MissingIndex(type: "Note", field: "b", kind: .tokens)])
+        let field = schema.types["Note"]?.fields["a"]
+        #expect(field?.values == nil && field?.isBuilding == true)
+        #expect(schema.building == Set([field?.tokens?.index].compactMap(\.self)), "a number has no words")
+        let made = schema
+        schema.make([MissingIndex(type: "Note", field: "a", kind: .tokens), MissingIndex(type: "Other", field: "a", kind: .values)])
+        #expect(schema == made, "what is there, or gone, is not made")
         schema.finishBuilding(schema.building)
-        #expect(schema.building.isEmpty && schema.types["Note"]?.fields["b"]?.isBuilding == false)
-    }
-
-    @Test func `where older records are, a new type's indexes are built first too`() {
-        var schema = Schema()
-        schema.hasOlderRecords = true
-        schema.add(additions(["a": FieldShape(.int64)]))
-        #expect(schema.building.count == 1)
+        #expect(schema.building.isEmpty && schema.types["Note"]?.fields["a"]?.isBuilding == false)
     }
 
     @Test func `index numbers are given once, whatever comes in whatever order`() {
         var schema = schema(["a": FieldShape(.string), "b": FieldShape(.string)])
         schema.add(additions(["c": FieldShape(.string), "a": FieldShape(.int64)]))
+        schema.makeAll()
         schema.add(additions(["a": FieldShape(.location)], to: "Other"))
+        schema.makeAll()
         let numbers = schema.types.values.flatMap(\.fields.values).flatMap(\.indexes).map(\.id)
         #expect(Set(numbers).count == numbers.count && numbers.count == 7)
         #expect(schema.nextIndex == 8)
@@ -85,13 +83,20 @@ import Testing
             #expect(set(options, "a", in: &schema) == nil)
             let field = try #require(schema.types["Note"]?.fields["a"])
             #expect(field.options == options)
-            #expect((field.values != nil) == !options.isDisjoint(with: [.queryable, .sortable]))
-            #expect((field.tokens != nil) == options.contains(.searchable))
+            #expect(field.allows(.values) == !options.isDisjoint(with: [.queryable, .sortable]))
+            #expect(field.allows(.tokens) == options.contains(.searchable))
+            #expect(IndexKind.allCases.allSatisfy { field[$0] == nil }, "nothing is made")
+            schema.makeAll()
+            #expect(IndexKind.allCases.allSatisfy { (schema.types["Note"]?.fields["a"]?[$0] != nil) == field.allows($0) })
+            #expect(set([], "a", in: &schema) == nil)
+            #expect(schema.types["Note"]?.fields["a"]?.indexes == [])
         }
     }
 
     @Test func `an index that needs other rows gets another number, one that needs fewer keeps its own`() throws {
         var schema = schema(["a": FieldShape(.string)])
+        schema.makeAll()
+        schema.finishBuilding(schema.building)
         func index() -> IndexDefinition? { schema.types["Note"]?.fields["a"]?.values }
         let first = try #require(index())
         #expect(set([.queryable, .searchable], "a", in: &schema) == nil)
@@ -101,6 +106,8 @@ import Testing
         #expect(second.id != first.id && second.state == .building)
         #expect(set([], "a", in: &schema) == nil)
         #expect(set(.queryable, "a", in: &schema) == nil)
+        #expect(index() == nil)
+        schema.makeAll()
         #expect(try #require(index()).id > second.id)
     }
 
@@ -136,17 +143,19 @@ import Testing
         let gains = try production.deploy(development)
         #expect(gains.map(\.kind) == [.recordType, .field, .field])
         #expect(gains.map(\.declaration) == ["", "STRING QUERYABLE SEARCHABLE SORTABLE", "ASSET"])
-        #expect(production.building.isEmpty, "a type that comes has no records")
+        #expect(production.nextIndex == 1, "no query needed an index")
         #expect(try production.deploy(development) == [])
 
         _ = try development.setIndexes(.queryable, of: "Note", field: "___recordID")
         _ = try development.setIndexes(.queryable, of: "Note", field: "a")
         development.add(additions(["c": FieldShape(.int64)]))
+        development.make([MissingIndex(type: "Note", field: "___recordID", kind: .values), MissingIndex(type: "Note", field: "a", kind: .values)])
         let later = try production.deploy(development)
         #expect(later.map(\.kind) == [.index, .field])
         #expect(later.map(\.field) == ["___recordID", "c"])
         #expect(later.map(\.declaration) == ["QUERYABLE", "INT64 QUERYABLE SORTABLE"])
-        #expect(production.building.count == 2, "records of the type may be there")
+        #expect(production.building.count == 2, "those that queries needed in development")
+        #expect(production.types["Note"]?.fields["c"]?.indexes == [])
         #expect(production.types["Note"]?.fields["a"]?.options == [.queryable, .searchable, .sortable], "what is deployed stays")
         #expect(try production.deploy(development) == [])
     }
@@ -156,5 +165,19 @@ import Testing
         let before = production
         #expect(throws: ServerError.self) { try production.deploy(schema(["a": FieldShape(.int64)])) }
         #expect(production == before)
+    }
+
+    @Test func `a preview of a deployment tells all that is refused, each with its field, and what would come beside it`() throws {
+        var development = schema(["a": FieldShape(.int64), "b": FieldShape(.string, isEncrypted: true), "c": FieldShape(.string)])
+        development.add(additions(["d": FieldShape(.asset)], to: "Album"))
+        let production = schema(["a": FieldShape(.string), "b": FieldShape(.string), "gone": FieldShape(.string)])
+        let (deployment, next) = production.deployment(of: development)
+        #expect(deployment.refusals.map(\.field) == ["Note.a", "Note.b"])
+        #expect(deployment.refusals.first?.reason == "field 'a' of type 'Note' is STRING in production and INT64 in development")
+        #expect(deployment.gains.map(\.field) == [nil, "d", "c"] && deployment.gains.map(\.recordType) == ["Album", "Album", "Note"])
+        #expect(next.types["Note"]?.fields["a"]?.type == .string && next.types["Note"]?.fields["gone"] != nil)
+        var refused = production
+        #expect(throws: deployment.refusals[0]) { try refused.deploy(development) }
+        #expect(refused == production)
     }
 }

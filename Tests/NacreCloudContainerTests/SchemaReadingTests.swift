@@ -98,6 +98,76 @@ import Testing
         #expect(fault("DEFINE SCHEMA RECORD TYPE Note (a BADTYPE);")?.reason.contains("\nWas expecting one of:\n    \"LIST\"") == true)
     }
 
+    @Test func `a grant that is wrong is told as a grant, and never as a field`() {
+        let faults: [(items: String, reason: String, remedy: String)] = [
+            (#"GRANT DELETE TO "_world""#, #"Encountered "DELETE" at line 1, column 39."#, "GRANT READ, WRITE TO Editor"),
+            (#"GRANT TO "_world""#, #"Encountered "TO" at line 1, column 39."#, "some of READ, CREATE and WRITE"),
+            (#"GRANT "READ" TO "_world""#, #"Encountered "READ" at line 1, column 39."#, "GRANT READ, WRITE TO Editor"),
+            (#"GRANT READ WRITE TO "_world""#, #"Encountered "WRITE" at line 1, column 44."#, "with commas between"),
+            (#"GRANT READ "_world""#, #"Encountered "_world" at line 1, column 44."#, "TO, and one role"),
+            ("GRANT READ TO", #"Encountered ")" at line 1, column 46."#, "one role"),
+            ("GRANT READ TO _world", #"Encountered "_" at line 1, column 47."#, "double quotes"),
+            (#"GRANT READ TO "_world", "_icloud""#, "A grant names one role at line 1, column 55.", "for each role"),
+            (#"a STRING, GRANT READ TO "_world", Team, b STRING"#, "A grant names one role at line 1, column 65.", "for each role"),
+            ("GRANT", #"Encountered ")" at line 1, column 38."#, "GRANT READ, WRITE TO Editor"),
+        ]
+        for (items, reason, remedy) in faults {
+            let fault = fault(Self.schema(items))
+            #expect(fault?.reason.prefix { $0 != "\n" } == reason[...], "\(items)")
+            #expect(fault?.remedy?.contains(remedy) == true, "\(items): \(fault?.remedy ?? "")")
+            #expect(fault?.reason.contains("LIST") == false, "\(items)")
+        }
+        let outside = fault(#"DEFINE SCHEMA GRANT READ TO "_world";"#)
+        #expect(outside?.remedy?.contains("record type") == true)
+        // What has a type is a field, whatever it is called.
+        for type in ["STRING", "LIST<INT64>", "ENCRYPTED STRING", "NUMBER PREFERRED AS DOUBLE"] {
+            #expect(throws: Never.self) { try SchemaText.schema(from: Self.schema("grant \(type), GRANT READ TO \"_world\"")) }
+        }
+    }
+
+    @Test func `files as people write them read as the schema that they mean`() throws {
+        let wanted = try SchemaText.schema(
+            from: """
+                DEFINE SCHEMA
+                CREATE ROLE Editor;
+                RECORD TYPE Note (
+                    "___recordID" REFERENCE QUERYABLE,
+                    place LOCATION QUERYABLE SORTABLE,
+                    secret ENCRYPTED STRING,
+                    tags LIST<STRING> QUERYABLE,
+                    GRANT READ, CREATE, WRITE TO Editor,
+                    GRANT READ TO "_world"
+                );
+                RECORD TYPE Users (roles LIST<INT64>);
+                """)
+        let styles = [
+            // One line, no last line feed, the order its own.
+            #"DEFINE SCHEMA RECORD TYPE Users(roles LIST<INT64>);RECORD TYPE Note(GRANT WRITE,READ,CREATE TO Editor,tags LIST<STRING> QUERYABLE,"#
+                + #"secret ENCRYPTED STRING,GRANT READ TO "_world",place LOCATION SORTABLE QUERYABLE,"___recordID" REFERENCE QUERYABLE);"#
+                + "CREATE ROLE Editor;",
+            // Windows, tabs, all names in quotes, a grant a permission.
+            "DEFINE SCHEMA\r\n\r\n\tCREATE ROLE \"Editor\";\r\n\tRECORD TYPE \"Note\" (\r\n\t\t\"place\"\tLOCATION QUERYABLE SORTABLE,\r\n"
+                + "\t\t\"___recordID\" REFERENCE QUERYABLE,\r\n\t\t\"___etag\" STRING,\r\n\t\t\"secret\" ENCRYPTED STRING,\r\n"
+                + "\t\t\"tags\" LIST<STRING> QUERYABLE,\r\n\t\tGRANT READ TO \"Editor\",\r\n\t\tGRANT CREATE TO Editor,\r\n"
+                + "\t\tGRANT WRITE TO Editor,\r\n\t\tGRANT READ TO \"_world\"\r\n\t);\r\n\tRECORD TYPE \"Users\" (\"roles\" LIST<INT64>);\r\n",
+            // Comments of each kind wherever there may be space; small letters.
+            """
+            /* notes */ define schema -- of ours
+            create /* who edits */ role Editor; // "quoted" in a comment
+            record type Note ( -- a note
+              tags list < string > queryable, "___recordID" reference queryable,
+              place location sortable queryable, /* ;),( */ secret encrypted string,
+              grant read , write , create to Editor, grant read to "_world" ) ;
+            record type Users ( roles list<int64>, GRANT READ TO "_world", GRANT WRITE TO "_creator" );
+            """,
+        ]
+        for (number, style) in styles.enumerated() {
+            let read = try SchemaText.schema(from: style)
+            #expect(wanted.differences(to: read).isEmpty && read.differences(to: wanted).isEmpty, "style \(number)")
+            #expect(SchemaText(read).text == SchemaText(wanted).text, "style \(number)")
+        }
+    }
+
     @Test func `a schema that is printed reads as itself, whatever it holds`() throws {
         for seed in 1...300 as ClosedRange<UInt64> {
             let schema = Self.random(seed)
@@ -123,7 +193,7 @@ import Testing
                 let shape = FieldShape(type.field, isEncrypted: canBeSealed && random.next() % 4 == 0)
                 var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
                 let options = IndexOptions(rawValue: UInt8(random.next() % 8)).intersection(.possible(for: shape))
-                field.setOptions(type.name == UserRecord.type ? [] : options, as: .usable, nextIndex: &schema.nextIndex)
+                field.setOptions(type.name == UserRecord.type ? [] : options, nextIndex: &schema.nextIndex)
                 let known = schema.definition(of: type.name) ?? RecordTypeDefinition(name: type.name)
                 schema.types[type.name, default: known].fields[name] = field
             }
@@ -168,9 +238,20 @@ import Testing
         }
     }
 
+    @Test func `an import of what is exported changes nothing, not even the number of an index`() throws {
+        for seed in 1...200 as ClosedRange<UInt64> {
+            var schema = SchemaReadingTests.random(seed)
+            let before = schema
+            try schema.become(try SchemaText.schema(from: SchemaText(schema).text), production: schema, hasRecords: true)
+            #expect(schema == before, "seed \(seed)")
+        }
+    }
+
     @Test func `an index that stays keeps its number, and one that comes has a new one and is built`() throws {
-        let before = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING QUERYABLE);", over: Schema())
-        let after = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING SEARCHABLE);", over: before, hasRecords: true)
+        var before = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING QUERYABLE);", over: Schema())
+        before.makeAll()
+        var after = try imported("RECORD TYPE Note (a STRING QUERYABLE, b STRING SEARCHABLE);", over: before, hasRecords: true)
+        after.makeAll()
         let (old, new) = (try #require(before.types["Note"]), try #require(after.types["Note"]))
         #expect(old.fields["a"]?.values != nil && old.fields["a"] == new.fields["a"])
         #expect(new.fields["b"]?.values == nil && new.fields["b"]?.tokens?.state == .building)

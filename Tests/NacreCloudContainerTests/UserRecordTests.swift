@@ -33,7 +33,8 @@ import Testing
         if cell.isThere {
             if cell.operation == .create { return "record to insert already exists" }
             if cell.place == .publicOthers { return "WRITE operation not permitted" }
-            return cell.operation.isDelete ? "user records cannot be deleted" : "saves"
+            if cell.operation.isDelete { return cell.isServer ? "deletes" : "user records cannot be deleted" }
+            return "saves"
         }
         if changes || cell.operation == .delete { return "Record not found" }
         if cell.isServer { return cell.operation == .forceDelete ? "nothing" : "saves" }
@@ -178,7 +179,7 @@ import Testing
         #expect(Set(schema.types["Users"]?.fields.keys.map { $0 } ?? []) == ["color", "roles"])
         #expect(schema.types["Users"]?.fields["color"]?.options == [])
         #expect(SchemaText(schema).text.contains("        color           STRING,\n        roles           LIST<INT64>,\n        GRANT WRITE"))
-        let gains = try await test.cloud.registry.deploySchema(of: Self.container, isDryRun: false)
+        let gains = try await test.cloud.registry.deploySchema(of: Self.container, isDryRun: false).gains
         #expect(gains == [SchemaGain(kind: .field, recordType: "Users", field: "color", declaration: "STRING")])
         await #expect(throws: ServerError.self) {
             try await test.cloud.registry.setIndexes(.queryable, of: "Users", field: "color", in: Self.container)

@@ -18,7 +18,8 @@ import Testing
             server = try await TestServer()
             var router = Router()
             AdminAPI(
-                cloud: server.cloud, backups: BackupRunner(folder: server.folder.path, nil), passwords: PasswordHasher(), token: "secret",
+                cloud: server.cloud, authenticator: server.authenticator, backups: BackupRunner(folder: server.folder.path, nil),
+                passwords: PasswordHasher(), token: "secret",
                 publicURL: "http://127.0.0.1"
             ).addRoutes(to: &router)
             self.router = router

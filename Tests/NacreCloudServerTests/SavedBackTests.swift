@@ -109,7 +109,8 @@ import Testing
         let first = try await teller.post(
             "records/modify", #"{"operations":[\#(target),\#(made)],"nacre":{"details":true}\#(place.member)}"#, isDevice: true)
         #expect(!first.text.contains("serverErrorCode"), "\(first.text)")
-        _ = try await teller.server.cloud.registry.setIndexes([.queryable], of: "Everything", field: "whole", in: TestServer.container)
+        _ = try await teller.server.cloud.registry.setIndexes(
+            [.queryable], of: "Everything", field: "whole", isNow: true, in: TestServer.container)
         while try await teller.server.cloud.runDueTasks().taken > 0 {}
         let before = try await teller.state(of: "r")
         let more = credential.more + place.member

@@ -163,7 +163,7 @@ import Testing
         #expect(got.json?.at("records[0].recordName") == .string("a"))
         let isEnded = await (end, secondEnd)
         #expect(isEnded == (true, true))
-        await #expect(throws: SocketFault.self) { try await ask(question, port: port) }
+        await #expect(throws: POSIXFault.self) { try await ask(question, port: port) }
     }
 
     @Test func `a restart on the same folder keeps records, tokens and changes`() async throws {

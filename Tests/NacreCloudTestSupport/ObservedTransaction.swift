@@ -75,9 +75,11 @@ class ObservedReads: ReadTransaction {
         return try reads.feed(scans, bytesMax: bytesMax)
     }
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
         try before(.records)
-        return try reads.records(in: zone, after: name, limit: limit)
+        let rows = try reads.records(in: zone, after: name, limit: limit, bytesMax: bytesMax)
+        read(rows.reduce(0) { $0 + $1.body.count })
+        return rows
     }
 
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {

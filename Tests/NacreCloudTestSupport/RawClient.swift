@@ -26,34 +26,55 @@ package final class RawClient: Sendable {
 
     /// Connects to a port of this machine. Reading gives up after four minutes, so that a fault is a failure and not a hang.
     package init(port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) async throws {
-        socket = try await onThread {
-            let socket = try LoopbackSocket.make()
-            var limit = timeval(tv_sec: 240, tv_usec: 0)
-            setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-            if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
-            if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
-            do {
-                try LoopbackSocket.connect(socket, port)
-            } catch {
-                close(socket)
-                throw error
-            }
-            return socket
+        socket = try await onThread { try Self.connected(to: port, sendBuffer: sendBuffer, receiveBuffer: receiveBuffer) }
+    }
+
+    private init(connectedTo port: Int) throws {
+        socket = try Self.connected(to: port)
+    }
+
+    private static func connected(to port: Int, sendBuffer: Int32? = nil, receiveBuffer: Int32? = nil) throws -> Int32 {
+        let socket = try LoopbackSocket.make()
+        var limit = timeval(tv_sec: 240, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        if var sendBuffer { setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &sendBuffer, 4) }
+        if var receiveBuffer { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, 4) }
+        do {
+            try LoopbackSocket.connect(socket, port)
+        } catch {
+            close(socket)
+            throw error
         }
+        return socket
     }
 
     deinit { hangUp() }
 
+    /// The response to one request that asks for the connection's end, once the server has closed. All of it is done on one thread: a loaded machine
+    /// makes no pause between connecting and sending, which a server's deadlines would count.
+    package static func response(to bytes: [UInt8], port: Int, toHead: Bool = false) async throws -> RawResponse {
+        try await onThread {
+            let client = try RawClient(connectedTo: port)
+            // A server may answer before it has read all, and close.
+            try? client.sendAll(bytes)
+            let response = try client.readResponse(toHead: toHead)
+            _ = try client.readRest()
+            return response
+        }
+    }
+
     package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
     package func send(_ bytes: [UInt8]) async throws {
-        try await onThread { [socket] in
-            var sent = 0
-            while sent < bytes.count {
-                let count = bytes[sent...].withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                guard count > 0 else { throw RawClientError.closed }
-                sent += count
-            }
+        try await onThread { [self] in try sendAll(bytes) }
+    }
+
+    private func sendAll(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw RawClientError.closed }
+            sent += count
         }
     }
 
@@ -81,26 +102,28 @@ package final class RawClient: Sendable {
 
     /// The next response. `toHead` expects no body, whatever the headers say.
     package func response(toHead: Bool = false) async throws -> RawResponse {
-        try await onThread { [self] in
-            let head = try readHead()
-            var lines = head.components(separatedBy: "\r\n")
-            let status = Int(lines.removeFirst().split(separator: " ").dropFirst().first ?? "") ?? 0
-            let headers = lines.filter { !$0.isEmpty }.map { line -> (name: String, value: String) in
-                let parts = line.split(separator: ":", maxSplits: 1)
-                return (String(parts[0]), parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
-            }
-            let response = RawResponse(status: status, headers: headers, body: [])
-            if toHead || status == 204 || status == 304 || status < 200 { return response }
-            let body: [UInt8]
-            if response.header("Transfer-Encoding") == "chunked" {
-                body = try readChunks()
-            } else if let length = response.header("Content-Length").flatMap({ Int($0) }) {
-                body = try read(length)
-            } else {
-                body = try readRest()
-            }
-            return RawResponse(status: status, headers: headers, body: body)
+        try await onThread { [self] in try readResponse(toHead: toHead) }
+    }
+
+    private func readResponse(toHead: Bool) throws -> RawResponse {
+        let head = try readHead()
+        var lines = head.components(separatedBy: "\r\n")
+        let status = Int(lines.removeFirst().split(separator: " ").dropFirst().first ?? "") ?? 0
+        let headers = lines.filter { !$0.isEmpty }.map { line -> (name: String, value: String) in
+            let parts = line.split(separator: ":", maxSplits: 1)
+            return (String(parts[0]), parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
         }
+        let response = RawResponse(status: status, headers: headers, body: [])
+        if toHead || status == 204 || status == 304 || status < 200 { return response }
+        let body: [UInt8]
+        if response.header("Transfer-Encoding") == "chunked" {
+            body = try readChunks()
+        } else if let length = response.header("Content-Length").flatMap({ Int($0) }) {
+            body = try read(length)
+        } else {
+            body = try readRest()
+        }
+        return RawResponse(status: status, headers: headers, body: body)
     }
 
     /// Waits for the server to close, and answers what came before that.

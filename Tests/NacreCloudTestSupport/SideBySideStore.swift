@@ -190,8 +190,8 @@ private final class SideBySideTransaction: WriteTransaction {
         return try side(first.zone.database).feed(scans, bytesMax: bytesMax)
     }
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
-        try side(zone.database).records(in: zone, after: name, limit: limit)
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try side(zone.database).records(in: zone, after: name, limit: limit, bytesMax: bytesMax)
     }
 
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {

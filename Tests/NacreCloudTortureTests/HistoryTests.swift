@@ -48,6 +48,69 @@ struct HistoryTests {
         #expect(kinds(script) == [])
     }
 
+    @Test func `a record that was gone when a follower began may be made again later, whether the follower heard that it was gone or not`() {
+        for told: [(Character, Int?)] in [[], [("a", nil)]] {
+            var script = Script()
+            script.write(1, [.create("a")], at: 0...10)
+            script.write(2, [.delete("a", over: 1)], at: 20...30)
+            script.page(told, at: 40...50)
+            script.write(3, [.update("a", over: 2)], at: 60...70)
+            #expect(kinds(script) == [])
+            script.page([("a", 3)], at: 80...90)
+            script.end([("a", 3)])
+            #expect(kinds(script) == [])
+        }
+    }
+
+    @Test func `a deletion that was never answered may be done, though no follower that began later heard of it`() {
+        var script = Script()
+        script.write(1, [.create("a")], at: 0...10)
+        script.write(2, [.delete("a", over: 1)], at: 20...30, .unknown)
+        script.page([], at: 40...50)
+        #expect(kinds(script) == [])
+    }
+
+    @Test func `of two deletions that were never answered either may be the one that a follower hears of`() {
+        var script = Script()
+        script.write(1, [.create("a")], at: 0...10)
+        script.page([("a", 1)], at: 11...15)
+        script.write(2, [.update("a", over: 1)], at: 20...30)
+        script.write(3, [.delete("a", over: 2)], at: 40...50, .unknown)
+        script.write(4, [.delete("a", over: 2)], at: 40...50, .unknown)
+        script.page([("a", nil)], at: 60...70)
+        #expect(kinds(script) == [])
+    }
+
+    @Test func `of several deletions at once any may be the one that a follower hears of`() {
+        let pages: [[(Character, Int?)]] = [[], [("a", 3)], [("a", nil)]]
+        for shown in pages {
+            var script = Script()
+            script.write(1, [.create("a")], at: 0...10)
+            script.page([("a", 1)], at: 11...20)
+            script.write(2, [.delete("a", over: 1)], at: 30...100)
+            script.write(3, [.update("a", over: 2)], at: 30...100)
+            script.write(4, [.delete("a", over: 3)], at: 30...100)
+            script.page([("a", nil)], at: 40...50)
+            script.page(shown, at: 60...70)
+            #expect(kinds(script) == [])
+            script.write(5, [.update("a", over: 4)], at: 110...120)
+            #expect(kinds(script) == [])
+            script.page([], at: 130...140)
+            #expect(kinds(script) == [.skippedChange])
+        }
+    }
+
+    @Test func `a lookup need not find what is made, or deleted, meanwhile`() {
+        var script = Script()
+        script.write(1, [.create("a")], at: 0...20)
+        script.lookup([("a", nil)], at: 10...30, missing: .absent)
+        script.write(2, [.delete("a", over: 1)], at: 40...60)
+        script.lookup([("a", nil)], at: 30...50, missing: .absent)
+        script.write(3, [.update("a", over: 2)], at: 80...100)
+        script.lookup([("a", nil)], at: 70...90, missing: .absent)
+        #expect(kinds(script) == [])
+    }
+
     // MARK: Batches
 
     @Test func `two batches that replaced one version are found`() {
@@ -123,6 +186,17 @@ struct HistoryTests {
         script.lookup([("a", 2)], at: 30...40)
         script.lookup([("a", 1)], at: 50...60)
         #expect(kinds(script) == [.staleRead])
+    }
+
+    @Test func `a lookup that does not find what is there is found`() {
+        for time in [20...30, 75...80] {
+            var script = Script()
+            script.write(1, [.create("a")], at: 0...10)
+            script.write(2, [.delete("a", over: 1)], at: 40...50)
+            script.write(3, [.update("a", over: 2)], at: 60...70)
+            script.lookup([("a", nil)], at: time, missing: .absent)
+            #expect(kinds(script) == [.staleRead])
+        }
     }
 
     @Test func `half a batch in a lookup is found`() {
@@ -215,6 +289,50 @@ struct HistoryTests {
         script.write(1, [.create("a")], at: 0...10)
         script.page([], at: 20...30)
         #expect(kinds(script) == [.skippedChange])
+    }
+
+    @Test func `a record that is made again before a follower comes, and that it never hears of, is found`() {
+        var script = Script()
+        script.write(1, [.create("a")], at: 0...10)
+        script.write(2, [.delete("a", over: 1)], at: 20...30)
+        script.write(3, [.update("a", over: 2)], at: 40...50)
+        script.page([], at: 60...70)
+        #expect(kinds(script) == [.skippedChange])
+    }
+
+    @Test func `a record that is made again, and of which a follower hears too late, is found`() {
+        for told: [(Character, Int?)] in [[], [("a", nil)]] {
+            var script = Script()
+            script.write(1, [.create("a")], at: 0...10)
+            script.write(2, [.delete("a", over: 1)], at: 20...30)
+            script.page(told, at: 40...50)
+            script.write(3, [.update("a", over: 2)], at: 60...70)
+            script.page([], at: 80...90)
+            script.page([("a", 3)], at: 100...110)
+            #expect(kinds(script) == [.skippedChange])
+        }
+    }
+
+    @Test func `a record that was made and deleted since a follower began, and of which it never hears, is found`() {
+        var script = Script()
+        script.page([], at: 0...10)
+        script.write(1, [.create("a")], at: 20...30)
+        script.write(2, [.delete("a", over: 1)], at: 40...50)
+        script.page([], at: 60...70)
+        #expect(kinds(script) == [.skippedChange])
+        script.write(3, [.update("a", over: 2)], at: 80...90)
+        script.page([("a", 3)], at: 100...110)
+        #expect(kinds(script) == [.skippedChange])
+    }
+
+    @Test func `a token that skips what was made since is found`() {
+        var script = Script()
+        script.write(1, [.create("b")], at: 0...10)
+        script.page([("b", 1)], at: 20...30)
+        script.write(2, [.create("a")], at: 40...50)
+        script.page([("a", 2)], at: 60...70)
+        script.page([], at: 80...90, of: script.follow(from: .token(stream: 0, page: 0)))
+        #expect(kinds(script) == [.tokenSkips])
     }
 
     @Test func `a token that skips when it is used again is found`() {

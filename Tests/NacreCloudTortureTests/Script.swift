@@ -4,6 +4,7 @@
 struct Script {
     enum Part {
         case create(Character)
+        /// Over a deletion, too: the record is made again.
         case update(Character, over: Int)
         case delete(Character, over: Int)
     }
@@ -39,13 +40,13 @@ struct Script {
         history.write(BatchID(writer: 0, number: number), Self.span(time), outcome, items, shown: shown)
     }
 
-    /// nil is a record that is not there any more.
-    private func sights(_ shown: [(Character, Int?)], tag: UInt64 = 0) -> [History.Sight] {
-        shown.map { History.Sight(Self.key($0.0), $0.1.map(Self.version) ?? .deleted, tag: tag) }
+    /// nil is a record that is not there.
+    private func sights(_ shown: [(Character, Int?)], tag: UInt64 = 0, missing: Version = .deleted) -> [History.Sight] {
+        shown.map { History.Sight(Self.key($0.0), $0.1.map(Self.version) ?? missing, tag: tag) }
     }
 
-    mutating func lookup(_ shown: [(Character, Int?)], at time: ClosedRange<Int>, tag: UInt64 = 0) {
-        history.read(.lookup, Self.span(time), sights(shown, tag: tag))
+    mutating func lookup(_ shown: [(Character, Int?)], at time: ClosedRange<Int>, tag: UInt64 = 0, missing: Version = .deleted) {
+        history.read(.lookup, Self.span(time), sights(shown, tag: tag, missing: missing))
     }
 
     mutating func follow(from origin: History.Stream.Origin = .beginning) -> Int {

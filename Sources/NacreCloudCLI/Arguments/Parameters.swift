@@ -30,33 +30,43 @@ struct Option: Sendable {
     let isRequired: Bool
     /// What holds where the option is not given; said in the help.
     let fallback: String?
+    /// All words up to the next option are its values.
+    let takesSeveral: Bool
 
-    private init(_ name: String, _ short: Character?, _ kind: Kind, _ help: String, isRequired: Bool, fallback: String?) {
+    private init(_ name: String, _ short: Character?, _ kind: Kind, _ help: String, isRequired: Bool, fallback: String?, takesSeveral: Bool = false) {
         self.name = name
         self.short = short
         self.kind = kind
         self.help = help
         self.isRequired = isRequired
         self.fallback = fallback
+        self.takesSeveral = takesSeveral
     }
 
     static func flag(_ name: String, short: Character? = nil, isRequired: Bool = false, _ help: String) -> Option {
         Option(name, short, .flag, help, isRequired: isRequired, fallback: nil)
     }
 
-    static func value(_ name: String, _ placeholder: String, oneOf values: [String] = [], fallback: String? = nil, _ help: String) -> Option {
-        Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: false, fallback: fallback)
+    static func value(
+        _ name: String, short: Character? = nil, _ placeholder: String, oneOf values: [String] = [], fallback: String? = nil, _ help: String
+    ) -> Option {
+        Option(name, short, .value(placeholder, oneOf: values), help, isRequired: false, fallback: fallback)
     }
 
     static func required(_ name: String, _ placeholder: String, oneOf values: [String] = [], _ help: String) -> Option {
         Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: true, fallback: nil)
     }
 
+    /// `--name value value`: several values behind one name.
+    static func values(_ name: String, _ placeholder: String, _ help: String) -> Option {
+        Option(name, nil, .value(placeholder, oneOf: []), help, isRequired: false, fallback: nil, takesSeveral: true)
+    }
+
     /// As it is written: `--name <value>`.
     var spelling: String {
         switch kind {
         case .flag: "--\(name)"
-        case .value(let placeholder, _): "--\(name) <\(placeholder)>"
+        case .value(let placeholder, _): "--\(name) <\(placeholder)>\(takesSeveral ? " ..." : "")"
         }
     }
 

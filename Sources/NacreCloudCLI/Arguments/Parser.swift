@@ -98,6 +98,11 @@ struct Parser: Sendable {
                 throw UsageError(.notOneOf(option: option.name, values: allowed, nearest: nearest), path: call.path)
             }
             call.set(option, value)
+            guard option.takesSeveral, equals == nil else { return }
+            while let next = rest.first, !next.hasPrefix("-"), !next.isEmpty {
+                call.set(option, next)
+                rest = rest.dropFirst()
+            }
         }
     }
 

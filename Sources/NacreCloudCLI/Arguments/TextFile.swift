@@ -1,6 +1,6 @@
 import Foundation
 
-/// A text that a command takes from a file.
+/// A text that a command takes from a file, or puts into one.
 enum TextFile {
     /// - Parameter path: `-` is standard input.
     /// - Throws: `CommandFailure` where it cannot be read, or is not UTF-8.
@@ -9,5 +9,17 @@ enum TextFile {
         guard let bytes else { throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.") }
         guard let text = String(bytes: bytes, encoding: .utf8) else { throw CommandFailure(.failure, "\(path) is not a text in UTF-8") }
         return text
+    }
+
+    /// Puts a whole text in place of a file that is there, at once: half of it is never seen. What is no file, such as a pipe, is written into.
+    /// - Throws: `CommandFailure` where it cannot be written.
+    static func write(_ text: String, to path: String) throws {
+        do {
+            let kind = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            try Data(text.utf8).write(to: URL(filePath: path), options: kind == nil || kind == .typeRegular ? .atomic : [])
+        } catch {
+            throw CommandFailure(
+                .failure, "\(path) cannot be written", remedy: "Name a file in a folder that is there, and that you may write into.")
+        }
     }
 }

@@ -1,4 +1,5 @@
 import NacreCloudServer
+import NacreCloudWire
 
 /// How the process ends. Numbers from 64 on: BSD's sysexits.h; 130: 128 and SIGINT, as shells count.
 enum ExitCode: Int32 {
@@ -31,6 +32,23 @@ struct CommandFailure: Error {
             default: nil
             }
         self.init(error.code == .notPrivate ? .authentication : .failure, "\(error.path): \(error.text)", remedy: remedy)
+    }
+
+    /// What CloudKit's web API refused.
+    /// - Parameter record: the record that it is about.
+    init(_ error: ServerError, of record: String? = nil) {
+        let code: ExitCode
+        var remedy = error.remedy
+        switch error.code {
+        case .authenticationFailed, .authenticationRequired:
+            code = .authentication
+            remedy = "A new user token may be required, for this container and environment: nacre user sign-in --account."
+        case .accessDenied: code = .authentication
+        case .tryAgainLater, .throttled: code = .unreachable
+        default: code = .failure
+        }
+        let place = error.field.map { " (\($0))" } ?? ""
+        self.init(code, "\(record.map { "\($0): " } ?? "")\(error.reason)\(place)", remedy: remedy)
     }
 
     init(_ fault: BackupFault) {

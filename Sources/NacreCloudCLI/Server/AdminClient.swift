@@ -8,7 +8,11 @@ struct AdminClient {
 
     /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
     static func connect(_ call: Call) async throws -> AdminClient {
-        let server = try AdminServer.named(by: call)
+        try await connect(to: try AdminServer.named(by: call))
+    }
+
+    /// The same for a server that is known.
+    static func connect(to server: AdminServer) async throws -> AdminClient {
         let web = WebClient(url: server.url)
         let nonce = try AdminProof.newNonce()
         let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)")
@@ -30,6 +34,16 @@ struct AdminClient {
         try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
     }
 
+    /// All containers, page by page.
+    func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
+        var next: String?
+        repeat {
+            let page = try await get(AdminMessages.Containers.self, "/admin/1/containers", [("after", next)])
+            try body(page)
+            next = page.next
+        } while next != nil
+    }
+
     func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
         try read(AdminMessages.ContainerChange.self, try await web.send("POST", "/admin/1/containers/change", bearer: token, body: container))
     }
@@ -43,9 +57,7 @@ struct AdminClient {
     }
 
     func tokens(of container: String?, after last: String?) async throws -> AdminMessages.Tokens {
-        var query = URLComponents()
-        query.queryItems = [("container", container), ("after", last)].compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
-        return try read(AdminMessages.Tokens.self, try await web.send("GET", "/admin/1/tokens?\(query.percentEncodedQuery ?? "")", bearer: token))
+        try await get(AdminMessages.Tokens.self, "/admin/1/tokens", [("container", container), ("after", last)])
     }
 
     func revoke(_ asked: AdminMessages.TokenRevocation) async throws -> AdminMessages.TokenLine {
@@ -56,11 +68,44 @@ struct AdminClient {
         try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
     }
 
+    /// All accounts, page by page.
+    func eachPageOfUsers(_ body: (AdminMessages.Users) throws -> Void) async throws {
+        var next: String?
+        repeat {
+            let page = try await get(AdminMessages.Users.self, "/admin/1/users", [("after", next)])
+            try body(page)
+            next = page.next
+        } while next != nil
+    }
+
+    func user(_ email: String) async throws -> AdminMessages.UserDetails {
+        try await get(AdminMessages.UserDetails.self, "/admin/1/users/show", [("email", email)])
+    }
+
+    func delete(_ asked: AdminMessages.NewUserDeletion) async throws -> AdminMessages.User {
+        try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users/delete", bearer: token, body: asked))
+    }
+
+    func openReset(_ asked: AdminMessages.NewPasswordReset) async throws -> AdminMessages.PasswordReset {
+        try read(AdminMessages.PasswordReset.self, try await web.send("POST", "/admin/1/users/reset-password", bearer: token, body: asked))
+    }
+
+    /// All sessions and devices of an account, page by page.
+    func eachPageOfSessions(of email: String, _ body: (AccountMessages.Sessions) throws -> Void) async throws {
+        var next: String?
+        repeat {
+            let page = try await get(AccountMessages.Sessions.self, "/admin/1/sessions", [("email", email), ("after", next)])
+            try body(page)
+            next = page.next
+        } while next != nil
+    }
+
+    func revoke(_ asked: AdminMessages.NewSessionEnd) async throws -> AccountMessages.SessionsEnded {
+        try read(AccountMessages.SessionsEnded.self, try await web.send("POST", "/admin/1/sessions/revoke", bearer: token, body: asked))
+    }
+
     func schema(of container: String, _ environment: String) async throws -> AdminMessages.Schema {
-        var query = URLComponents()
-        query.queryItems = [URLQueryItem(name: "container", value: container), URLQueryItem(name: "environment", value: environment)]
-        let path = "/admin/1/schema?\(query.percentEncodedQuery ?? "")"
-        return try read(AdminMessages.Schema.self, try await web.send("GET", path, bearer: token))
+        try await get(AdminMessages.Schema.self, "/admin/1/schema", [("container", container), ("environment", environment)])
     }
 
     func deploy(_ asked: AdminMessages.NewDeployment) async throws -> AdminMessages.Deployment {
@@ -69,6 +114,16 @@ struct AdminClient {
 
     func importSchema(_ asked: AdminMessages.NewImport) async throws -> AdminMessages.Differences {
         try read(AdminMessages.Differences.self, try await web.send("POST", "/admin/1/schema/import", bearer: token, body: asked))
+    }
+
+    /// Why an import would be refused; nil where it would not.
+    func fault(of asked: AdminMessages.NewImport) async throws -> SchemaFault? {
+        let answer = try await web.send("POST", "/admin/1/schema/import", bearer: token, body: asked)
+        if answer.status == 400, let problem = try? JSONDecoder().decode(AdminMessages.Problem.self, from: answer.body) {
+            return SchemaFault(problem)
+        }
+        _ = try read(AdminMessages.Differences.self, answer)
+        return nil
     }
 
     func differences(_ asked: AdminMessages.NewDiff) async throws -> AdminMessages.Differences {
@@ -83,16 +138,20 @@ struct AdminClient {
         try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
     }
 
+    func schemaHistory(of container: String, _ environment: String) async throws -> AdminMessages.SchemaHistory {
+        try await get(AdminMessages.SchemaHistory.self, "/admin/1/schema/history", [("container", container), ("environment", environment)])
+    }
+
+    func undo(_ asked: AdminMessages.NewUndo) async throws -> AdminMessages.Undo {
+        try read(AdminMessages.Undo.self, try await web.send("POST", "/admin/1/schema/undo", bearer: token, body: asked))
+    }
+
     /// All roles, and who has some, page by page.
     func eachPageOfRoles(of container: String, _ environment: String, _ body: (AdminMessages.Roles) throws -> Void) async throws {
         var next: String?
         repeat {
-            var query = URLComponents()
-            query.queryItems = [("container", container), ("environment", environment), ("after", next)].compactMap { name, value in
-                value.map { URLQueryItem(name: name, value: $0) }
-            }
-            let path = "/admin/1/roles?\(query.percentEncodedQuery ?? "")"
-            let page = try read(AdminMessages.Roles.self, try await web.send("GET", path, bearer: token))
+            let page = try await get(
+                AdminMessages.Roles.self, "/admin/1/roles", [("container", container), ("environment", environment), ("after", next)])
             try body(page)
             next = page.next
         } while next != nil
@@ -126,10 +185,7 @@ struct AdminClient {
     func eachTask(_ body: (AdminMessages.ListedTask) async throws -> Void) async throws {
         var next: String?
         repeat {
-            var query = URLComponents()
-            query.queryItems = next.map { [URLQueryItem(name: "after", value: $0)] }
-            let path = "/admin/1/tasks?\(query.percentEncodedQuery ?? "")"
-            let page = try read(AdminMessages.TaskPage.self, try await web.send("GET", path, bearer: token))
+            let page = try await get(AdminMessages.TaskPage.self, "/admin/1/tasks", [("after", next)])
             for task in page.tasks { try await body(task) }
             next = page.next
         } while next != nil
@@ -149,6 +205,15 @@ struct AdminClient {
 
     func cancelBackup() async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
+    }
+
+    /// - Parameter query: those without a value are left out.
+    private func get<Message: Decodable>(_ type: Message.Type, _ path: String, _ query: [(name: String, value: String?)]) async throws -> Message {
+        var parts = URLComponents()
+        parts.queryItems = query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }
+        // A plus that is not encoded is a space.
+        let query = (parts.percentEncodedQuery ?? "").replacingOccurrences(of: "+", with: "%2B")
+        return try read(type, try await web.send("GET", "\(path)?\(query)", bearer: token))
     }
 
     private func read<Message: Decodable>(_ type: Message.Type, _ answer: WebClient.Answer) throws -> Message {

@@ -22,6 +22,13 @@ struct AdminServer {
         return AdminServer(url: file.url, token: file.token)
     }
 
+    /// The server of the data folder, or at the URL that the options name, with a token of the caller's.
+    static func named(by call: Call, token: String) throws -> AdminServer {
+        if call.isGiven(server), call.isGiven(SharedOptions.data) { throw UsageError(.exclusive("--server", "--data"), path: call.path) }
+        if let url = call.value(server) { return AdminServer(url: try checked(url, of: server, call), token: token) }
+        return AdminServer(url: try file(in: try call.require(SharedOptions.data)).url, token: token)
+    }
+
     private static func elsewhere(tokenFile path: String, _ call: Call) throws -> AdminServer {
         let bytes = try PrivateFile.read(path)
         let file = AdminFile(json: bytes)

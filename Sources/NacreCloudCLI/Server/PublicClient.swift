@@ -27,6 +27,19 @@ struct PublicClient {
         guard answer.status == 200 else { throw Self.failure(answer) }
     }
 
+    /// Asks CloudKit's web API as the user of an account token.
+    func ask<Answer: AnswerMessage>(_ type: Answer.Type, _ path: String, _ request: some RequestMessage, token: String) async throws -> Answer {
+        var request = request
+        request.extension.wantsDetails = true
+        let answer = try await web.send("POST", path, bearer: token, json: request.json())
+        do {
+            guard answer.status == 200 else { throw CommandFailure(try ErrorResponse(json: [UInt8](answer.body)).error) }
+            return try Answer(json: [UInt8](answer.body))
+        } catch let error as ServerError {
+            throw CommandFailure(.failure, "\(web.url) answered \(answer.status): \(error.reason)")
+        }
+    }
+
     /// CloudKit's error dictionary.
     private struct Fault: Decodable {
         var serverErrorCode: String

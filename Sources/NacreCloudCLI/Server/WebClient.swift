@@ -22,10 +22,18 @@ struct WebClient {
     func send(
         _ method: String, _ path: String, bearer: String? = nil, body: (any Encodable)? = nil, patience: Duration = Self.patience
     ) async throws -> Answer {
+        let bytes = try body.map { [UInt8](try JSONEncoder().encode($0)) }
+        return try await send(method, path, bearer: bearer, json: bytes, patience: patience)
+    }
+
+    /// The same for a body that is written already.
+    func send(
+        _ method: String, _ path: String, bearer: String?, json: [UInt8]?, patience: Duration = Self.patience
+    ) async throws -> Answer {
         var request = HTTPClient.Request(method, url + path, idleTimeout: patience, totalTimeout: patience)
         if let bearer { request.headers.append(.init("Authorization", "Bearer \(bearer)")) }
-        if let body {
-            request.body = .bytes([UInt8](try JSONEncoder().encode(body)))
+        if let json {
+            request.body = .bytes(json)
             request.headers.append(.init("Content-Type", "application/json"))
         }
         do {

@@ -1,6 +1,6 @@
 package import NacreCloudWire
 
-/// Accounts, and the sessions and tokens by which their holders are known.
+/// Accounts, and the names of their holders in containers.
 extension Registry {
     /// Makes an account. The address is claimed first, in a database of its own: two sign-ups cannot both have it, and one that was cut short
     /// is taken up where it stopped.
@@ -31,9 +31,11 @@ extension Registry {
 
     /// nil for an address without an account, and for text that is not an address.
     package func account(email: String) async throws -> AccountEntry? {
-        guard let address = try? Self.normalized(email), let claim = try await lookUp(EmailEntry.self, address, in: .email(address))
+        guard let address = try? Self.normalized(email), let claim = try await lookUp(EmailEntry.self, address, in: .email(address)),
+            let account = try await lookUp(AccountEntry.self, claim.account, in: .account(claim.account)), account.isLiving
         else { return nil }
-        return try await lookUp(AccountEntry.self, claim.account, in: .account(claim.account))
+        // A claim is also there before an address is changed, and after.
+        return account.email == address ? account : nil
     }
 
     /// The account's name in a container, made when it is first asked for: random, so that two containers cannot compare their users. `isNew` says
@@ -41,77 +43,23 @@ extension Registry {
     func userRecordName(
         of account: String, container: String, environment: DatabaseKey.Environment
     ) async throws -> (name: String, isNew: Bool) {
-        let key = "\(container) \(environment.rawValue)"
+        let key = AccountPlace.key(container, environment)
         if let known = try await lookUp(UserEntry.self, key, in: .account(account)) { return (known.userRecordName, false) }
         let candidate = "_" + hex(2)
         return try await write(.account(account)) { database, now, transaction in
+            // Server-to-server keys have names and no account.
+            if let entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), !entry.isLiving {
+                throw ServerError.accountChanged
+            }
             if let old = try transaction.entry(UserEntry.self, key, in: database, at: now) { return .rollback((old.userRecordName, false)) }
             try transaction.put([try UserEntry(userRecordName: candidate).row(key, in: database)])
             return .commit((candidate, true))
         }
     }
 
-    // MARK: Sessions
-
-    /// Starts a session of an account under an API token.
-    /// - Parameter user: the account's name in the token's container, by `Cloud.admit`.
-    package func startSession(
-        of account: String, as user: String, apiToken: String, entry: APITokenEntry, isKept: Bool
-    ) async throws -> SessionEntry {
-        let session = SessionEntry(
-            id: hex(2), account: account, container: entry.container, environment: entry.environment, apiToken: apiToken,
-            userRecordName: user, created: clock().secondsSince2001, isKept: isKept)
-        return try await write(.account(account)) { database, now, transaction in
-            let expires = now + Limits.keptSessionSeconds
-            try transaction.put([try session.row(session.id, in: database, expires: expires)])
-            return .commit(session)
-        }
-    }
-
-    package func session(_ id: String, of account: String) async throws -> SessionEntry? {
-        try await lookUp(SessionEntry.self, id, in: .account(account))
-    }
-
-    package func endSession(_ id: String, of account: String) async throws {
-        try await remove(.session, id, of: account)
-    }
-
-    // MARK: Account tokens
-
-    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked.
-    package func createAccountToken(
-        for account: String, containers: [String], environment: DatabaseKey.Environment, device: String
-    ) async throws -> AccountTokenEntry {
-        let id = hex(2)
-        return try await write(.account(account)) { database, now, transaction in
-            let entry = AccountTokenEntry(
-                id: id, account: account, containers: containers, environment: environment.rawValue, device: device,
-                created: now.secondsSince2001)
-            try transaction.put([try entry.row(id, in: database)])
-            return .commit(entry)
-        }
-    }
-
-    package func accountToken(_ id: String, of account: String) async throws -> AccountTokenEntry? {
-        try await lookUp(AccountTokenEntry.self, id, in: .account(account))
-    }
-
-    package func revokeAccountToken(_ id: String, of account: String) async throws {
-        try await remove(.accountToken, id, of: account)
-    }
-
-    private func remove(_ kind: EntryKind, _ id: String, of account: String) async throws {
-        try await write(.account(account)) { database, _, transaction in
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, kind, id)]
-            try transaction.apply(plan)
-            return .commit(())
-        }
-    }
-
     /// Lower case, one `@` with something on both sides, printable ASCII: beyond it two spellings of one address need not have the same bytes.
     /// Whether mail arrives there is not asked.
-    private static func normalized(_ email: String) throws(ServerError) -> String {
+    static func normalized(_ email: String) throws(ServerError) -> String {
         let isPlain = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         let address = email.lowercased()
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
@@ -120,6 +68,11 @@ extension Registry {
         }
         return address
     }
+}
+
+extension AccountEntry {
+    /// It was not deleted.
+    var isLiving: Bool { isDeleted != true }
 }
 
 extension ServerError {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import NacreCloudWire
+package import NacreCloudWire
 
 /// A small value that the registry keeps: containers, tokens, accounts. JSON inside, so that an administrator can read a database.
 package protocol RegistryEntry: Codable, Hashable, Sendable {
@@ -47,12 +47,42 @@ package struct AccountEntry: RegistryEntry {
     package var email: String
     package var passwordHash: String
     package var created: Double
+    /// What opens the account to a new password; nil: nothing does.
+    package var reset: PasswordReset?
+    /// Of the claim by which it has its address; nil: it is the one that it was made with.
+    package var claim: String?
+    /// Claims that it may have beside that, and that are to be released.
+    package var leaving: [EmailClaim]?
+    /// Nobody signs in any more, and its data go.
+    package var isDeleted: Bool?
+}
+
+/// An address that an account has claimed.
+package struct EmailClaim: Codable, Hashable, Sendable {
+    package var address: String
+    package var claim: String?
+    /// It is being released, and cannot become the account's address any more.
+    package var isGoing = false
+}
+
+/// A code by which an account gets a new password, once. The code itself is not kept.
+package struct PasswordReset: Codable, Hashable, Sendable {
+    /// Of the code's bytes.
+    package var digest: String
+    package var expires: Double
+
+    /// Whether it is opened by the code with this digest.
+    package func isOpened(by digest: String, at now: Timestamp) -> Bool {
+        digest == self.digest && now.secondsSince2001 < expires
+    }
 }
 
 /// Which account an e-mail address belongs to.
 package struct EmailEntry: RegistryEntry {
     package static let kind = EntryKind.accountEmail
     package var account: String
+    /// Tells claims of one account apart; nil: the account was made with it.
+    package var claim: String?
 }
 
 /// A sign-in on the web: one account, one API token.

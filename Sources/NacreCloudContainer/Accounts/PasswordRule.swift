@@ -1,16 +1,17 @@
 package import NacreCloudWire
 
-/// What a password must be, wherever an account is made.
+/// What a password must be, wherever one is set.
 package enum PasswordRule {
-    package static func fault(_ password: String) -> ServerError? {
+    /// - Parameter field: of the request, that holds the password.
+    package static func fault(_ password: String, field: String = "password") -> ServerError? {
         guard password.unicodeScalars.count >= Limits.passwordCharacters else {
             return ServerError(
-                .badRequest, "password is too short", field: "password",
-                remedy: "Take at least \(Limits.passwordCharacters) characters.")
+                .badRequest, "password is too short", field: field, remedy: "Take at least \(Limits.passwordCharacters) characters.")
         }
-        return password.utf8.count > Limits.passwordBytes ? tooLong : nil
+        return password.utf8.count > Limits.passwordBytes ? tooLong(field) : nil
     }
 
-    package static let tooLong = ServerError(
-        .badRequest, "password is too long", field: "password", remedy: "Take at most \(Limits.passwordBytes) bytes of UTF-8.")
+    package static func tooLong(_ field: String = "password") -> ServerError {
+        ServerError(.badRequest, "password is too long", field: field, remedy: "Take at most \(Limits.passwordBytes) bytes of UTF-8.")
+    }
 }

@@ -49,6 +49,17 @@ extension Registry {
         try await lookUp(ContainerEntry.self, name, in: .server)
     }
 
+    /// The containers of this server.
+    /// - Parameter last: the last one of the page before.
+    /// - Returns: a page in the order of their names, and where the next one begins; nil when there is none.
+    package func containers(after last: String?) async throws -> (page: [ContainerEntry], next: String?) {
+        let database = try await databaseID(Part.server.key)
+        let rows = try await stored {
+            try await self.store.read { try $0.entries(in: database, .container, after: last, limit: Limits.resultsPerPage) }
+        }
+        return (try rows.map { try ContainerEntry($0) }, rows.count < Limits.resultsPerPage ? nil : rows.last?.key.key)
+    }
+
     /// Makes an API token for a container that is there.
     /// - Returns: the token, 64 hexadecimal digits. It is shown to users of web pages, so it is kept as it is.
     package func createAPIToken(container: String, environment: DatabaseKey.Environment, name: String) async throws -> String {
@@ -99,6 +110,13 @@ extension Registry {
             case .schema(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
             }
+        }
+
+        /// The account whose database that is; nil: it is none of an account.
+        static func accountID(of key: DatabaseKey) -> String? {
+            let prefix = "account:"
+            guard key.scope == .registry, key.container.isEmpty, key.owner.hasPrefix(prefix) else { return nil }
+            return String(key.owner.dropFirst(prefix.count))
         }
 
         private static func key(owner: String) -> DatabaseKey {

@@ -15,6 +15,11 @@ package struct CallerDatabase: Sendable {
         return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles))
     }
 
+    /// The same on a snapshot, which has the roles of the caller: it is asked for them where they count and the schema declares some.
+    func knowing(_ known: KnownSchema, _ transaction: any ReadTransaction) throws -> CallerDatabase {
+        readRule.wantsSchema ? knowing(known.schema, try known.roles(of: caller, transaction)) : self
+    }
+
     /// - Throws: `ServerError` where a zone of that owner cannot be one of this database, whatever its name.
     func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
         if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
@@ -87,7 +92,7 @@ extension Cloud {
             return try await stored(of: key, zone: zone) { try await self.store.read { try body(database, $0) } }
         }
         return try await registry.read(of: key.container, key.environment, met: key, zone: zone) { known, transaction in
-            try body(database.knowing(known.schema, known.roles(of: database.caller, transaction)), transaction)
+            try body(database.knowing(known, transaction), transaction)
         }
     }
 }

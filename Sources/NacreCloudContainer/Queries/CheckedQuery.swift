@@ -11,8 +11,10 @@ struct CheckedQuery: Sendable {
     let fields: FieldNames
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
-    /// An index that the query names is still being built: what cannot be done without it has to wait.
-    let waitsForIndex: Bool
+    /// The indexes that it would go by, and that nobody has made.
+    let missing: Set<MissingIndex>
+    /// An index that it would go by is not made, or still being built: records are looked through one by one in its place.
+    let lacksIndex: Bool
     /// Those of the indexes that it may go by whose older rows came by a walk.
     let builtIndexes: Set<IndexID>
 
@@ -29,9 +31,11 @@ struct CheckedQuery: Sendable {
         fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
-        let indexes = shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) } + shape.terms.map(\.index) + [names].compactMap(\.self)
+        let indexes = shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) } + (shape.terms.map(\.index) + [names]).compactMap(\.self)
         builtIndexes = Set(indexes.filter { $0.isBuilt == true && $0.state == .usable }.map(\.index))
-        waitsForIndex = shape.terms.contains { !$0.isUsable } || zip(shape.filters, tests).contains { $0.fields.contains(where: $1.waits) }
+        let wanted = shape.wantedIndexes
+        missing = Set(wanted.filter { shape.type.fields[$0.field]?[$0.kind] == nil })
+        lacksIndex = wanted.contains { shape.type.fields[$0.field]?[$0.kind]?.state != .usable }
     }
 
     /// Those of its indexes that may lack records of a zone: it was made by one who did not know them yet, beside the walk that built them.
@@ -40,8 +44,8 @@ struct CheckedQuery: Sendable {
     }
 
     /// The part of a term's index in which the records stand that its own filters let through.
-    func span(of term: SortTerm) -> IndexSpan {
-        var span = IndexSpan(index: term.index.index, lower: IndexKey.none, upper: nil)
+    func span(of term: SortTerm, in index: IndexID) -> IndexSpan {
+        var span = IndexSpan(index: index, lower: IndexKey.none, upper: nil)
         for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == span.index {
             span.lower = ZoneSearch.later(span.lower, driver.spans[0].lower)
             span.upper = ZoneSearch.earlier(span.upper, driver.spans[0].upper)
@@ -60,8 +64,15 @@ struct CheckedQuery: Sendable {
     }
 }
 
-extension FilterTest {
-    fileprivate func waits(for field: QueryShape.Field) -> Bool {
-        (comparator.isTokenSearch ? field.definition.tokens : field.definition.values)?.state == .building
+extension QueryShape {
+    /// Those that the filters and sorts can go by; for all records of a type, the one of their names.
+    fileprivate var wantedIndexes: Set<MissingIndex> {
+        var wanted = Set(terms.map { MissingIndex(type: type.name, field: $0.field, kind: .values) })
+        for filter in filters {
+            let kind: IndexKind = filter.filter.comparator.isTokenSearch ? .tokens : .values
+            wanted.formUnion(filter.fields.map { MissingIndex(type: type.name, field: $0.name, kind: kind) })
+        }
+        if wanted.isEmpty { wanted.insert(MissingIndex(type: type.name, field: SystemField.recordName.rawValue, kind: .values)) }
+        return wanted
     }
 }

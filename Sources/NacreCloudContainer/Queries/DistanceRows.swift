@@ -50,6 +50,7 @@ struct DistanceRows: OrderedRows {
     private let reader: QueryReader
     private let zone: ZoneAddress
     private let term: SortTerm
+    private let index: IndexID
     private let from: GeoPoint
     private let isAscending: Bool
     private let namesAscend: Bool
@@ -88,13 +89,14 @@ struct DistanceRows: OrderedRows {
     ///   - rows: that a page may read.
     ///   - ahead: records that a page takes if all of them pass.
     init(
-        by term: SortTerm, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
+        by term: SortTerm, in index: IndexID, from: GeoPoint, in zone: ZoneAddress, within radius: Double?, after start: Start?,
         namesAscend: Bool, _ reader: QueryReader, rows: Int, ahead: Int, isFiltered: Bool
     ) {
         self.reader = reader
         self.isFiltered = isFiltered
         self.zone = zone
         self.term = term
+        self.index = index
         self.from = from
         self.radius = radius
         self.start = start
@@ -237,9 +239,9 @@ struct DistanceRows: OrderedRows {
 
     private func span(of part: Unread.Part) -> IndexSpan? {
         switch part {
-        case .cell(let cell, _): IndexSpan(index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey)
+        case .cell(let cell, _): IndexSpan(index: index, lower: cell.lowerKey, upper: cell.upperKey)
         case .keys(let span): span
-        case .point(let key): IndexSpan(index: term.index.index, lower: key, upper: IndexKey.successor(key))
+        case .point(let key): IndexSpan(index: index, lower: key, upper: IndexKey.successor(key))
         case .nowhere: nil
         }
     }
@@ -270,7 +272,7 @@ struct DistanceRows: OrderedRows {
                 cell = inside
             }
             guard let distance = self.part(cell)?.distance else { return }
-            addKeys(IndexSpan(index: term.index.index, lower: cell.lowerKey, upper: cell.upperKey), behind: last.key, at: distance)
+            addKeys(IndexSpan(index: index, lower: cell.lowerKey, upper: cell.upperKey), behind: last.key, at: distance)
         case .keys(let span): addKeys(span, behind: last.key, at: part.distance)
         case .point, .nowhere: break
         }
@@ -347,7 +349,7 @@ struct DistanceRows: OrderedRows {
             places[candidate.key] = scans.count
             scans.append(
                 IndexScan(
-                    zone: zone, index: term.index.index, lower: candidate.key, upper: IndexKey.successor(candidate.key),
+                    zone: zone, index: index, lower: candidate.key, upper: IndexKey.successor(candidate.key),
                     after: IndexPlace(key: candidate.key, name: candidate.name), includesAfter: true, isDescending: !namesAscend, limit: 1,
                     includesRecords: true))
         }
@@ -376,7 +378,7 @@ struct DistanceRows: OrderedRows {
         guard isStart ? start?.spot != .behind : isBehindStart(SortTerm.farthest) else { return }
         let after = isStart ? start?.name.map { IndexPlace(key: IndexKey.none, name: $0) } : nil
         let scan = IndexScan(
-            zone: zone, index: term.index.index, lower: IndexKey.none, upper: IndexKey.firstPresent, after: after,
+            zone: zone, index: index, lower: IndexKey.none, upper: IndexKey.firstPresent, after: after,
             includesAfter: start?.includesSpot ?? false, isDescending: !namesAscend, limit: 0)
         nowhere = KeyRows(scan, reader, ahead: nowhereAhead)
     }

@@ -11,7 +11,7 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
     ) async throws -> QueryExplanation {
-        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
+        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes).page
         return QueryExplanation(lines: page.explanation)
     }
 }
@@ -22,7 +22,7 @@ extension QueryPage {
         for (place, test) in query.tests.enumerated() {
             let ways = query.drivers.filter { $0.filter == place }.map(\.explanation)
             let fields = test.fields.joined(separator: ", ")
-            lines.append("filter \(fields) \(test.comparator.rawValue): \(ways.isEmpty ? "no usable index" : ways.joined(separator: "; or "))")
+            lines.append("filter \(fields) \(test.comparator.rawValue): \(ways.isEmpty ? "no index is made" : ways.joined(separator: "; or "))")
         }
         lines += steps
         lines.append("every candidate is asked for all filters")

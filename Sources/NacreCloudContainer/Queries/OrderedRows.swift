@@ -92,9 +92,8 @@ struct NameRows: OrderedRows {
         if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
         if buffer.isEmpty, !isLast {
             if reader.questionsLeft == 0 || (hasGiven && reader.left == 0) { return .pause(before: nil) }
-            let limit = reader.portion(atMost: ahead.rows(reader))
-            let rows = try reader.records(in: zone, after: last, limit: limit)
-            isLast = rows.count < limit
+            let (rows, isWhole) = try reader.records(in: zone, after: last, limit: ahead.rows(reader))
+            isLast = isWhole
             last = rows.last?.name ?? last
             buffer = rows[...]
         }

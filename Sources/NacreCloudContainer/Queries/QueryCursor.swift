@@ -26,8 +26,13 @@ struct QueryCursor: Hashable, Sendable {
         case walk
         /// As `walk`, and it asks until it gets somewhere.
         case persist
+        /// As `search` once the index is there without which the page before got nowhere; until then it reads nothing.
+        case wait
 
-        var next: Effort { Effort(rawValue: rawValue + 1) ?? .persist }
+        /// Whether all ways are tried.
+        var triesAll: Bool { self == .search || self == .wait }
+
+        var next: Effort { triesAll ? .walk : .persist }
     }
 
     /// Of the query, of where it was asked and by whom.

@@ -12,7 +12,7 @@ struct QueryDriver: Hashable, Sendable {
     /// An order in which the spans could be walked where nobody asked for another one.
     var ownTerm: SortTerm?
 
-    /// The ways to the records that may pass a filter; none where an index that it takes is still being built.
+    /// The ways to the records that may pass a filter; none where an index that it takes is not made, or still being built.
     static func ways(to test: FilterTest, filter: Int, at fields: [FieldDefinition], value: FieldValue) -> [QueryDriver] {
         if test.comparator.isTokenSearch { return ways(toWordsOf: test, filter: filter, at: fields) }
         guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }
@@ -59,8 +59,8 @@ struct QueryDriver: Hashable, Sendable {
 
     /// Every word is a way of its own where all must occur; else all of them are one.
     private static func ways(toWordsOf test: FilterTest, filter: Int, at fields: [FieldDefinition]) -> [QueryDriver] {
-        let tokens = fields.compactMap(\.tokens)
-        guard tokens.allSatisfy({ $0.state == .usable }) else { return [] }
+        let tokens = fields.compactMap(\.tokens).filter { $0.state == .usable }
+        guard tokens.count == fields.count else { return [] }
         let spans = test.words.map { word in
             let key = IndexKey.text(word.utf8).key
             return tokens.map { IndexSpan(index: $0.index, lower: key, upper: IndexKey.successor(key)) }

@@ -4,12 +4,16 @@ import NacreCloudWire
 struct SortTerm: Hashable, Sendable {
     var field: String
     var type: FieldType
-    var index: IndexDefinition
+    /// nil: it is not made.
+    var index: IndexDefinition?
     var isAscending: Bool
     /// By the distance from here.
     var from: GeoPoint?
 
-    var isUsable: Bool { index.state == .usable }
+    /// The index, where it has all its rows.
+    var usableIndex: IndexID? { index.flatMap { $0.state == .usable ? $0.index : nil } }
+
+    var isUsable: Bool { usableIndex != nil }
 
     /// A record without a location is farther than all locations.
     static let farthest: [UInt8] = [0xff]

@@ -7,6 +7,8 @@ struct QueryPage: Sendable {
     private(set) var damaged: [(record: StoredRecord, zoneID: ZoneID)] = []
     /// Where the next page begins; nil: this is the last one.
     private(set) var cursor: QueryCursor?
+    /// It got nowhere without an index that is still to be built; nor will the next one, before that is there.
+    var waits: Bool { cursor?.effort == .wait }
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
     /// Bytes that it looked at.
@@ -36,7 +38,7 @@ struct QueryPage: Sendable {
         }
         let effort = cursor?.effort ?? .search
         let start = cursor?.position ?? .start
-        let most = effort == .persist || query.waitsForIndex ? Int.max : questions
+        let most = effort == .persist || query.lacksIndex ? Int.max : questions
         let mayReorder = cursor == nil && query.terms.isEmpty
         let share = zones.count > 1 ? max(rows / zones.count, Self.rowsPerZone) : max(rows, 1)
         let workShare = work / max(zones.count, 1)
@@ -52,12 +54,12 @@ struct QueryPage: Sendable {
             found = try search(&self, order, nil, false)
         }
         let answers = found ?? []
-        if query.waitsForIndex, answers.contains(where: \.isCut) { throw ServerError.indexesAreBuilding }
         let left = most == .max ? Int.max : max(0, most - self.questions)
         let end = try take(answers, from: start, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction), questions: left))
         self.cursor = end.map { end in
-            // From where this one began, the next one has to try harder; one that persisted has made its way.
-            let next = end == start ? effort.next : effort == .persist ? .walk : effort
+            // From where this one began, the next one has to try harder, or to wait; one that persisted has made its way.
+            let goesOn: QueryCursor.Effort = effort == .persist ? .walk : effort == .wait ? .search : effort
+            let next = end != start ? goesOn : query.lacksIndex ? .wait : effort.next
             return QueryCursor(digest: digest, order: chosen, effort: next, position: end, seen: seen)
         }
     }
@@ -77,12 +79,12 @@ struct QueryPage: Sendable {
         var keptBytes = 0
         let query = query
         // Where the zones' first rows were too large to be read together, a few of each are enough.
-        let ahead = effort == .search ? limit + 1 : max(2, 2 * (limit + 1) / max(zones.count, 1))
+        let ahead = effort.triesAll ? limit + 1 : max(2, 2 * (limit + 1) / max(zones.count, 1))
         let (found, rounds) = try IndexReads.inRounds(over: zones.count, most: questions, transaction) { number, reads in
             let reader = QueryReader(reads, questions: questions, keptBytes: keptBytes)
             var search = ZoneSearch(
                 query, in: order, of: zones[number].address, after: after, wanted: limit + 1, ahead: ahead, rows: rows, work: work,
-                showing: zones[number].showing, mayProbe: effort == .search, reader)
+                showing: zones[number].showing, mayProbe: effort.triesAll, mayScan: effort != .wait, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.

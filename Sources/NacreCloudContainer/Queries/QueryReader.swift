@@ -17,7 +17,6 @@ final class QueryReader {
     /// Bytes looked at: of rows and bodies that were read, and what filters cost.
     private(set) var work = 0
     private var workLimit = 0
-    private var bodyBytes = 0
     /// Of bodies that are kept until the page is made.
     private(set) var keptBytes: Int
 
@@ -76,17 +75,8 @@ final class QueryReader {
         try search([scan]).first ?? IndexPortion(hits: [], isWhole: true)
     }
 
-    /// Rows to read at once where their bodies cannot be bounded: as large as those before, they take a portion.
-    func portion(atMost count: Int) -> Int {
-        let mean = recordsRead == 0 ? Self.portionBytes / Self.firstPortion : bodyBytes / recordsRead
-        return max(1, min(count, Self.mostUnbounded, Self.portionBytes / max(mean, 1)))
-    }
-
     /// Bytes of bodies that are read at once. On this server.
     static let portionBytes = 4_000_000
-    /// Records of a first portion, before anything is known of their size; and the most of a later one, because the next may be larger.
-    private static let firstPortion = 25
-    private static let mostUnbounded = 50
     /// Calls of the store that a page takes, with those for the schema and the zones. On this server: across a network each one is a round trip.
     static let callsOfPage = 6
     /// With fewer questions a page looks at nothing: by distance it takes two to find a record and one to read it. On this server.
@@ -94,8 +84,12 @@ final class QueryReader {
     /// A row of an index costs as much as so many bytes.
     private static let workOfRow = 64
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
-        try counted(reads.transaction.records(in: zone, after: name, limit: limit))
+    /// Reads the next records of a zone by name, as many as a portion has.
+    /// - Returns: `isWhole`: they are its last.
+    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> (rows: [RecordRow], isWhole: Bool) {
+        let most = max(1, min(Self.portionBytes, workLeft))
+        let rows = try counted(reads.transaction.records(in: zone, after: name, limit: limit, bytesMax: most))
+        return (rows, rows.count < limit && rows.reduce(0) { $0 + $1.body.count } < most)
     }
 
     /// Reads the records of the first of these names, as many as a portion has, and takes their names off.
@@ -119,7 +113,6 @@ final class QueryReader {
     private func count(_ rows: some Sequence<RecordRow>) {
         for row in rows {
             recordsRead += 1
-            bodyBytes += row.body.count
             work += row.body.count
         }
     }

@@ -15,16 +15,34 @@ extension Cloud {
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
         _ bytes: Int = Limits.queryScanBytes
     ) async throws -> RecordsQueryResponse {
-        let page = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
-        return RecordsQueryResponse(
+        try await queryAnswer(request, in: target, by: caller, scanning: rows, bytes).response
+    }
+
+    /// The same, and what an empty page waits for.
+    ///
+    /// An index that the query would go by and that nobody has made is made where a page without it looked at many records: in the background, and
+    /// beside the answer, which does not fail with it.
+    /// - Returns: `waitsOn`: the page is empty, because the query's order takes an index that is still to be built. Until it is there, the next page is empty
+    ///   too, and costs little. The database is signalled when one is ready (`Cloud.committed`).
+    package func queryAnswer(
+        _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int = Limits.queryScanRows,
+        _ bytes: Int = Limits.queryScanBytes
+    ) async throws -> (response: RecordsQueryResponse, waitsOn: DatabaseID?) {
+        let (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
+        let missing = page.query.missing
+        if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
+            _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(missing) }
+        }
+        let response = RecordsQueryResponse(
             records: page.records,
             failures: page.damaged.map { .init(recordName: $0.record.row.name, zoneID: $0.zoneID, error: .recordDamaged) },
             continuationMarker: try page.cursor.map { try tokens.seal($0.bytes) })
+        return (response, page.waits ? schema : nil)
     }
 
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int
-    ) async throws -> QueryPage {
+    ) async throws -> (page: QueryPage, schema: DatabaseID) {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
         _ = try database.zone(request.zoneID ?? .defaultZone)
@@ -33,32 +51,33 @@ extension Cloud {
         let digest = QueryCursor.digest(of: request, in: database.id, by: caller)
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }
         let meter = WorkMeter.current
-        let page = try await rebuildingIndexes(of: target.container, target.environment) { known, transaction in
+        let (page, schema) = try await rebuildingIndexes(of: target.container, target.environment) { known, transaction in
             let query = try CheckedQuery(request.query, in: known.schema, of: target.container, by: caller)
-            let database = try database.readRule.wantsSchema ? database.knowing(known.schema, known.roles(of: caller, transaction)) : database
-            let named = try database.zone(request.zoneID ?? .defaultZone)
+            let shown = try database.knowing(known, transaction)
+            let named = try shown.zone(request.zoneID ?? .defaultZone)
             let zones =
                 try request.asksAllZones && key.scope == .private
-                ? transaction.allZones(in: database.id).map(database.resolve) : [named.find(transaction)].compactMap(\.self)
+                ? transaction.allZones(in: shown.id).map(shown.resolve) : [named.find(transaction)].compactMap(\.self)
             let lacking = zones.reduce(into: Set<IndexID>()) { $0.formUnion(query.indexesLacking(in: $1.row)) }
             guard lacking.isEmpty else { throw LackingIndexes(indexes: lacking) }
             let state = try QueriedState(request, in: zones.map(\.row), of: database.id, transaction)
             if let cursor, try !state.follows(cursor.seen, transaction) { throw ServerError.markerOfLostState }
+            // `knowing` asks for them.
             let ofRoles = database.readRule.wantsSchema && known.assignmentKey(of: caller) != nil ? 1 : 0
             let calls = (request.asksAllZones ? 3 : 2) + ofRoles + (cursor.map { state.calls(toFollow: $0.seen) } ?? 0)
             // Nobody hears how long one looked for what is not for them.
-            let isBarred = database.readRule.reach(ofType: query.type.name) == .none
+            let isBarred = shown.readRule.reach(ofType: query.type.name) == .none
             let page = try QueryPage(
                 query, after: cursor, in: isBarred ? [] : zones, digest: digest, seen: state.seen, limit: limit, keys: request.desiredKeys,
                 rows: rows, work: bytes, questions: QueryReader.callsOfPage - calls, transaction)
             meter?.add(bytes: page.work)
-            return page
+            return (page, known.database)
         }
         for (record, zoneID) in page.damaged { tell([record], of: key, zoneID) }
-        return page
+        return (page, schema)
     }
 
-    /// Reads on one snapshot. Where that finds a zone in which indexes lack rows, they are built once more, and queries that need them wait.
+    /// Reads on one snapshot. Where that finds a zone in which indexes lack rows, they are built once more, and meanwhile it is read without them.
     private func rebuildingIndexes<Value: Sendable>(
         of container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (KnownSchema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
@@ -66,6 +85,10 @@ extension Cloud {
             return try await registry.read(of: container, environment, body)
         } catch let lacking as LackingIndexes {
             try await registry.changeSchema(of: container, environment) { $0.rebuild(lacking.indexes) }
+        }
+        do {
+            return try await registry.read(of: container, environment, body)
+        } catch is LackingIndexes {
             throw ServerError.indexesAreBuilding
         }
     }

@@ -29,7 +29,7 @@ struct QueryShape {
         }
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
-        guard type.fields.values.contains(where: { $0.values != nil || $0.tokens != nil }) else { throw .typeNotIndexable(type.name, in: container) }
+        guard type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
         self.type = type
         if query.filters.isEmpty {
             let names = try field(SystemField.recordName.rawValue)
@@ -110,7 +110,7 @@ struct QueryShape {
 
     private func term(for sort: QuerySort, in container: String) throws(ServerError) -> SortTerm {
         let field = try field(sort.fieldName)
-        guard let index = field.definition.values, field.definition.isSortable, !field.definition.isEncrypted, !field.definition.type.isList
+        guard field.definition.isSortable, !field.definition.isEncrypted, !field.definition.type.isList
         else { throw .fieldNotMarked("sortable", field, of: type.name, in: container) }
         guard (field.definition.type == .location) == (sort.relativeLocation != nil) else {
             throw .badValue(
@@ -121,7 +121,7 @@ struct QueryShape {
             throw .badValue("relativeLocation", "numbers must be finite", remedy: "Give a latitude and a longitude.")
         }
         return SortTerm(
-            field: field.name, type: field.definition.type, index: index, isAscending: sort.isAscending,
+            field: field.name, type: field.definition.type, index: field.definition.values, isAscending: sort.isAscending,
             from: sort.relativeLocation.map(GeoPoint.init))
     }
 }

@@ -12,6 +12,9 @@ struct ZoneSearch {
         var isCut = false
 
         var isWhole: Bool { end == nil && !isCut }
+
+        /// It got nowhere.
+        static func nothing(_ after: QueryPosition?) -> Answer { Answer(hits: [], end: after ?? .start, isCut: true) }
     }
 
     let query: CheckedQuery
@@ -32,13 +35,15 @@ struct ZoneSearch {
     private let judgesEach: Bool
     /// Whether another way than the walk in the query's order may be looked for.
     let mayProbe: Bool
+    /// Whether the whole zone may be read where no index is in the query's order: it was not tried before.
+    let mayScan: Bool
     let reader: QueryReader
     /// What it did, in lines for `explainQuery`.
     private(set) var steps: [String] = []
 
     init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
-        showing: ShownRecords, mayProbe: Bool, _ reader: QueryReader
+        showing: ShownRecords, mayProbe: Bool, mayScan: Bool, _ reader: QueryReader
     ) {
         self.query = query
         self.order = order
@@ -47,6 +52,7 @@ struct ZoneSearch {
         self.wanted = wanted
         self.ahead = ahead
         self.mayProbe = mayProbe
+        self.mayScan = mayScan
         self.rows = rows
         self.work = work
         self.showing = showing
@@ -60,7 +66,8 @@ struct ZoneSearch {
         reader.allow(work: work)
         let drivers = query.drivers.filter { !isServedByWalk($0) }
         let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
-        let isWalkable = order.terms.isEmpty ? points != nil || query.nameIndex != nil || !query.waitsForIndex : order.terms[0].isUsable
+        let isWalkable = order.terms.first?.isUsable ?? true
+        if !isWalkable, !mayScan { return .nothing(after) }
         if isWalkable, !mayProbe || drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
@@ -75,7 +82,7 @@ struct ZoneSearch {
     private func isServedByWalk(_ driver: QueryDriver) -> Bool {
         guard let term = order.terms.first, term.isUsable else { return false }
         if term.from != nil { return driver.ownTerm?.from == term.from && driver.ownTerm?.field == term.field }
-        return driver.spans.count == 1 && driver.spans[0].index == term.index.index
+        return driver.spans.count == 1 && driver.spans[0].index == term.usableIndex
     }
 
     // MARK: Which way
@@ -204,7 +211,7 @@ struct ZoneSearch {
     /// Rows of a collection that are read first, and tell how large the others may be. On this server.
     private static let firstCollected = 64
 
-    /// For a zone that is small enough to do without the index that is being built.
+    /// For a zone that is small enough to do without the index that is missing. One that is not gets nowhere.
     private mutating func collectWhole() throws -> Answer {
         allowAnew()
         var all = try NameRows(of: zone, after: nil, reader, ahead: ReadAhead.most)
@@ -213,7 +220,10 @@ struct ZoneSearch {
             switch try all.next() {
             case .row(_, let row):
                 if let hit = try hit(row) { best.add(hit) }
-            case .pause: throw ServerError.indexesAreBuilding
+            case .pause:
+                steps.append("the whole zone is too much to be sorted")
+                best.drop()
+                return .nothing(after)
             case .end:
                 steps.append("collect the whole zone, sort in memory")
                 return trimmed(best.take())
@@ -286,7 +296,9 @@ struct ZoneSearch {
                 }
                 let reached = end ?? QueryPosition(keys: prefix, spot: .before)
                 if isLast { return Answer(hits: hits, end: reached, isCut: true) }
-                guard divides, end == start, let groupKey, reader.questionsLeft > 0 else { return Answer(hits: hits, end: reached, isCut: true) }
+                guard divides, end == start, let groupKey, reader.questionsLeft > 0, order.terms[level + 1].isUsable else {
+                    return Answer(hits: hits, end: reached, isCut: true)
+                }
                 return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
             case .end:
                 return trimmed(hits + group.take())
@@ -319,7 +331,7 @@ struct ZoneSearch {
     private func orderedRows(_ level: Int, after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
         guard order.terms.indices.contains(level) else { return try namedRows(after: start, wanted: wanted, points) }
         let term = order.terms[level]
-        guard term.isUsable else { throw ServerError.indexesAreBuilding }
+        guard let index = term.usableIndex else { throw ServerError.indexesAreBuilding }
         let isLast = level + 1 == order.terms.count
         // In a group that is not the last word, the place inside it is for those who sort the group.
         let key = start.flatMap { $0.keys.count > level ? $0.keys[level] : nil }
@@ -327,15 +339,15 @@ struct ZoneSearch {
         let reserve = order.terms.count - level - 1
         if let from = term.from {
             return DistanceRows(
-                by: term, from: from, in: zone, within: query.radius(of: term),
+                by: term, in: index, from: from, in: zone, within: query.radius(of: term),
                 after: key.map { .init(distance: $0, spot: spot, includesSpot: includes(spot)) }, namesAscend: order.namesAscend, reader,
                 rows: rows, ahead: wanted, isFiltered: !query.tests.isEmpty)
         }
-        return KeyRows(scan(term, key, spot), reader, ahead: ahead, reserve: reserve)
+        return KeyRows(scan(term, in: index, key, spot), reader, ahead: ahead, reserve: reserve)
     }
 
-    private func scan(_ term: SortTerm, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
-        var span = query.span(of: term)
+    private func scan(_ term: SortTerm, in index: IndexID, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
+        var span = query.span(of: term, in: index)
         var after: IndexPlace?
         if let key {
             switch spot {

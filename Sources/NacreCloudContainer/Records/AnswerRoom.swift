@@ -37,7 +37,7 @@ extension ReadTransaction {
             for row in rows {
                 let only = wanted[row.name] ?? nil
                 let record = StoredRecord(row, in: zone, only: only)
-                guard showing.showsAll || showing.shows(record) else {
+                guard showing.shows(record) else {
                     found.append(StoredRecord(row, in: zone, only: FieldNames([])))
                     unanswered += row.body.count
                     continue

@@ -165,7 +165,6 @@ struct RecordModification: Sendable {
         }
         guard !others.isEmpty || !targets.isEmpty else { return stored }
         // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
-        let isPublic = key.scope == .public
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
         let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)

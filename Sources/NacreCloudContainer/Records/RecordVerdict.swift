@@ -200,7 +200,7 @@ extension RecordVerdict {
             return operation.change.recordType == UserRecord.type ? .createNotPermitted : Names.recordNameFault(name, field: "recordName")
         }
         guard live.row.type == UserRecord.type else { return nil }
-        if operation.type.isDelete { return .userRecordStays }
+        if operation.type.isDelete { return setting.caller.isServer ? nil : .userRecordStays }
         let roles = live.content.fields[UserRecord.rolesField]
         if let given = operation.change.set[UserRecord.rolesField], given != roles, !(roles == nil && given.isEmptyList) { return .rolesAreGiven }
         return roles != nil && operation.change.cleared.contains(UserRecord.rolesField) ? .rolesAreGiven : nil

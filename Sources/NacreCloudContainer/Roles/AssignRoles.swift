@@ -45,6 +45,17 @@ extension Registry {
         try await changeRoles(of: user, in: container, environment) { $0.remove(try $1.number(ofRole: role)) }
     }
 
+    /// Takes all roles from a user who is no more.
+    func forgetRoles(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
+        try await write(.schema(container: container, environment)) { database, now, transaction in
+            guard try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now) != nil else { return .rollback(()) }
+            var plan = WritePlan()
+            plan.entriesRemoved = [EntryKey(database, .roleAssignment, user)]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
     private func changeRoles(
         of user: String, in container: String, _ environment: DatabaseKey.Environment,
         _ change: @escaping @Sendable (inout Set<Int64>, Schema) throws -> Void
@@ -86,7 +97,7 @@ extension Schema {
         guard let number = roles[name] else {
             throw ServerError(
                 .notFound, "Did not find role: \(name)", field: "role",
-                remedy: "Names are case-sensitive. Write CREATE ROLE \(name); into the schema: nacre schema show, nacre schema import.")
+                remedy: "Names are case-sensitive. Write CREATE ROLE \(name); into the schema: nacre schema export, nacre schema import.")
         }
         return number
     }

@@ -41,7 +41,7 @@ extension Cloud {
             let grants = known.schema.definition(of: type)?.grants ?? .defaults(of: type)
             let held = roles.names(asCreator: isCreator)
             let isPermitted =
-                known.schema.permissions(of: roles, on: type, asCreator: isCreator).contains(permission)
+                grants.permissions(of: roles, asCreator: isCreator).contains(permission)
                 && (permission != .create || mayBeMade)
             let grantedTo = grants.roles.filter { grants[$0].contains(permission) }
             return PermissionExplanation(

@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 /// One thing that a schema gains.
 package struct SchemaGain: Hashable, Sendable {
@@ -20,70 +20,95 @@ package struct SchemaGain: Hashable, Sendable {
     package var declaration: String
 }
 
+/// What production gains of the development schema, and what it cannot take. With one refusal nothing comes.
+package struct SchemaDeployment: Equatable, Sendable {
+    /// In the order of roles, types and fields.
+    package var gains: [SchemaGain] = []
+    package var refusals: [ServerError] = []
+}
+
 extension Registry {
     /// Brings everything that the development schema has into production. CloudKit: types, fields and indexes are promoted, records are not;
     /// what is deployed stays. Doing it again does nothing.
     ///
-    /// - Parameter isDryRun: only says what would come.
-    package func deploySchema(of container: String, isDryRun: Bool) async throws -> [SchemaGain] {
+    /// - Parameter isDryRun: only says what would come, and all that would be refused.
+    /// - Throws: the first refusal, unless it is a dry run.
+    package func deploySchema(of container: String, isDryRun: Bool) async throws -> SchemaDeployment {
         try await requireContainer(container)
         let development = try await schema(of: container, .development)
-        return try await changeSchema(of: container, .production) { production in
-            var next = production
-            let gains = try next.deploy(development)
-            if !isDryRun { production = next }
-            return gains
+        return try await changeSchema(of: container, .production, noting: .deploy) { production in
+            if isDryRun { return production.deployment(of: development).deployment }
+            return SchemaDeployment(gains: try production.deploy(development))
         }
     }
 }
 
 extension Schema {
-    /// Takes up what it lacks of `source`. Types and fields keep what they are, indexes and roles that `source` does not have stay; types of `source`
-    /// have its grants and no others.
+    /// Takes up what it lacks of `source`. Types and fields keep what they are, options and roles that `source` does not have stay; types of `source`
+    /// have its grants and no others. Indexes that are made there are made here too: queries needed them.
     ///
     /// Nothing goes in halves: where one field cannot come, nothing does.
     /// - Returns: what it gained, in the order of types and fields.
     mutating func deploy(_ source: Schema) throws(ServerError) -> [SchemaGain] {
-        var gains: [SchemaGain] = []
+        let (deployment, next) = deployment(of: source)
+        if let refusal = deployment.refusals.first { throw refusal }
+        self = next
+        return deployment.gains
+    }
+
+    /// What a deployment of `source` would bring and refuse, and what this schema would be then, without what is refused.
+    func deployment(of source: Schema) -> (deployment: SchemaDeployment, schema: Schema) {
+        var next = self
+        var deployment = SchemaDeployment()
+        next.take(source, noting: &deployment)
+        return (deployment, next)
+    }
+
+    private mutating func take(_ source: Schema, noting deployment: inout SchemaDeployment) {
         for role in source.rolesInOrder where roles[role] == nil {
-            guard roles.count < Limits.rolesPerSchema else { throw .tooManyRoles }
+            guard roles.count < Limits.rolesPerSchema else {
+                deployment.refusals.append(.tooManyRoles)
+                break
+            }
             declare(role: role)
-            gains.append(SchemaGain(kind: .role, role: role, declaration: ""))
+            deployment.gains.append(SchemaGain(kind: .role, role: role, declaration: ""))
         }
         for (type, wanted) in source.types.sorted(by: { $0.key < $1.key }) {
             let known = definition(of: type)
-            let isNew = known == nil
-            if isNew { gains.append(SchemaGain(kind: .recordType, recordType: type, declaration: "")) }
+            if known == nil { deployment.gains.append(SchemaGain(kind: .recordType, recordType: type, declaration: "")) }
             var definition = known ?? RecordTypeDefinition(name: type)
             if definition.grants != wanted.grants {
                 definition.grants = wanted.grants
                 let declared = SchemaText.declarations(of: wanted.grants).joined(separator: ", ")
-                gains.append(SchemaGain(kind: .grants, recordType: type, declaration: declared))
+                deployment.gains.append(SchemaGain(kind: .grants, recordType: type, declaration: declared))
             }
             for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
                 let known = definition.fields[name]
-                if let known, known.shape != field.shape { throw .cannotRetype(name, of: type, known: known.shape, wanted: field.shape) }
+                if let known, known.shape != field.shape {
+                    deployment.refusals.append(.cannotRetype(name, of: type, known: known.shape, wanted: field.shape))
+                    continue
+                }
                 var next = known ?? FieldDefinition(type: field.type, isEncrypted: field.isEncrypted)
                 let options = field.options.subtracting(next.options)
-                next.setOptions(next.options.union(options), as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+                next.setOptions(next.options.union(options), nextIndex: &nextIndex)
+                for kind in IndexKind.allCases where field[kind] != nil { next.makeIndex(kind, nextIndex: &nextIndex) }
                 definition.fields[name] = next
                 if known == nil, SystemField(rawValue: name) == nil {
-                    gains.append(SchemaGain(kind: .field, recordType: type, field: name, declaration: SchemaText.declaration(of: field)))
+                    deployment.gains.append(SchemaGain(kind: .field, recordType: type, field: name, declaration: SchemaText.declaration(of: field)))
                 } else if !options.isEmpty {
                     let names = options.names.joined(separator: " ")
-                    gains.append(SchemaGain(kind: .index, recordType: type, field: name, declaration: names))
+                    deployment.gains.append(SchemaGain(kind: .index, recordType: type, field: name, declaration: names))
                 }
             }
             types[type] = definition
         }
-        return gains
     }
 }
 
 extension ServerError {
     fileprivate static func cannotRetype(_ field: String, of type: String, known: FieldShape, wanted: FieldShape) -> ServerError {
         ServerError(
-            .badRequest, "field '\(field)' of type '\(type)' is \(known.name) in production and \(wanted.name) in development", field: field,
-            remedy: "A deployed field keeps its type: use another name in development.")
+            .badRequest, "field '\(field)' of type '\(type)' is \(known.name) in production and \(wanted.name) in development",
+            field: "\(type).\(field)", remedy: "A deployed field keeps its type: use another name in development.")
     }
 }

@@ -1,7 +1,7 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 /// One difference between two schemas, in CloudKit's schema language: a role, a type without its fields, its grants, or a field.
-package struct SchemaDifference: Hashable, Sendable {
+package struct SchemaDifference: Hashable, Sendable, Codable {
     /// nil: of a role.
     package var recordType: String?
     /// nil: of the type itself, or of its grants.
@@ -23,7 +23,7 @@ extension Registry {
         try await requireContainer(container)
         let wanted = try SchemaText.schema(from: text)
         let production = try await schema(of: container, .production)
-        return try await changeSchema(of: container, .development) { schema, transaction in
+        return try await changeSchema(of: container, .development, noting: .import) { schema, transaction in
             var next = schema
             try next.become(wanted, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
             let differences = schema.differences(to: next)
@@ -43,10 +43,15 @@ extension Registry {
 }
 
 extension Schema {
+    /// CloudKit: a text that leaves one out would delete it.
+    package func requireManagedTypes() throws(ServerError) {
+        if types[UserRecord.type] == nil { throw .managedTypeGoes(UserRecord.type) }
+    }
+
     /// Takes the roles, types, grants, fields and indexes of `wanted`, and no others. Indexes that stay keep their numbers, so their rows too, and roles
     /// theirs, so who has them.
     mutating func become(_ wanted: Schema, production: Schema, hasRecords: Bool) throws(ServerError) {
-        if wanted.types[UserRecord.type] == nil { throw .managedTypeGoes(UserRecord.type) }
+        try wanted.requireManagedTypes()
         for role in roles.keys.sorted() where wanted.roles[role] == nil {
             if production.roles[role] != nil { throw .activeRoleGoes(role) }
             roles[role] = nil
@@ -66,8 +71,6 @@ extension Schema {
         _ wanted: RecordTypeDefinition, deployed: [String: FieldDefinition], hasRecords: Bool
     ) throws(ServerError) {
         let known = definition(of: wanted.name)
-        // A type that comes has no records, if there were none before types were kept.
-        let state: IndexDefinition.State = known == nil && !hasOlderRecords ? .usable : .building
         var definition = RecordTypeDefinition(name: wanted.name)
         definition.grants = wanted.grants
         for (name, field) in (known?.fields ?? [:]).sorted(by: { $0.key < $1.key }) where SystemField(rawValue: name) == nil {
@@ -78,7 +81,7 @@ extension Schema {
         for (name, field) in wanted.fields.sorted(by: { $0.key < $1.key }) {
             var next = known?.fields[name] ?? FieldDefinition(type: field.type, isEncrypted: field.isEncrypted)
             if next.shape != field.shape { next = FieldDefinition(type: field.type, isEncrypted: field.isEncrypted) }
-            next.setOptions(field.options, as: state, nextIndex: &nextIndex)
+            next.setOptions(field.options, nextIndex: &nextIndex)
             definition.fields[name] = next
         }
         // What every schema has needs no entry.
@@ -97,7 +100,7 @@ extension Schema {
                 if (before == nil) != (after == nil) {
                     found.append(SchemaDifference(recordType: type, before: before.map { _ in "" }, after: after.map { _ in "" }))
                 }
-                if let after, (before?.grants ?? .defaults(of: type)) != after.grants {
+                if (before?.grants ?? .defaults(of: type)) != (after?.grants ?? .defaults(of: type)) {
                     let declared = [before, after].map { $0.map { SchemaText.declarations(of: $0.grants).joined(separator: ", ") } }
                     found.append(SchemaDifference(recordType: type, before: declared[0], after: declared[1]))
                 }
@@ -115,26 +118,27 @@ extension ServerError {
     fileprivate static func managedTypeGoes(_ type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete cloudkit managed record type", field: type,
-            remedy: "The text leaves \(type) out, which every schema has. Begin with what the server prints: nacre schema show.")
+            remedy: "The text leaves \(type) out, which every schema has. Begin with what nacre schema export prints, or write "
+                + "RECORD TYPE \(type) (roles LIST<INT64>); into it.")
     }
 
     /// CloudKit's text.
     fileprivate static func activeTypeGoes(_ type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete a record type which is active in a production container", field: type,
-            remedy: "A deployed type stays: write it into the text, as nacre schema show prints it.")
+            remedy: "A deployed type stays: write it into the text, as nacre schema export prints it.")
     }
 
     fileprivate static func activeRoleGoes(_ role: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete a role which is active in a production container", field: role,
-            remedy: "A deployed role stays: write it into the text, as nacre schema show prints it.")
+            remedy: "A deployed role stays: write it into the text, as nacre schema export prints it.")
     }
 
     fileprivate static func activeFieldGoes(_ field: String, of type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete or retype a field which is active in a production container", field: "\(type).\(field)",
-            remedy: "A deployed field stays as it is: write it into the text, as nacre schema show prints it.")
+            remedy: "A deployed field stays as it is: write it into the text, as nacre schema export prints it.")
     }
 
     fileprivate static func usedSchemaGoes(_ name: String) -> ServerError {

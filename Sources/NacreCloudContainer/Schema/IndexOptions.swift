@@ -62,25 +62,64 @@ extension FieldDefinition {
     /// Queries cannot use all of its indexes yet.
     package var isBuilding: Bool { indexes.contains { $0.state == .building } }
 
+    package var hasIndex: Bool { !indexes.isEmpty }
+
+    /// Those that are made.
     var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
 
-    /// Gives the field these options and no others.
+    /// Lets queries use the field in these ways and no others. It makes no index: those that there are stay, as far as they are allowed.
     ///
     /// An index that would need other rows than it has is another index with a number of its own: the rows of the old one are left alone and
     /// mean nothing any more. Becoming sortable is such a change: a sortable field has rows for records without a value too.
-    mutating func setOptions(_ options: IndexOptions, as state: IndexDefinition.State, nextIndex: inout Int64) {
-        func newIndex() -> IndexDefinition {
-            defer { nextIndex += 1 }
-            return IndexDefinition(id: nextIndex, state: state)
-        }
+    mutating func setOptions(_ options: IndexOptions, nextIndex: inout Int64) {
         let becomesSortable = options.contains(.sortable) && !isSortable
+        let hadValues = values != nil
         isQueryable = options.contains(.queryable)
         isSortable = options.contains(.sortable)
-        if !isQueryable && !isSortable {
-            values = nil
-        } else if values == nil || becomesSortable {
-            values = newIndex()
+        isSearchable = options.contains(.searchable)
+        if becomesSortable || !allows(.values) { values = nil }
+        if hadValues { makeIndex(.values, nextIndex: &nextIndex) }
+    }
+
+    /// Whether queries may need such an index of the field.
+    func allows(_ kind: IndexKind) -> Bool {
+        switch kind {
+        case .values: isQueryable || isSortable
+        case .tokens: isSearchable
         }
-        tokens = options.contains(.searchable) ? tokens ?? newIndex() : nil
+    }
+
+    subscript(kind: IndexKind) -> IndexDefinition? {
+        get { kind == .values ? values : tokens }
+        set { if kind == .values { values = newValue } else { tokens = newValue } }
+    }
+
+    /// Makes an index that the field allows and lacks: its rows of records that are there are still to be built.
+    mutating func makeIndex(_ kind: IndexKind, nextIndex: inout Int64) {
+        guard allows(kind), self[kind] == nil else { return }
+        self[kind] = IndexDefinition(id: nextIndex, state: .building)
+        nextIndex += 1
+    }
+}
+
+/// What the rows of an index stand for.
+enum IndexKind: Hashable, Sendable, CaseIterable {
+    case values
+    case tokens
+}
+
+/// An index that the schema allows and that nobody has made.
+struct MissingIndex: Hashable, Sendable {
+    var type: String
+    /// As the schema names it.
+    var field: String
+    var kind: IndexKind
+}
+
+extension Schema {
+    /// Makes those indexes that are still allowed and missing.
+    mutating func make(_ indexes: some Collection<MissingIndex>) {
+        let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind == .tokens ? 1 : 0) < ($1.type, $1.field, $1.kind == .tokens ? 1 : 0) }
+        for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, nextIndex: &nextIndex) }
     }
 }

@@ -78,16 +78,19 @@ extension Registry {
     }
 
     /// Changes a schema in a transaction of its own, if it changes it.
-    /// - Parameter change: may run twice.
+    /// - Parameters:
+    ///   - kind: what an administrator does, for the schema's history.
+    ///   - change: may run twice.
     func changeSchema<Value: Sendable>(
-        of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout Schema) throws -> Value
+        of container: String, _ environment: DatabaseKey.Environment, noting kind: SchemaChange.Kind? = nil,
+        _ change: @escaping @Sendable (inout Schema) throws -> Value
     ) async throws -> Value {
-        try await changeSchema(of: container, environment) { schema, _ in try change(&schema) }
+        try await changeSchema(of: container, environment, noting: kind) { schema, _ in try change(&schema) }
     }
 
     /// The same for a change that looks at what else there is.
     func changeSchema<Value: Sendable>(
-        of container: String, _ environment: DatabaseKey.Environment,
+        of container: String, _ environment: DatabaseKey.Environment, noting kind: SchemaChange.Kind? = nil,
         _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let part = Part.schema(container: container, environment)
@@ -96,17 +99,18 @@ extension Registry {
             var after = before
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after, transaction)
-            guard after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime else {
+            let hasChanged = after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime
+            guard hasChanged || kind == .undo else {
                 return .rollback((database, before, value))
             }
-            return .commit((database, try transaction.put(after, over: before, in: database, at: now), value))
+            return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: kind), value))
         }
         schemas.learn(schema, of: database)
         return value
     }
 
     /// The database of the registry that holds a schema.
-    private func schemaDatabase(of container: String, _ environment: DatabaseKey.Environment) async throws -> DatabaseID {
+    func schemaDatabase(of container: String, _ environment: DatabaseKey.Environment) async throws -> DatabaseID {
         try await databaseID(Part.schema(container: container, environment).key)
     }
 

@@ -26,9 +26,11 @@ extension Cloud {
         while let row = try await nextDatabase(of: container, after: last) {
             last = row.id
             if row.key.scope == .registry { continue }
-            if row.key.scope == .private { users.append(row.key.owner) }
             let isEmpty = isDryRun ? try await !hasZones(row) : try await !clear(row)
-            if !isEmpty { reset.databases += 1 }
+            if isEmpty { continue }
+            reset.databases += 1
+            // One that is empty is of an account that was deleted, or its owner gets the records with the next visit.
+            if row.key.scope == .private { users.append(row.key.owner) }
         }
         if isDryRun { return reset }
         admitted.removeAll()
@@ -48,7 +50,7 @@ extension Cloud {
     }
 
     /// Deletes all zones of a database, the default one too. Returns whether there were any.
-    private func clear(_ row: DatabaseRow) async throws -> Bool {
+    func clear(_ row: DatabaseRow) async throws -> Bool {
         let now = clock()
         var cleared = false
         while let moved = try await stored({ try await self.store.write { try $0.deleteZones(of: row.id, at: now) } }) {
@@ -69,7 +71,7 @@ extension Cloud {
             after.roles = [:]
             after.hasOlderRecords = try transaction.hasRecords(of: container, .development)
             _ = try after.deploy(production)
-            return .commit((database, try transaction.put(after, over: before, in: database, at: now)))
+            return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: .reset)))
         }
         registry.schemas.learn(schema, of: database)
     }
@@ -83,7 +85,7 @@ extension Schema {
             guard let type = gone.recordType, let field = gone.field, SystemField(rawValue: field) == nil else { return nil }
             return "\(type).\(field)"
         }
-        let types = gone.filter { $0.field == nil }.compactMap(\.recordType)
+        let types = gone.filter { $0.field == nil && $0.before == "" }.compactMap(\.recordType)
         return SchemaReset(roles: gone.compactMap(\.role), types: types, fields: fields, databases: 0)
     }
 }

@@ -11,6 +11,8 @@ package struct Schema: Hashable, Sendable {
     package var roles: [String: Int64] = [:]
     /// The number of the next role.
     var nextRole: Int64 = 1
+    /// How many changes by administrators its history has had.
+    var changes: Int64 = 0
     /// The number of the next index.
     var nextIndex: Int64 = 1
     /// Records from before the first type are there: a type that comes may have some, without rows in its indexes.
@@ -72,9 +74,11 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
     package var isQueryable: Bool
     /// Sorts may name it.
     package var isSortable: Bool
-    /// Its values' rows, while it is queryable or sortable.
+    /// Searches for words look into it. nil: where it has an index of words, as in schemas from before indexes were made on demand.
+    private var searchable: Bool?
+    /// The index of its values; nil: no query has needed one. See `docs/decisions/indexes-are-made-when-a-query-needs-them.md`.
     package var values: IndexDefinition?
-    /// Its words' rows, while it is searchable.
+    /// The index of its words, likewise.
     package var tokens: IndexDefinition?
 
     package init(
@@ -89,10 +93,16 @@ package struct FieldDefinition: Hashable, Sendable, Codable {
         self.tokens = tokens
     }
 
-    package var isSearchable: Bool { tokens != nil }
+    package var isSearchable: Bool {
+        get { searchable ?? (tokens != nil) }
+        set {
+            searchable = newValue ? true : nil
+            if !newValue { tokens = nil }
+        }
+    }
 }
 
-/// One index: every save keeps its rows from the moment that it is defined; queries use it once the rows of older records are there too.
+/// One index that is made: every save keeps its rows from then on; queries use it once the rows of older records are there too.
 package struct IndexDefinition: Hashable, Sendable, Codable {
     package enum State: String, Hashable, Sendable, Codable {
         case building

@@ -30,22 +30,19 @@ extension Schema {
         return additions
     }
 
-    /// Takes up what it lacks of `additions`, with the indexes that such fields have by default, as far as its limits allow.
-    ///
-    /// A type that comes has no records yet, so its indexes are usable at once. A field that comes to a type has rows to be built: those of
-    /// the records without it.
+    /// Takes up what it lacks of `additions`, with the options that such fields have by default, as far as its limits allow. Indexes come later,
+    /// when queries need them.
     mutating func add(_ additions: SchemaAdditions) {
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
             let known = definition(of: type)
-            let isNew = known == nil
-            if isNew, types.count >= Limits.recordTypesPerSchema { continue }
+            if known == nil, types.count >= Limits.recordTypesPerSchema { continue }
             var definition = known ?? RecordTypeDefinition(name: type)
             for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {
                 if definition.fields.count >= Limits.fieldsPerRecordType { break }
                 var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
                 // Users are not queried.
                 let options: IndexOptions = type == UserRecord.type ? [] : .defaults(for: shape)
-                field.setOptions(options, as: isNew && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+                field.setOptions(options, nextIndex: &nextIndex)
                 definition.fields[name] = field
             }
             types[type] = definition
@@ -73,10 +70,10 @@ extension Schema {
     private mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {
-                for kind in [\FieldDefinition.values, \.tokens] {
-                    guard var index = field[keyPath: kind], indexes.contains(index.index) else { continue }
+                for kind in IndexKind.allCases {
+                    guard var index = field[kind], indexes.contains(index.index) else { continue }
                     change(&index)
-                    types[type]?.fields[name]?[keyPath: kind] = index
+                    types[type]?.fields[name]?[kind] = index
                 }
             }
         }

@@ -15,6 +15,8 @@ struct SchemaVersionEntry: RegistryEntry {
     var roles: [String: Int64]?
     /// nil: it never declared one.
     var nextRole: Int64?
+    /// nil: none since changes are kept.
+    var changes: Int64?
 }
 
 extension [EntryRow] {
@@ -44,6 +46,7 @@ extension ReadTransaction {
         schema.justInTime = entry.justInTime ?? .native
         schema.roles = entry.roles ?? [:]
         schema.nextRole = entry.nextRole ?? 1
+        schema.changes = entry.changes ?? 0
         schema.entry = row.value
         var last: String?
         repeat {
@@ -79,18 +82,25 @@ extension ReadTransaction {
 
 extension WriteTransaction {
     /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet.
+    /// - Parameter change: what an administrator did, for the history; nil: nobody did.
     /// - Returns: the schema as it is kept.
-    func put(_ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey? = nil) throws -> Schema {
+    func put(
+        _ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, noting change: SchemaChange.Kind? = nil,
+        finishing task: TaskKey? = nil
+    ) throws -> Schema {
         var kept = after
         kept.version = before.version + 1
+        var plan = WritePlan()
+        if let change { try kept.note(change, over: before, at: now, in: &plan, of: database) }
         let entry = SchemaVersionEntry(
             version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime,
-            roles: kept.roles.isEmpty ? nil : kept.roles, nextRole: kept.nextRole == 1 ? nil : kept.nextRole)
-        var plan = WritePlan()
-        plan.entries = [try entry.row(SchemaVersionEntry.key, in: database)]
-        kept.entry = plan.entries[0].value
+            roles: kept.roles.isEmpty ? nil : kept.roles, nextRole: kept.nextRole == 1 ? nil : kept.nextRole,
+            changes: kept.changes == 0 ? nil : kept.changes)
+        let row = try entry.row(SchemaVersionEntry.key, in: database)
+        plan.entries.append(row)
+        kept.entry = row.value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
-        plan.entriesRemoved = before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
+        plan.entriesRemoved += before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
         if !kept.building.isSubset(of: before.building) || (task != nil && !kept.building.isEmpty) {
             plan.tasks = [IndexBuild().task(in: database, due: now)]
         } else if let task {

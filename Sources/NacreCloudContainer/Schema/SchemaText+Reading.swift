@@ -41,6 +41,9 @@ private struct SchemaReader {
                 }
                 if schema.types.count >= Limits.recordTypesPerSchema { throw .tooManyTypes }
                 schema.types[type.name] = type
+            } else if next.isKeyword("GRANT") {
+                throw unexpected(
+                    ["\"CREATE\"", "\"RECORD\"", "<EOF>"], remedy: "A grant stands in the parentheses of the record type that it is about.")
             } else {
                 throw unexpected(["\"CREATE\"", "\"RECORD\"", "<EOF>"])
             }
@@ -82,7 +85,7 @@ private struct SchemaReader {
         repeat {
             let place = next.place
             guard next.kind == .word, let permission = Permissions(word: next.text.uppercased()) else {
-                throw unexpected(Permissions.words.map { "\"\($0.word)\"" })
+                throw unexpected(Permissions.words.map { "\"\($0.word)\"" }, remedy: Self.grantRemedy)
             }
             if permission == .create, type == UserRecord.type {
                 throw .schemaSyntax(
@@ -91,10 +94,26 @@ private struct SchemaReader {
             permissions.insert(permission)
             try advance()
         } while try skipSign(",")
-        try skip("TO")
-        let role = try readName()
+        guard try skipKeyword("TO") else { throw unexpected(["\",\"", "\"TO\""], remedy: Self.grantRemedy) }
+        let role = try readName(remedy: Self.grantRemedy)
+        if try isSecondRole() {
+            throw .schemaSyntax("A grant names one role", at: next.place, remedy: "Write a GRANT of its own for each role.")
+        }
         if !Grants.builtInRoles.contains(role.text) { granted.append(role) }
         grants[role.text].formUnion(permissions)
+    }
+
+    private static let grantRemedy =
+        "A grant is GRANT, some of READ, CREATE and WRITE with commas between, TO, and one role: GRANT READ, WRITE TO Editor. Who may WRITE may delete."
+
+    /// Whether what follows the role of a grant is a comma and another role: a field would have a type.
+    private func isSecondRole() throws(ServerError) -> Bool {
+        guard next.isSign(",") else { return false }
+        var ahead = tokens
+        let name = try ahead.next()
+        guard name.kind == .word || name.kind == .quoted else { return false }
+        let behind = try ahead.next()
+        return behind.isSign(",") || behind.isSign(")")
     }
 
     // MARK: Types
@@ -127,12 +146,12 @@ private struct SchemaReader {
 
     private static let managedPrefix = "cloudkit."
 
-    /// Whether a grant comes next, and not a field that is called so.
+    /// Whether a grant comes next, and not a field that is called so: that would have a type.
     private func isGrant() throws(ServerError) -> Bool {
         guard next.isKeyword("GRANT") else { return false }
         var ahead = tokens
         let second = try ahead.next()
-        return Permissions.words.contains { second.isKeyword($0.word) }
+        return !(["ENCRYPTED", "LIST"] + Self.elementTypes).contains { second.isKeyword($0) }
     }
 
     private mutating func readField(of type: inout RecordTypeDefinition, named: inout Set<String>) throws(ServerError) {
@@ -161,7 +180,7 @@ private struct SchemaReader {
         }
         if type.fields.count >= Limits.fieldsPerRecordType { throw .tooManyFields(in: type.name) }
         var field = FieldDefinition(type: shape.type, isEncrypted: shape.isEncrypted)
-        field.setOptions(options, as: .building, nextIndex: &nextIndex)
+        field.setOptions(options, nextIndex: &nextIndex)
         type.fields[name.text] = field
     }
 
@@ -227,8 +246,8 @@ private struct SchemaReader {
         next = try tokens.next()
     }
 
-    private mutating func readName() throws(ServerError) -> Token {
-        guard next.kind == .word || (next.kind == .quoted && !next.text.isEmpty) else { throw unexpected(["<IDENTIFIER>"]) }
+    private mutating func readName(remedy: String = Self.remedy) throws(ServerError) -> Token {
+        guard next.kind == .word || (next.kind == .quoted && !next.text.isEmpty) else { throw unexpected(["<IDENTIFIER>"], remedy: remedy) }
         let name = next
         try advance()
         return name
@@ -236,7 +255,7 @@ private struct SchemaReader {
 
     /// A keyword or a sign that must come next.
     private mutating func skip(_ text: String, or others: [String] = []) throws(ServerError) {
-        guard next.isKeyword(text) || (next.kind == .sign && next.text == text) else { throw unexpected(["\"\(text)\""] + others) }
+        guard next.isKeyword(text) || next.isSign(text) else { throw unexpected(["\"\(text)\""] + others) }
         try advance()
     }
 
@@ -247,17 +266,17 @@ private struct SchemaReader {
     }
 
     private mutating func skipSign(_ sign: String) throws(ServerError) -> Bool {
-        guard next.kind == .sign, next.text == sign else { return false }
+        guard next.isSign(sign) else { return false }
         try advance()
         return true
     }
 
     // MARK: Faults
 
-    private func unexpected(_ expected: [String]) -> ServerError {
-        .schemaSyntax(
-            "Encountered \(next.shown)", at: next.place, expecting: expected,
-            remedy: "See CloudKit's schema language; nacre schema show prints a schema that reads.")
+    private static let remedy = "See CloudKit's schema language; nacre schema export prints a schema that reads."
+
+    private func unexpected(_ expected: [String], remedy: String = Self.remedy) -> ServerError {
+        .schemaSyntax("Encountered \(next.shown)", at: next.place, expecting: expected, remedy: remedy)
     }
 
     /// A fault that knows a name, with where the name stands.

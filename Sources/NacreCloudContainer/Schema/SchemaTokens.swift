@@ -22,6 +22,8 @@ struct SchemaTokens {
 
         /// Keywords are read in any case. On this server: every file that is known writes them in upper case.
         func isKeyword(_ keyword: String) -> Bool { kind == .word && text.uppercased() == keyword }
+
+        func isSign(_ sign: String) -> Bool { kind == .sign && text == sign }
     }
 
     /// Both count from 1; a column is a character of Unicode's.

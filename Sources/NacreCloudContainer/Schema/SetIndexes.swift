@@ -13,19 +13,23 @@ package struct IndexChange: Hashable, Sendable {
 }
 
 extension Registry {
-    /// Gives a field of a development schema these index options and no others. Records that are there get their rows by a task, and queries
-    /// use an index once it is built.
+    /// Gives a field of a development schema these index options and no others. Its indexes are made when queries need them.
     ///
     /// CloudKit: indexes of a production schema come with a deployment.
     /// - Parameters:
     ///   - options: nil leaves them as they are; a field that comes has none then.
     ///   - field: a field of the type, or a system field by its name in schemas or on the web.
     ///   - fieldType: makes the field, and its record type, where they are not there yet.
+    ///   - isNow: makes all indexes that the field's options allow. Records that are there get their rows by a task.
     package func setIndexes(
-        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, in container: String
+        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false, in container: String
     ) async throws -> IndexChange {
         try await requireContainer(container)
-        return try await changeSchema(of: container, .development) { try $0.setIndexes(options, of: type, field: field, as: fieldType) }
+        return try await changeSchema(of: container, .development, noting: .index) { schema in
+            let change = try schema.setIndexes(options, of: type, field: field, as: fieldType)
+            if isNow { schema.make(IndexKind.allCases.map { MissingIndex(type: type, field: change.field, kind: $0) }) }
+            return change
+        }
     }
 
     /// Says whose saves may bring types and fields to the development schema.
@@ -78,7 +82,7 @@ extension Schema {
         if type == UserRecord.type, !options.isEmpty { throw .usersAreNotIndexed }
         let impossible = options.subtracting(.possible(for: next.shape))
         guard impossible.isEmpty else { throw .impossibleIndexes(impossible, of: field, shape: next.shape) }
-        next.setOptions(options, as: isNewType && !hasOlderRecords ? .usable : .building, nextIndex: &nextIndex)
+        next.setOptions(options, nextIndex: &nextIndex)
         let isBareSystemField = options.isEmpty && SystemField(rawValue: field) != nil
         definition.fields[field] = isBareSystemField ? nil : next
         types[type] = definition

@@ -376,6 +376,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case serverKey = 12
     /// Of a schema's environment: the roles that a user has.
     case roleAssignment = 13
+    /// Of a schema: a change by an administrator.
+    case schemaChange = 14
 }
 
 package struct EntryKey: Hashable, Sendable {
@@ -412,6 +414,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case forgetZone = 5
     case buildIndexes = 6
     case sweepZone = 7
+    case settleAccount = 8
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -71,8 +71,9 @@ package protocol ReadTransaction {
     /// `bytesMax`: that portion is not whole then, and the later ones are empty and not whole.
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion]
 
-    /// Live records in the order of their names' bytes, after `name`.
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow]
+    /// Live records in the order of their names' bytes, after `name`. Reading ends behind the one with which their bodies take `bytesMax`: where they
+    /// take less and are fewer than `limit`, they are the last.
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow]
 
     /// Tombstones in the order of their change numbers, then their names' bytes.
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow]
@@ -108,6 +109,11 @@ package protocol ReadTransaction {
 }
 
 extension ReadTransaction {
+    /// Live records in the order of their names' bytes, after `name`.
+    package func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+        try records(in: zone, after: name, limit: limit, bytesMax: .max)
+    }
+
     /// All records of these names, live ones and tombstones, in the names' order.
     package func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
         try records(in: zone, named: names, bytesMax: .max)

@@ -54,13 +54,14 @@ extension TaskKind {
         case .forgetZone: ForgetZone.self
         case .buildIndexes: BuildIndexes.self
         case .sweepZone: SweepZone.self
+        case .settleAccount: SettleAccount.self
         }
     }
 
     package var lane: TaskLane {
         switch self {
         case .cascade, .buildIndexes: .prompt
-        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone: .upkeep
+        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount: .upkeep
         }
     }
 }

@@ -56,10 +56,17 @@ struct API: Sendable {
         var caller: Caller
         /// The body, where it was read to know who sends it.
         fileprivate var readBody: [UInt8]?
+        /// Asks again who sends the request, where it has taken long. To be called before it goes on after waiting for something.
+        fileprivate(set) var requireCaller: @Sendable () async throws -> Void
 
         func body() async throws -> [UInt8] {
-            let body = if let readBody { readBody } else { try await request.body.collect(upTo: Limits.bodyBytes) }
+            if let readBody {
+                WorkMeter.current?.add(bytes: readBody.count)
+                return readBody
+            }
+            let body = try await request.body.collect(upTo: Limits.bodyBytes)
             WorkMeter.current?.add(bytes: body.count)
+            try await requireCaller()
             return body
         }
 
@@ -94,7 +101,9 @@ struct API: Sendable {
             let identity = try await Turn.$current.withValue(Turn(asker: address)) {
                 try await authenticator.identify(request, container: target.container, environment: target.environment)
             }
-            let call = Call(request: request, target: target, caller: identity.caller, readBody: identity.body)
+            let call = Call(request: request, target: target, caller: identity.caller, readBody: identity.body) {
+                try await authenticator.requireStill(identity, request, container: target.container, environment: target.environment)
+            }
             var response: HTTPResponse
             do {
                 let more = rates.payers(of: call.caller, in: target)

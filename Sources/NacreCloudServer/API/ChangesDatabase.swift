@@ -14,7 +14,8 @@ extension API {
             ) { (page: ChangesDatabaseResponse) in
                 !page.zones.isEmpty || page.moreComing
             } _: {
-                try await cloud.databaseChanges(request, in: database)
+                try await call.requireCaller()
+                return try await cloud.databaseChanges(request, in: database)
             }
         }
     }

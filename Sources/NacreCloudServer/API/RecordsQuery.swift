@@ -4,18 +4,39 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `POST records/query`
+    /// `POST records/query`. A page that gets nowhere without an index is held back until that is ready, at most `Limits.indexWaitSeconds`, and looked for
+    /// once more.
     func recordsQuery(_ call: Call) async throws -> HTTPResponse {
-        try await page(call, try await call.body(), as: RecordsQueryRequest.self) { request in
+        let body = try await call.body()
+        let (first, waiting) = try await queryPage(call, body)
+        guard let waiting else { return first }
+        return try await hub.read(waiting.index, waiting: Limits.indexWaitSeconds, by: call.holder.name, account: call.request.account) {
+            $0.waiting == nil
+        } _: {
+            try await queryPage(call, body, after: waiting.marker)
+        }.page
+    }
+
+    /// - Parameter marker: in place of the request's.
+    /// - Returns: `waiting`: the page is empty, and so is the next one, behind that marker, as long as this database is not signalled.
+    private func queryPage(
+        _ call: Call, _ body: [UInt8], after marker: String? = nil
+    ) async throws -> (page: HTTPResponse, waiting: (index: DatabaseID, marker: String?)?) {
+        var waiting: (index: DatabaseID, marker: String?)?
+        let page = try await page(call, body, as: RecordsQueryRequest.self) { request in
             AnswerForm(details: request.extension.wantsDetails, numbersAsStrings: request.numbersAsStrings)
         } turn: { _, turn in
             turn.lane = .query
         } ask: { request in
+            var request = request
+            request.continuationMarker = marker ?? request.continuationMarker
             let isOfOneZone = request.zoneID != nil || !request.zoneWide
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
-            var answer = try await cloud.queryRecords(request, in: call.target, by: call.caller, scanning: queryScanRows)
+            var (answer, index) = try await cloud.queryAnswer(request, in: call.target, by: call.caller, scanning: queryScanRows)
             answer.syncToken = token
+            waiting = index.map { ($0, answer.continuationMarker) }
             return answer
         }
+        return (page, waiting)
     }
 }

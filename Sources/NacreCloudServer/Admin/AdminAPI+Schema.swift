@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
@@ -6,21 +7,47 @@ import NacreHTTPServer
 extension AdminAPI {
     /// `GET /admin/1/schema?container=…&environment=…`
     @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        guard let container = request.query("container") else { throw ServerError.missingQuery("container") }
-        guard let environment = request.query("environment") else { throw ServerError.missingQuery("environment") }
-        let schema = try await cloud.registry.administeredSchema(of: container, Self.environment(environment))
-        let building = schema.types.values.flatMap { type in
-            type.fields.filter { $0.value.isBuilding }.map { "\(type.name).\($0.key)" }
+        let (container, environment) = try Self.place(request)
+        let schema = try await cloud.registry.administeredSchema(of: container, environment)
+        func fields(_ isWanted: (FieldDefinition) -> Bool) -> [String] {
+            schema.types.values.flatMap { type in type.fields.filter { isWanted($0.value) }.map { "\(type.name).\($0.key)" } }.sorted()
         }
         return try answer(
-            AdminMessages.Schema(version: schema.version, text: SchemaText(schema).text, building: building.sorted()))
+            AdminMessages.Schema(
+                version: schema.version, text: SchemaText(schema).text, building: fields(\.isBuilding),
+                indexed: fields { !$0.isBuilding && $0.hasIndex }))
+    }
+
+    /// The container and the environment that a request's query names.
+    private static func place(_ request: HTTPRequest) throws -> (container: String, DatabaseKey.Environment) {
+        guard let container = request.query("container") else { throw ServerError.missingQuery("container") }
+        guard let environment = request.query("environment") else { throw ServerError.missingQuery("environment") }
+        return (container, try Self.environment(environment))
+    }
+
+    /// `GET /admin/1/schema/history?container=…&environment=…`
+    @Sendable func schemaHistory(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let (container, environment) = try Self.place(request)
+        let changes = try await cloud.registry.schemaHistory(of: container, environment)
+        return try answer(AdminMessages.SchemaHistory(changes: changes.map(AdminMessages.Change.init)))
+    }
+
+    /// `POST /admin/1/schema/undo`
+    @Sendable func undoSchemaChange(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUndo.self, of: request)
+        let undo = try await cloud.registry.undoSchemaChange(of: asked.container, isDryRun: asked.isDryRun)
+        return try answer(
+            AdminMessages.Undo(number: undo.number, kind: undo.kind.rawValue, differences: undo.differences.map(AdminMessages.Difference.init)))
     }
 
     /// `POST /admin/1/schema/deploy`
     @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDeployment.self, of: request)
-        let gains = try await cloud.registry.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
-        return try answer(AdminMessages.Deployment(isDryRun: asked.isDryRun, gains: gains.map(AdminMessages.Gain.init)))
+        let deployment = try await cloud.registry.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
+        return try answer(
+            AdminMessages.Deployment(
+                isDryRun: asked.isDryRun, gains: deployment.gains.map(AdminMessages.Gain.init),
+                refusals: deployment.refusals.map(AdminMessages.Refusal.init)))
     }
 
     /// `POST /admin/1/schema/import`
@@ -56,7 +83,8 @@ extension AdminAPI {
             }
             return type
         }
-        let change = try await cloud.registry.setIndexes(options, of: asked.recordType, field: asked.field, as: fieldType, in: asked.container)
+        let change = try await cloud.registry.setIndexes(
+            options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, in: asked.container)
         return try answer(
             AdminMessages.Indexes(
                 recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),
@@ -72,6 +100,21 @@ extension AdminAPI {
         return try answer(
             AdminMessages.Reset(
                 isDryRun: asked.isDryRun, roles: reset.roles, types: reset.types, fields: reset.fields, databases: reset.databases))
+    }
+}
+
+extension AdminMessages.Refusal {
+    init(_ error: ServerError) {
+        self.init(reason: error.reason, field: error.field, remedy: error.remedy)
+    }
+}
+
+extension AdminMessages.Change {
+    init(_ change: SchemaChange) {
+        let time = Date(timeIntervalSinceReferenceDate: change.time.secondsSince2001)
+        self.init(
+            number: change.number, kind: change.kind.rawValue, time: time.formatted(.iso8601), isUndone: change.isUndone, count: change.count,
+            differences: change.differences?.map(AdminMessages.Difference.init))
     }
 }
 

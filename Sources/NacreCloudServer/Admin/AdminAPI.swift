@@ -10,16 +10,22 @@ import NacreTelemetry
 /// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token.
 package struct AdminAPI: Sendable {
     let cloud: Cloud
+    /// Of the public listener: what is ended here is refused there at once.
+    let authenticator: Authenticator
     let backups: BackupRunner
-    private let passwords: PasswordHasher
+    let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
     private let logger: Logger
 
     /// - Parameter token: the one in the admin file.
     /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
-    init(cloud: Cloud, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String, logger: Logger = .silent) {
+    init(
+        cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
+        logger: Logger = .silent
+    ) {
         self.cloud = cloud
+        self.authenticator = authenticator
         self.backups = backups
         self.passwords = passwords
         self.token = token
@@ -38,18 +44,27 @@ package struct AdminAPI: Sendable {
         router.use(authenticate)
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
+        router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
         router.get("/admin/1/tokens", listTokens)
         router.post("/admin/1/tokens/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeToken)
         router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
+        router.get("/admin/1/users", listUsers)
+        router.get("/admin/1/users/show", showUser)
+        router.post("/admin/1/users/delete", bodyBytesMax: Limits.accountBodyBytes, deleteUser)
+        router.post("/admin/1/users/reset-password", bodyBytesMax: Limits.accountBodyBytes, openReset)
+        router.get("/admin/1/sessions", listSessions)
+        router.post("/admin/1/sessions/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeSession)
         router.get("/admin/1/schema", schema)
         router.post("/admin/1/schema/deploy", bodyBytesMax: Limits.accountBodyBytes, deploySchema)
         router.post("/admin/1/schema/import", bodyBytesMax: Limits.schemaBodyBytes, importSchema)
         router.post("/admin/1/schema/diff", bodyBytesMax: Limits.schemaBodyBytes, diffSchema)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Limits.accountBodyBytes, setIndexes)
         router.post("/admin/1/schema/reset", bodyBytesMax: Limits.accountBodyBytes, resetSchema)
+        router.get("/admin/1/schema/history", schemaHistory)
+        router.post("/admin/1/schema/undo", bodyBytesMax: Limits.accountBodyBytes, undoSchemaChange)
         router.get("/admin/1/roles", listRoles)
         router.post("/admin/1/roles/assign", bodyBytesMax: Limits.accountBodyBytes, assignRole)
         router.post("/admin/1/roles/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeRole)
@@ -104,6 +119,15 @@ package struct AdminAPI: Sendable {
         try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL))
     }
 
+    /// `GET /admin/1/containers?after=…`
+    @Sendable private func listContainers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let (page, next) = try await cloud.registry.containers(after: request.query("after"))
+        let lines = page.map {
+            AdminMessages.ContainerLine(name: $0.name, created: Timestamp(secondsSince2001: $0.created).millisecondsSince1970)
+        }
+        return try answer(AdminMessages.Containers(containers: lines, next: next))
+    }
+
     @Sendable private func createContainer(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewContainer.self, of: request)
         let choice = try asked.justInTime.map(Self.justInTime) ?? .native
@@ -118,12 +142,6 @@ package struct AdminAPI: Sendable {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
         let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
-    }
-
-    @Sendable private func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let asked = try await body(AdminMessages.NewUser.self, of: request)
-        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
-        return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
     }
 
     // MARK: JSON

@@ -1,5 +1,3 @@
-package import NacreCloudContainer
-
 /// What the admin API takes and gives: JSON objects with these keys. Server and command line share them.
 package enum AdminMessages {
     package struct Proof: Codable, Hashable, Sendable {
@@ -11,6 +9,24 @@ package enum AdminMessages {
         package var version: String
         /// Where apps reach the server.
         package var publicURL: String
+    }
+
+    /// `GET /admin/1/containers`
+    package struct Containers: Codable, Hashable, Sendable {
+        package var containers: [ContainerLine]
+        /// Where the next page begins; absent: there is none.
+        package var next: String?
+
+        package init(containers: [ContainerLine], next: String? = nil) {
+            self.containers = containers
+            self.next = next
+        }
+    }
+
+    package struct ContainerLine: Codable, Hashable, Sendable {
+        package var name: String
+        /// Milliseconds since 1970.
+        package var created: Int64
     }
 
     /// `POST /admin/1/containers`
@@ -119,167 +135,6 @@ package enum AdminMessages {
         package init(id: String) {
             self.id = id
         }
-    }
-
-    /// `POST /admin/1/users`
-    package struct NewUser: Codable, Hashable, Sendable {
-        package var email: String
-        package var password: String
-
-        package init(email: String, password: String) {
-            self.email = email
-            self.password = password
-        }
-    }
-
-    package struct User: Codable, Hashable, Sendable {
-        package var id: String
-        package var email: String
-    }
-
-    /// `GET /admin/1/schema`
-    package struct Schema: Codable, Hashable, Sendable {
-        /// How often it changed.
-        package var version: Int64
-        /// In CloudKit's schema language.
-        package var text: String
-        /// Fields with an index that is not built yet, as `Type.field`.
-        package var building: [String]
-    }
-
-    /// `POST /admin/1/schema/deploy`
-    package struct NewDeployment: Codable, Hashable, Sendable {
-        package var container: String
-        /// Only say what would come.
-        package var isDryRun: Bool
-
-        package init(container: String, isDryRun: Bool) {
-            self.container = container
-            self.isDryRun = isDryRun
-        }
-    }
-
-    package struct Deployment: Codable, Hashable, Sendable {
-        package var isDryRun: Bool
-        package var gains: [Gain]
-    }
-
-    /// One thing that production gains.
-    package struct Gain: Codable, Hashable, Sendable {
-        package var kind: SchemaGain.Kind
-        /// Absent: of a role.
-        package var recordType: String?
-        package var field: String?
-        package var role: String?
-        /// In CloudKit's schema language: a field's type and options, the options that are new, or a type's grants from now on.
-        package var declaration: String
-
-        /// It takes the place of what production had.
-        package var isReplacement: Bool { kind == .grants }
-    }
-
-    /// `POST /admin/1/schema/import`
-    package struct NewImport: Codable, Hashable, Sendable {
-        package var container: String
-        /// In CloudKit's schema language.
-        package var text: String
-        /// Only say what would change.
-        package var isDryRun: Bool
-
-        package init(container: String, text: String, isDryRun: Bool) {
-            self.container = container
-            self.text = text
-            self.isDryRun = isDryRun
-        }
-    }
-
-    /// `POST /admin/1/schema/diff`
-    package struct NewDiff: Codable, Hashable, Sendable {
-        package var container: String
-        package var environment: String
-        /// In CloudKit's schema language.
-        package var text: String
-
-        package init(container: String, environment: String, text: String) {
-            self.container = container
-            self.environment = environment
-            self.text = text
-        }
-    }
-
-    /// What changes, or would, in the order of types and fields.
-    package struct Differences: Codable, Hashable, Sendable {
-        package var differences: [Difference]
-
-        init(_ differences: [Difference]) {
-            self.differences = differences
-        }
-    }
-
-    package struct Difference: Codable, Hashable, Sendable {
-        /// Absent: of a role.
-        package var recordType: String?
-        /// Absent: of the type itself, or of its grants.
-        package var field: String?
-        package var role: String?
-        /// In CloudKit's schema language a field's type and options, or a type's grants; empty for a type and a role, absent where there was none.
-        package var before: String?
-        package var after: String?
-    }
-
-    /// `POST /admin/1/schema/indexes`
-    package struct NewIndexes: Codable, Hashable, Sendable {
-        package var container: String
-        package var recordType: String
-        package var field: String
-        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has.
-        package var options: [String]?
-        /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
-        package var fieldType: String?
-
-        package init(container: String, recordType: String, field: String, options: [String]?, fieldType: String?) {
-            self.container = container
-            self.recordType = recordType
-            self.field = field
-            self.options = options
-            self.fieldType = fieldType
-        }
-    }
-
-    package struct Indexes: Codable, Hashable, Sendable {
-        package var recordType: String
-        /// By its name in the schema.
-        package var field: String
-        /// In CloudKit's schema language.
-        package var fieldType: String
-        /// Those that it had; absent where the field came just now.
-        package var before: [String]?
-        /// Those that it has now.
-        package var options: [String]
-    }
-
-    /// `POST /admin/1/schema/reset`
-    package struct NewReset: Codable, Hashable, Sendable {
-        package var container: String
-        /// Only say what would go.
-        package var isDryRun: Bool
-
-        package init(container: String, isDryRun: Bool) {
-            self.container = container
-            self.isDryRun = isDryRun
-        }
-    }
-
-    package struct Reset: Codable, Hashable, Sendable {
-        package var isDryRun: Bool
-        /// Roles that production does not have.
-        package var roles: [String]
-        /// Types that production does not have.
-        package var types: [String]
-        /// Fields that production does not have, as `Type.field`.
-        package var fields: [String]
-        /// Databases whose zones and records go.
-        package var databases: Int
     }
 
     /// `POST /admin/1/query/explain`

@@ -5,7 +5,7 @@ import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
 
-/// Sign-up, sign-in and sign-out: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
+/// Sign-up, sign-in, sign-out and what belongs to them: this server's own endpoints, since Apple's are not a part of CloudKit. See `docs/wire.md`, "Accounts".
 struct AccountAPI: Sendable {
     let cloud: Cloud
     let authenticator: Authenticator
@@ -21,7 +21,12 @@ struct AccountAPI: Sendable {
     static let roots: Set = ["account"]
 
     func addRoutes(to router: inout Router) {
-        for (name, endpoint) in [("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut)] as [(String, Endpoint)] {
+        let endpoints: [(String, Endpoint)] = [
+            ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
+            ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
+            ("change-email", changeEmail), ("delete", delete),
+        ]
+        for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
                 try await withinRate(of: request) { try await endpoint(request) }
             }
@@ -69,25 +74,19 @@ struct AccountAPI: Sendable {
         switch asked.kind ?? .web {
         case .web:
             let session = try await cloud.registry.startSession(
-                of: account.id, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
+                of: account, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
             return try answer(AccountMessages.SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
         case .account:
             let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
             let token = try await cloud.registry.createAccountToken(
-                for: account.id, containers: [entry.container], environment: environment, device: device)
+                for: account, containers: [entry.container], environment: environment, device: device)
             return try answer(AccountMessages.SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))
         }
     }
 
     /// The account whose password this is. An unknown address costs the same time, and gets the same answer.
-    private func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
-        let attempt: SignInGuard.Attempt
-        do {
-            attempt = try attempts.begin(email: email, address: request.clientAddress, at: clock.now())
-        } catch {
-            tell("paused", nil, request)
-            throw error
-        }
+    func checked(email: String, password: String, of request: HTTPRequest) async throws -> AccountEntry {
+        let attempt = try begin(email: email, request)
         var outcome = SignInGuard.Outcome.unknown
         defer { attempts.end(attempt, outcome, at: clock.now()) }
         let account = try await cloud.registry.account(email: email)
@@ -103,14 +102,24 @@ struct AccountAPI: Sendable {
         return account
     }
 
+    /// - Throws: `THROTTLED`, before anything is looked at. What it answers is to be ended.
+    func begin(email: String, _ request: HTTPRequest) throws -> SignInGuard.Attempt {
+        do {
+            return try attempts.begin(email: email, address: request.clientAddress, at: clock.now())
+        } catch {
+            tell("paused", nil, request)
+            throw error
+        }
+    }
+
     /// Never the e-mail address, which is a person's; an account is told by its ID.
-    private func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
+    func tell(_ reason: String, _ account: AccountEntry?, _ request: HTTPRequest) {
         logger.log(
             .notice, "A sign-in was refused",
             [.reason: .string(reason), .address: .string(request.clientAddress), .user: .string(account?.id ?? ""), .requestID: .string(request.id)])
     }
 
-    private static func hashed<Value>(_ overload: OverloadLog, _ body: () async throws -> Value) async throws -> Value {
+    static func hashed<Value>(_ overload: OverloadLog, _ body: () async throws -> Value) async throws -> Value {
         WorkMeter.current?.add(rows: Limits.passwordCost)
         do {
             return try await body()
@@ -119,7 +128,7 @@ struct AccountAPI: Sendable {
             case .busy, .outOfMemory:
                 overload.tell(.passwords)
                 throw ServerError.signInBusy
-            case .passwordTooLong: throw PasswordRule.tooLong
+            case .passwordTooLong: throw PasswordRule.tooLong()
             default: throw error
             }
         }
@@ -141,7 +150,7 @@ struct AccountAPI: Sendable {
 
     // MARK: JSON
 
-    private func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
+    func body<Value: Decodable>(_ type: Value.Type, of request: HTTPRequest) async throws -> Value {
         let bytes = try await request.body.collect(upTo: Limits.accountBodyBytes)
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
@@ -150,7 +159,7 @@ struct AccountAPI: Sendable {
         }
     }
 
-    private func answer(_ value: some Encodable) throws -> HTTPResponse {
+    func answer(_ value: some Encodable) throws -> HTTPResponse {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return .json([UInt8](try encoder.encode(value)))

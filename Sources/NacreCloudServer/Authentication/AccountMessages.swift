@@ -1,4 +1,4 @@
-/// What sign-up, sign-in and sign-out take and give: JSON objects with these keys. Server and command line share them.
+/// What the endpoints of accounts take and give: JSON objects with these keys. Server and command line share them.
 package enum AccountMessages {
     /// `POST /account/1/sign-up`
     package struct SignUp: Codable, Hashable, Sendable {
@@ -53,4 +53,95 @@ package enum AccountMessages {
 
     /// `POST /account/1/sign-out`
     package struct SignedOut: Codable, Hashable, Sendable {}
+
+    /// `POST /account/1/sessions/list`
+    package struct SessionsQuestion: Codable, Hashable, Sendable {
+        /// Address and password, or neither where the request has a token.
+        package var email: String?
+        package var password: String?
+        /// `next` of the page before.
+        package var after: String?
+    }
+
+    package struct Sessions: Codable, Hashable, Sendable {
+        package var sessions: [Session]
+        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        package var next: String?
+
+        package init(sessions: [Session], next: String? = nil) {
+            self.sessions = sessions
+            self.next = next
+        }
+    }
+
+    /// A session on the web, or a device.
+    package struct Session: Codable, Hashable, Sendable {
+        package var id: String
+        /// As the sign-in's: `web` or `account`.
+        package var kind: String
+        package var containers: [String]
+        package var environment: String
+        /// The device's name; absent on the web.
+        package var device: String?
+        /// Milliseconds since 1970.
+        package var created: Int64
+        /// true of the one that asks.
+        package var isCurrent: Bool?
+    }
+
+    /// `POST /account/1/sessions/end`
+    package struct SessionEnd: Codable, Hashable, Sendable {
+        package var email: String?
+        package var password: String?
+        package var id: String
+    }
+
+    /// `POST /account/1/sessions/end-others`
+    package struct OthersEnd: Codable, Hashable, Sendable {
+        package var email: String?
+        package var password: String?
+    }
+
+    package struct SessionsEnded: Codable, Hashable, Sendable {
+        /// How many sessions and devices were ended.
+        package var count: Int
+    }
+
+    /// `POST /account/1/change-password`
+    package struct PasswordChange: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var newPassword: String
+        /// true: devices stay signed in.
+        package var keepsDevices: Bool?
+    }
+
+    /// `POST /account/1/reset-password`
+    package struct PasswordByCode: Codable, Hashable, Sendable {
+        package var email: String
+        package var code: String
+        package var newPassword: String
+    }
+
+    /// `POST /account/1/change-email`
+    package struct EmailChange: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var newEmail: String
+    }
+
+    package struct EmailChanged: Codable, Hashable, Sendable {
+        package var email: String
+    }
+
+    /// `POST /account/1/delete`
+    package struct Deletion: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+    }
+
+    package struct Deleted: Codable, Hashable, Sendable {
+        /// Of the account that is no more.
+        package var email: String
+    }
 }

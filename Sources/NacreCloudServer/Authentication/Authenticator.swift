@@ -14,6 +14,16 @@ final class Authenticator: Sendable {
         var webAuthToken: String?
         /// The body, where it had to be read to know who it is.
         var body: [UInt8]?
+        /// When the request came.
+        fileprivate var known: Timestamp
+    }
+
+    /// Who asks about an account, known by a token.
+    struct SignedIn: Sendable {
+        var account: String
+        /// Of the session, or of the account token.
+        var id: String
+        var place: SignIn.Place
     }
 
     /// A server-to-server key whose user is let in.
@@ -37,6 +47,7 @@ final class Authenticator: Sendable {
 
     /// What an account token allows: containers, and who its account is in each.
     private struct Device: Sendable {
+        var account: String
         var environment: DatabaseKey.Environment
         var userRecordNames: [String: String] = [:]
         var deviceID: String
@@ -44,6 +55,7 @@ final class Authenticator: Sendable {
         /// nil for an entry whose environment this version does not know.
         init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
+            account = entry.account
             self.environment = environment
             deviceID = Authenticator.deviceID(entry.id)
             for container in entry.containers {
@@ -67,16 +79,56 @@ final class Authenticator: Sendable {
     }
 
     func identify(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
+        let now = clock.now()
         if let text = Self.bearer(request) {
-            return Identity(caller: try await device(text, container: container, environment: environment))
+            return Identity(caller: try await device(text, container: container, environment: environment), known: now)
         }
         if request.header(SignedRequest.keyIDHeader) != nil { return try await signer(request, container: container, environment: environment) }
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noCredential }
         _ = try await apiTokenEntry(apiToken, container: container, environment: environment)
-        guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world)) }
+        guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world), known: now) }
         let (token, session) = try await session(text, apiToken: apiToken)
         return Identity(
-            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken))
+            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken),
+            known: now)
+    }
+
+    /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
+    /// within those seconds in the middle of a request too. A signed request is not asked again: its date bounds it.
+    /// - Throws: as `identify`.
+    func requireStill(_ identity: Identity, _ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws {
+        let seconds = abs(clock.now().secondsSince2001 - identity.known.secondsSince2001)
+        guard identity.body == nil, seconds >= Remembered<SessionEntry>.secondsMax else { return }
+        let again = try await identify(request, container: container, environment: environment)
+        guard again.caller == identity.caller else { throw ServerError.authenticationFailed }
+    }
+
+    /// Whether a request shows a token that a sign-in gave.
+    static func hasToken(_ request: HTTPRequest) -> Bool {
+        bearer(request) != nil || request.query("ckWebAuthToken") != nil
+    }
+
+    /// Who asks about an account: the holder of an account token, or of a web auth token beside its API token.
+    func signedIn(_ request: HTTPRequest) async throws -> SignedIn {
+        if let text = Self.bearer(request) {
+            guard let token = sealer.open(AccountToken.self, text, for: .account),
+                let entry = try await cloud.registry.accountToken(token.id, of: token.account)
+            else { throw ServerError.authenticationFailed }
+            return SignedIn(
+                account: entry.account, id: entry.id, place: SignIn.Place(containers: Set(entry.containers), environment: entry.environment))
+        }
+        guard let apiToken = request.query("ckAPIToken"), let text = request.query("ckWebAuthToken") else { throw ServerError.noCredential }
+        let (_, session) = try await session(text, apiToken: apiToken)
+        guard try await cloud.registry.apiToken(apiToken) != nil else { throw ServerError.authenticationFailed }
+        return SignedIn(
+            account: session.account, id: session.id, place: SignIn.Place(containers: [session.container], environment: session.environment))
+    }
+
+    /// To be called after a commit that ended sign-ins of an account: here they are refused from now on, and by other processes over the same store within
+    /// the seconds of `Remembered`.
+    func forget(account: String) {
+        sessions.forget { $0.account == account }
+        devices.forget { $0.account == account }
     }
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
@@ -197,7 +249,7 @@ extension Authenticator {
         var caller = Caller(.serverKey(key.userRecordName), deviceID: Self.deviceID(signed.keyID))
         caller.isAdministrator = key.isAdministrator
         caller.signedOperationID = Hex.encode(SHA256.digest(text))
-        return Identity(caller: caller, body: body)
+        return Identity(caller: caller, body: body, known: now)
     }
 
     /// A larger body is hashed beside the loop, which serves others meanwhile. On this server: a tenth of a millisecond.

@@ -13,24 +13,44 @@ final class Remembered<Value: Sendable>: Sendable {
         var read: Timestamp
     }
 
-    private let entries = Locked<[String: Entry]>([:])
+    private struct State {
+        var entries: [String: Entry] = [:]
+        /// How often something was forgotten: what was read before that is not kept.
+        var forgotten = 0
+    }
+
+    private let state = Locked(State())
 
     /// The value kept, or the one that `read` finds, which is then kept; nothing is kept of a nil.
     func value(_ key: String, at now: Timestamp, _ read: () async throws -> Value?) async throws -> Value? {
-        let known = entries.withLock { $0[key] }
+        let (known, forgotten) = state.withLock { ($0.entries[key], $0.forgotten) }
         if let known, abs(now.secondsSince2001 - known.read.secondsSince2001) < Self.secondsMax { return known.value }
-        guard let value = try await read() else {
-            forget(key)
-            return nil
-        }
-        entries.withLock { entries in
-            if entries.count >= Self.countMax { entries.removeAll() }
-            entries[key] = Entry(value: value, read: now)
+        let value = try await read()
+        state.withLock { state in
+            guard let value else {
+                state.entries[key] = nil
+                return
+            }
+            guard state.forgotten == forgotten else { return }
+            if state.entries.count >= Self.countMax { state.entries.removeAll() }
+            state.entries[key] = Entry(value: value, read: now)
         }
         return value
     }
 
+    /// To be called after a commit that ends something: who asks from now on does not meet it, and nor does a value come back that somebody reads just now.
     func forget(_ key: String) {
-        entries.withLock { $0[key] = nil }
+        state.withLock { state in
+            state.forgotten += 1
+            state.entries[key] = nil
+        }
+    }
+
+    /// The same for all values that are to be forgotten. Looks at each one: for what happens seldom.
+    func forget(where isEnded: (Value) -> Bool) {
+        state.withLock { state in
+            state.forgotten += 1
+            state.entries = state.entries.filter { !isEnded($0.value.value) }
+        }
     }
 }

@@ -60,15 +60,18 @@ extension MemoryState {
         return rows
     }
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) -> [RecordRow] {
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) -> [RecordRow] {
         var found: [RecordRow] = []
+        var bytes = 0
         let start = name.map { RecordKey(zone: zone, name: NameBytes($0)) }
         let first = RecordKey(zone: zone, name: NameBytes(""))
         records.scan(
             from: { key in start.map { key > $0 } ?? (key >= first) },
             { key, row in
-                guard key.zone == zone, found.count < limit else { return .stop }
-                found += row.isTombstone ? [] : [row]
+                guard key.zone == zone, found.count < limit, bytes < bytesMax else { return .stop }
+                if row.isTombstone { return .goOn }
+                bytes += row.body.count
+                found.append(row)
                 return .goOn
             })
         return found

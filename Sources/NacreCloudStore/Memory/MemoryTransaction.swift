@@ -83,8 +83,8 @@ final class MemoryTransaction: WriteTransaction {
         }
     }
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
-        try ask { $0.records(in: zone, after: name, limit: limit) }
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try ask { $0.records(in: zone, after: name, limit: limit, bytesMax: bytesMax) }
     }
 
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {

@@ -119,13 +119,20 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
-    func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
+    func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
         try ask { connection in
             try connection.use(name == nil ? .recordsFromStart : .recordsAfterName) { statement in
                 statement.bind(zone)
                 statement.bind(max(limit, 0))
                 if let name { statement.bind(name) }
-                return try statement.rows { $0.record(named: $0.string()) }
+                var rows: [RecordRow] = []
+                var bytes = 0
+                while bytes < bytesMax, try statement.step() {
+                    let row = statement.record(named: statement.string())
+                    bytes += row.body.count
+                    rows.append(row)
+                }
+                return rows
             }
         }
     }

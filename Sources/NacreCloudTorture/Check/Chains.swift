@@ -18,12 +18,14 @@ struct Chains {
     /// The last one.
     private(set) var last: [RecordKey: Int] = [:]
     private(set) var violations: [Violation] = []
-    /// Records whose chain forks: nothing more can be said of them.
+    /// Records whose chain forks, or of which nobody knows how often they were deleted: nothing more can be said of them.
     private(set) var broken: Set<RecordKey> = []
+
+    /// The deletions of each record, in the order of its chain; the only one where it was not answered, and nobody saw whether it was done.
+    private(set) var deletions: [RecordKey: [Int]] = [:]
 
     private let history: History
     private var itemOf: [Place: Int] = [:]
-    private var deletions: [RecordKey: [Int]] = [:]
     private var pending: [Int] = []
 
     init(_ history: History) {
@@ -36,45 +38,55 @@ struct Chains {
             for place in write.items {
                 let item = history.items[place]
                 writeOf[place] = number
-                if item.isDeletion {
-                    deletions[item.record, default: []].append(place)
-                } else {
-                    itemOf[Place(record: item.record, version: Version(write.batch))] = place
-                }
+                itemOf[Place(record: item.record, version: Version(write.batch))] = place
+                if item.isDeletion { deletions[item.record, default: []].append(place) }
             }
         }
         believeWhatWasSeen()
         link()
         walk()
+        settleDeletions()
     }
 
-    /// The item that made what somebody saw; nil where nobody made it, where it is not known who, and for records of forked chains.
+    /// The item that left a record as it was seen; nil where no batch did, and for records of which nothing can be said.
     func item(_ sight: History.Sight) -> Int? {
         guard !broken.contains(sight.record) else { return nil }
-        let item = sight.version == .deleted ? deletion(of: sight.record) : itemOf[Place(record: sight.record, version: sight.version)]
-        return item.flatMap { position[$0] > 0 ? $0 : nil }
+        return shown(sight.record, as: sight.version).flatMap { position[$0] > 0 ? $0 : nil }
     }
 
-    /// The deletion that was done; nil where several may have been.
-    private func deletion(of record: RecordKey) -> Int? {
-        let done = deletions[record, default: []].filter { isApplied[writeOf[$0]] }
-        return done.count == 1 ? done[0] : nil
+    private func shown(_ record: RecordKey, as version: Version) -> Int? {
+        itemOf[Place(record: record, version: version)].flatMap { history.items[$0].isDeletion ? nil : $0 }
     }
+
+    /// Whether an item's write was acknowledged before somebody looked.
+    func isOver(_ item: Int, before span: History.Span) -> Bool {
+        let write = history.writes[writeOf[item]]
+        return write.outcome == .applied && write.span.end < span.start
+    }
+
+    /// Whether an item's write had been sent at a moment.
+    func isBegun(_ item: Int, at time: UInt64) -> Bool { history.writes[writeOf[item]].span.start <= time }
 
     // MARK: What was done
 
     private mutating func believeWhatWasSeen() {
         pending = isApplied.indices.filter { isApplied[$0] }
         for sight in history.sights where sight.version != .absent {
-            if sight.version == .deleted { believeDeletion(of: sight.record) } else { believe(sight.record, sight.version) }
+            if sight.version == .deleted {
+                believeDeletion(of: sight.record)
+            } else {
+                believe(shown(sight.record, as: sight.version), sight.record, sight.version)
+            }
         }
         while let write = pending.popLast() {
-            for item in history.writes[write].items.map({ history.items[$0] }) where item.before != .absent { believe(item.record, item.before) }
+            for item in history.writes[write].items.map({ history.items[$0] }) where item.before != .absent {
+                believe(itemOf[Place(record: item.record, version: item.before)], item.record, item.before)
+            }
         }
     }
 
-    private mutating func believe(_ record: RecordKey, _ version: Version) {
-        guard let item = itemOf[Place(record: record, version: version)] else {
+    private mutating func believe(_ item: Int?, _ record: RecordKey, _ version: Version) {
+        guard let item else {
             if broken.insert(record).inserted {
                 violations.append(Violation(.wrongContent, "\(record) was seen as \(version) left it, which never wrote it"))
             }
@@ -138,5 +150,21 @@ struct Chains {
                 place = next[place]
             }
         }
+    }
+
+    private mutating func settleDeletions() {
+        for (record, all) in deletions {
+            let done = all.filter { position[$0] > 0 }.sorted { position[$0] < position[$1] }
+            let open = all.filter { mayBeDone($0) }
+            if !open.isEmpty, done.count + open.count > 1 { broken.insert(record) }
+            deletions[record] = done + open
+        }
+    }
+
+    /// Whether a deletion that nobody answered may have been done all the same: nothing else replaced what it was to delete.
+    private func mayBeDone(_ deletion: Int) -> Bool {
+        let item = history.items[deletion]
+        guard !isApplied[writeOf[deletion]], history.writes[writeOf[deletion]].outcome == .unknown else { return false }
+        return itemOf[Place(record: item.record, version: item.before)].map { next[$0] < 0 } ?? false
     }
 }

@@ -18,7 +18,9 @@ struct FollowerCheck {
 
     /// What a follower has, and since when nobody can tell it otherwise.
     private struct Copy {
-        /// The item that each record was last shown as.
+        /// When the first page was answered. The feed does not tell a follower of records that were deleted before it began.
+        var begun: UInt64
+        /// The item that each record was last shown as; of several deletions that it may have been, the first.
         var items: [RecordKey: Int] = [:]
         /// The last page that had all there was.
         var whole: Place?
@@ -34,7 +36,7 @@ struct FollowerCheck {
             if case .token(let parent, let page) = stream.origin { branches[parent, default: []].append((page, number)) }
         }
         for (number, stream) in history.streams.enumerated() where stream.origin == .beginning {
-            var copy = Copy()
+            var copy = Copy(begun: stream.pages.first?.span.end ?? 0)
             let replays = Dictionary(grouping: branches[number] ?? [], by: \.page)
             for page in stream.pages.indices {
                 take(page, of: number, node, &copy, &graph)
@@ -44,14 +46,14 @@ struct FollowerCheck {
                     follow(replay.stream, node, &again, &graph)
                 }
             }
-            close(copy, knowsAll: true, &graph)
+            close(copy, &graph)
         }
     }
 
     private mutating func follow(_ stream: Int, _ node: (Int, Int) -> Int, _ copy: inout Copy, _ graph: inout OrderGraph) {
         copy.lastWrite = nil
         for page in history.streams[stream].pages.indices { take(page, of: stream, node, &copy, &graph) }
-        close(copy, knowsAll: false, &graph)
+        close(copy, &graph)
     }
 
     private mutating func take(_ page: Int, of stream: Int, _ node: (Int, Int) -> Int, _ copy: inout Copy, _ graph: inout OrderGraph) {
@@ -59,16 +61,15 @@ struct FollowerCheck {
         let place = node(stream, page)
         if page > 0 { checkBorder(page, of: stream, copy) }
         for sight in told.sights.map({ history.sights[$0] }) {
-            guard let item = chains.item(sight) else { continue }
-            let write = chains.writeOf[item]
-            if let known = copy.items[sight.record] {
-                guard isNews(item, over: known, sight, page, stream) else { continue }
-                if let whole = copy.whole, chains.next[known] >= 0 { miss(chains.next[known], at: whole, &graph) }
-            } else if let whole = copy.whole, let first = chains.first[sight.record] {
-                miss(first, at: whole, &graph)
-            }
+            let known = copy.items[sight.record]
+            let makers = chains.makers(of: sight, after: known, in: told.span)
+            guard let item = makers.first else { continue }
+            if let known, !isNews(item, over: known, sight, page, stream) { continue }
+            if let whole = copy.whole { endWait(of: sight.record, as: known, at: whole, begun: copy.begun, &graph) }
             copy.items[sight.record] = item
+            let write = chains.writeOf[item]
             graph.add(write, place, .shows)
+            guard makers.count == 1 else { continue }
             if chains.next[item] >= 0 { graph.add(place, chains.writeOf[chains.next[item]], .lacks) }
             if let last = copy.lastWrite, last != write { graph.add(last, write, .precedes) }
             copy.lastWrite = write
@@ -93,30 +94,43 @@ struct FollowerCheck {
         let pages = history.streams[stream].pages
         guard !pages[page - 1].isMidCommit, let first = pages[page].sights.first, !pages[page - 1].sights.isEmpty else { return }
         let sight = history.sights[first]
-        guard let item = chains.item(sight), chains.writeOf[item] == copy.lastWrite, copy.items[sight.record] != item else { return }
+        let makers = chains.makers(of: sight, after: copy.items[sight.record], in: pages[page].span)
+        guard makers.count == 1, let item = makers.first, chains.writeOf[item] == copy.lastWrite, copy.items[sight.record] != item else { return }
         let write = history.writes[chains.writeOf[item]].batch
         violations.append(Violation(.splitBatch, "\(history.text(ofPage: page, stream: stream)) begins with what the page before left of \(write)"))
     }
 
     /// What a follower still believed at its last look at everything.
-    private mutating func close(_ copy: Copy, knowsAll: Bool, _ graph: inout OrderGraph) {
+    private mutating func close(_ copy: Copy, _ graph: inout OrderGraph) {
         guard let whole = copy.whole else { return }
-        for item in copy.items.values where chains.next[item] >= 0 { miss(chains.next[item], at: whole, &graph) }
-        guard knowsAll else { return }
-        for (record, first) in chains.first where copy.items[record] == nil && !chains.broken.contains(record) {
-            // A follower that starts late does not see a record that is deleted already.
-            if let last = chains.last[record], history.items[last].isDeletion { continue }
-            miss(first, at: whole, &graph)
+        for (record, known) in copy.items { endWait(of: record, as: known, at: whole, begun: copy.begun, &graph) }
+        for record in chains.first.keys where copy.items[record] == nil {
+            // The usual case, judged without a search: it may have been gone when the follower began.
+            if let last = chains.last[record], history.items[last].isDeletion, chains.isBegun(last, at: copy.begun) { continue }
+            endWait(of: record, as: nil, at: whole, begun: copy.begun, &graph)
         }
+    }
+
+    /// A follower that had a record as one item left it, or did not have it, was still right on a page that had all there was: what came next in
+    /// the record's chain had not come.
+    private mutating func endWait(of record: RecordKey, as known: Int?, at whole: Place, begun: UInt64, _ graph: inout OrderGraph) {
+        if let known {
+            guard chains.next[known] >= 0 else { return }
+            if !history.items[known].isDeletion { return miss(chains.next[known], at: whole, &graph) }
+        }
+        let span = history.streams[whole.stream].pages[whole.page].span
+        let absences = chains.absences(
+            of: record, from: known.map { chains.position[$0] } ?? 0, begunBy: known == nil ? begun : span.end, in: span)
+        guard absences.count == 1, let next = absences[0].until else { return }
+        miss(next, at: whole, &graph)
     }
 
     /// A page that had all there was did not have what an item made. Where that had been acknowledged before the page was asked for, there is
     /// nothing to weigh; else it came later.
     private mutating func miss(_ item: Int, at place: Place, _ graph: inout OrderGraph) {
         let number = chains.writeOf[item]
-        let write = history.writes[number]
         let page = history.streams[place.stream].pages[place.page]
-        guard write.outcome == .applied, write.span.end < page.span.start else { return graph.add(place.node, number, .lacks) }
+        guard chains.isOver(item, before: page.span) else { return graph.add(place.node, number, .lacks) }
         let kind: Violation.Kind = history.streams[place.stream].origin == .beginning ? .skippedChange : .tokenSkips
         let text = history.text(ofPage: place.page, stream: place.stream)
         violations.append(

@@ -62,14 +62,14 @@ package struct HistoryCheck {
     private mutating func checkTags() {
         var versions: [Tagged: Version] = [:]
         var tags: [Seen: UInt64] = [:]
-        var told: Set<Seen> = []
+        var (twice, reused): (Set<Seen>, Set<Seen>) = ([], [])
         for sight in history.sights where sight.tag != 0 {
             let seen = Seen(record: sight.record, version: sight.version)
-            if let tag = tags.updateValue(sight.tag, forKey: seen), tag != sight.tag, told.insert(seen).inserted {
+            if let tag = tags.updateValue(sight.tag, forKey: seen), tag != sight.tag, twice.insert(seen).inserted {
                 violations.append(Violation(.appliedTwice, "\(sight.record) by \(sight.version) has two change tags"))
             }
             let tagged = Tagged(record: sight.record, tag: sight.tag)
-            if let version = versions.updateValue(sight.version, forKey: tagged), version != sight.version, told.insert(seen).inserted {
+            if let version = versions.updateValue(sight.version, forKey: tagged), version != sight.version, reused.insert(seen).inserted {
                 violations.append(Violation(.reusedTag, "\(sight.record) has one change tag as \(version) and as \(sight.version) left it"))
             }
         }
@@ -88,11 +88,23 @@ package struct HistoryCheck {
         for (number, read) in history.reads.enumerated() {
             let node = history.writes.count + number
             for sight in read.sights.map({ history.sights[$0] }) {
+                if sight.version == .absent || sight.version == .deleted {
+                    addAbsence(sight, in: read.span, node)
+                    continue
+                }
                 guard let item = chains.item(sight) else { continue }
                 graph.add(chains.writeOf[item], node, .shows)
                 if chains.next[item] >= 0 { graph.add(node, chains.writeOf[chains.next[item]], .lacks) }
             }
         }
+    }
+
+    /// A record that was not there when somebody looked.
+    private mutating func addAbsence(_ sight: History.Sight, in span: History.Span, _ node: Int) {
+        let absences = chains.absences(of: sight.record, from: sight.version == .deleted ? 1 : 0, begunBy: span.end, in: span)
+        guard absences.count == 1 else { return }
+        if let since = absences[0].since { graph.add(chains.writeOf[since], node, .shows) }
+        if let until = absences[0].until { graph.add(node, chains.writeOf[until], .lacks) }
     }
 
     private struct Moment {

@@ -22,6 +22,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case skippedChange
         /// A client that goes on from an older token misses a change.
         case tokenSkips
+        /// A token leads nowhere, or round in a circle.
+        case deadToken
         /// A read shows what had been replaced, by an acknowledged batch or one that somebody saw.
         case staleRead
         /// A change tag names two versions of a record.

@@ -79,7 +79,7 @@ import Testing
         _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
         }
-        _ = try await ann.cloud.runDueTasks()
+        try await ann.makeIndexes()
         for zone in 0..<zones { try await ann.makeZone("Z\(zone)") }
         for zone in 0..<zones {
             let mine = entries.indices.filter { $0 % zones == zone }

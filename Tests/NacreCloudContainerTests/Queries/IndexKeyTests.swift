@@ -89,7 +89,8 @@ struct IndexKeyTests {
             var definition = RecordTypeDefinition(name: "Thing")
             var next: Int64 = 1
             definition.fields["f"] = FieldDefinition(type: type)
-            definition.fields["f"]?.setOptions(IndexOptions.possible(for: FieldShape(type)), as: .usable, nextIndex: &next)
+            definition.fields["f"]?.setOptions(IndexOptions.possible(for: FieldShape(type)), nextIndex: &next)
+            for kind in IndexKind.allCases { definition.fields["f"]?.makeIndex(kind, nextIndex: &next) }
             func state(_ value: FieldValue) -> StoredRecord? {
                 switch Int.random(in: 0..<8, using: &data.random) {
                 case 0: nil

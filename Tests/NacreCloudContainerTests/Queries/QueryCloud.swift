@@ -42,7 +42,7 @@ struct QueryCloud {
                 try $0.setIndexes(options, of: QueryData.type, field: field.rawValue)
             }
         }
-        try await cloud.buildIndexes()
+        try await user.makeIndexes()
     }
 
     mutating func save(_ name: String, _ fields: RecordFields, in zone: String, parent: String? = nil) async throws {
@@ -60,10 +60,10 @@ struct QueryCloud {
     /// All pages of a query.
     func pages(
         _ query: Query, zone: String?, limit: Int, rows: Int, bytes: Int = Limits.queryScanBytes, most: Int = 5000,
-        between: () async throws -> Void = {}
+        from start: String? = nil, between: () async throws -> Void = {}
     ) async throws -> [Record] {
         var found: [Record] = []
-        var marker: String?
+        var marker = start
         var pages = 0
         repeat {
             let page = try await self.page(query, zone: zone, limit: limit, rows: rows, bytes: bytes, after: marker)
@@ -85,8 +85,9 @@ struct QueryCloud {
         return try await user.cloud.queryRecords(request, in: user.target, by: user.caller, scanning: rows, bytes)
     }
 
-    func explain(_ query: Query, zone: String?, limit: Int, rows: Int) async throws -> [String] {
-        let request = RecordsQueryRequest(query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit)
+    func explain(_ query: Query, zone: String?, limit: Int, rows: Int, after marker: String? = nil) async throws -> [String] {
+        let request = RecordsQueryRequest(
+            query: query, zoneID: zone.map { ZoneID(zoneName: $0) }, zoneWide: zone == nil, resultsLimit: limit, continuationMarker: marker)
         return try await user.cloud.explainQuery(request, in: user.target, by: user.caller, scanning: rows).lines
     }
 

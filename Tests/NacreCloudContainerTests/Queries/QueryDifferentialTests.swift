@@ -8,7 +8,7 @@ import Testing
 /// Random queries over random records: what the planner answers is what looking at every record gives.
 @Suite(.serialized) struct QueryDifferentialTests {
     /// Queries over each engine: `NACRE_QUERIES` for more.
-    static let queries = ProcessInfo.processInfo.environment["NACRE_QUERIES"].flatMap { Int($0) } ?? 400
+    static let queries = ProcessInfo.processInfo.environment["NACRE_QUERIES"].flatMap { Int($0) } ?? 250
 
     @Test(arguments: Engine.allCases)
     func `every random query is answered as if all records were looked at and sorted`(engine: Engine) async throws {
@@ -40,6 +40,39 @@ import Testing
         #expect(answered == Self.queries)
         // A short run need not meet every way.
         if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has"]), "\(shapes)") }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `every random query is answered as if all records were looked at and sorted, while indexes go, come and are built`(engine: Engine)
+        async throws
+    {
+        let seed = HistorySeed.value
+        var data = QueryData(seed: seed)
+        let one = try await QueryCloud(engine, zones: ["notes"], names: 40, data: &data)
+        let many = try await QueryCloud(engine, zones: [ZoneID.defaultZoneName, "a", "b"], names: 16, data: &data)
+        var (laterPages, scans) = (0, 0)
+        for number in 0..<Self.queries / 2 {
+            let query = data.query()
+            let cloud = data.chance(70) ? one : many
+            let zone = cloud.zones.count == 1 ? cloud.zones[0] : data.one(of: [nil, nil, "a"])
+            let rows = data.one(of: [8, 16, 40, 10_000, 10_000])
+            let limit = data.one(of: [3, 7, 30, 200])
+            let share = data.one(of: [0, 50, 100])
+            try await cloud.user.changeIndexes(drop: { _, _ in !data.chance(share) }, make: { _, _ in data.chance(30) })
+            let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(limit) records, \(share) of 100 indexes, \(engine), \(query)"
+            do {
+                scans += try await cloud.explain(query, zone: zone, limit: limit, rows: rows).contains { $0.contains("whole zone") } ? 1 : 0
+                let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows) {
+                    laterPages += 1
+                    if data.chance(30) { try await cloud.user.changeIndexes(drop: { _, _ in false }, make: { _, _ in data.chance(20) }) }
+                    if data.chance(30) { _ = try await cloud.cloud.cloud.runDueTasks() }
+                }
+                check(found, cloud.expected(query, zone: zone), query, context)
+            } catch {
+                Issue.record("\(error) \(context)")
+            }
+        }
+        #expect(laterPages > 10 && scans > 10, "\(laterPages) pages behind others, \(scans) scans")
     }
 
     private func check(_ found: [Record], _ expected: [Record], _ query: Query, _ context: String) {

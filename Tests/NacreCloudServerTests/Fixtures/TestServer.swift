@@ -56,7 +56,7 @@ final class TestServer: Sendable {
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
-        router = server.publicRouter(cloud, sealer, hub, passwords) { true }
+        router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)
     }
 
@@ -78,12 +78,13 @@ final class TestServer: Sendable {
                     let entry = try await authenticator.apiTokenEntry(token, container: container, environment: environment)
                     let name = try await cloud.admit(account: account.id, to: container, environment)
                     let session = try await cloud.registry.startSession(
-                        of: account.id, as: name, apiToken: token, entry: entry, isKept: isKept)
+                        of: account, as: name, apiToken: token, entry: entry, isKept: isKept)
                     names[user + kind + suffix] = try authenticator.webAuthToken(for: session)
+                    names[user + kind + ".id" + suffix] = session.id
                     names[user + ".name" + suffix] = session.userRecordName
                 }
                 let device = try await cloud.registry.createAccountToken(
-                    for: account.id, containers: [container], environment: environment, device: "test")
+                    for: account, containers: [container], environment: environment, device: "test")
                 names[user + ".device" + suffix] = try authenticator.accountToken(for: device)
                 names[user + ".device.id" + suffix] = device.id
             }

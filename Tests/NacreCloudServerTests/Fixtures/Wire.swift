@@ -1,4 +1,4 @@
-import Foundation
+import NacreCloudTestSupport
 import NacreHTTPServer
 
 /// One answer of a server, whichever way it came.
@@ -11,6 +11,10 @@ struct Answer: Sendable {
         self.status = status
         self.headers = headers
         self.body = body
+    }
+
+    init(_ response: RawResponse) {
+        self.init(status: response.status, headers: response.headers, body: response.body)
     }
 
     init(_ response: HTTPResponse) {
@@ -46,61 +50,7 @@ struct Question: Sendable {
     }
 }
 
-struct SocketFault: Error {
-    var step: String
-    var code = errno
-}
-
-/// Asks over a connection of its own. The calls block a thread of their own, never Swift's pool.
+/// Asks over a connection of its own.
 func ask(_ question: Question, port: Int) async throws -> Answer {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread {
-            continuation.resume(with: Result { try askBlocking(question.bytes(port: port), port: port) })
-        }
-    }
-}
-
-private func askBlocking(_ bytes: [UInt8], port: Int) throws -> Answer {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { throw SocketFault(step: "socket") }
-    defer { close(descriptor) }
-    // A fault is a failure and not a hang.
-    var patience = timeval(tv_sec: 240, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let connected = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-    }
-    guard connected == 0 else { throw SocketFault(step: "connect") }
-    var sent = 0
-    while sent < bytes.count {
-        let count = bytes[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-        // A server may answer before it has read all, and close.
-        guard count > 0 else { break }
-        sent += count
-    }
-    var received: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 64 * 1024)
-    while true {
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        if count < 0 { throw SocketFault(step: "recv") }
-        if count == 0 { break }
-        received += buffer[..<count]
-    }
-    return try parse(received)
-}
-
-private func parse(_ bytes: [UInt8]) throws -> Answer {
-    let end = Array("\r\n\r\n".utf8)
-    guard let split = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { throw SocketFault(step: "parse", code: 0) }
-    var lines = String(decoding: bytes[..<split], as: UTF8.self).components(separatedBy: "\r\n")
-    let status = Int(lines.removeFirst().split(separator: " ").dropFirst().first ?? "") ?? 0
-    let headers = lines.map { line -> (name: String, value: String) in
-        let parts = line.split(separator: ":", maxSplits: 1)
-        return (String(parts.first ?? ""), String(parts.last ?? "").trimmingCharacters(in: .whitespaces))
-    }
-    return Answer(status: status, headers: headers, body: Array(bytes[(split + end.count)...]))
+    Answer(try await RawClient.response(to: question.bytes(port: port), port: port, toHead: question.method == "HEAD"))
 }

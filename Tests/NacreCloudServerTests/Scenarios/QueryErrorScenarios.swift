@@ -250,15 +250,6 @@ extension Scenario {
                 .gives(400, ["nacre.code": 12, "nacre.field": "query.filterBy[0].comparator"])),
     ]
 
-    private static func waits(_ step: Step) -> Step {
-        step.lacks("records", "Centauri").answers(header: "Retry-After", "30").gives(
-            503,
-            [
-                "serverErrorCode": "TRY_AGAIN_LATER", "reason": .prefix("These index(es) is/are not valid; Indexing scheduled"),
-                "retryAfter": 30, "uuid": .some,
-            ])
-    }
-
     private static let heaviest = Body.filter("mass", "EQUALS", #"{"value":2.5}"#)
     private static let heavy = Body.query("Star", filters: [heaviest])
 
@@ -266,12 +257,6 @@ extension Scenario {
         Scenario(
             "an index that is being built: few records are found without it", .makeStars, .index("Star", "mass", options: []),
             .index("Star", "mass", builds: false), .post(path, .ada, heavy).gives(200, ["records": .count(1), "records[0].recordName": "c"])),
-        Scenario(
-            "an index that is being built: where there are many records a query has to come back", queryScanRows: 2, .makeStars,
-            .index("Star", "mass", options: []), .index("Star", "mass", builds: false), waits(.post(path, .ada, heavy)),
-            waits(.post(path, .device("ada"), Body.query("Star", filters: [heaviest], more: Body.details)).detailed)
-                .gives(503, ["nacre.code": 6]),
-            .index("Star", "mass"), .post(path, .ada, heavy).gives(200, ["records": .count(1), "records[0].recordName": "c"])),
         Scenario(
             "a page that looked at as much as it may has a marker, though more records would have room", queryScanRows: 2, .makeStars,
             .index("Star", "name", options: .sortable),

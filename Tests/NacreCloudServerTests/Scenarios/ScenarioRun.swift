@@ -29,7 +29,8 @@ struct ScenarioRun {
             case .revokeElsewhere(let user): try await server.revokeElsewhere(user)
             case .setIndexes(let type, let fields, let options, let builds):
                 for field in fields {
-                    _ = try await server.cloud.registry.setIndexes(options, of: type, field: field, in: TestServer.container)
+                    _ = try await server.cloud.registry.setIndexes(
+                        options, of: type, field: field, isNow: true, in: TestServer.container)
                 }
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
             case .justInTime(let choice): _ = try await server.cloud.registry.setJustInTime(choice, of: TestServer.container)

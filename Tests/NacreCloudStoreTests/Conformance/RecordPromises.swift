@@ -27,6 +27,10 @@ import Testing
         for (bytesMax, count) in [(1, 1), (100, 1), (101, 2), (300, 3), (500, 5), (.max, 5)] {
             let found = try await store.read { try $0.records(in: Sample.zone, named: names + ["nobody"], bytesMax: bytesMax) }
             #expect(found.count == count)
+            let inOrder = try await store.read { try $0.records(in: Sample.zone, after: nil, limit: 9, bytesMax: bytesMax) }
+            #expect(inOrder == found)
+            let later = try await store.read { try $0.records(in: Sample.zone, after: "r0", limit: 2, bytesMax: bytesMax) }
+            #expect(later.map(\.name) == Array(names[1...].prefix(min(count, 2))))
         }
     }
 

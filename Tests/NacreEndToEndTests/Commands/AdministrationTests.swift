@@ -138,7 +138,7 @@ struct AdministrationTests {
         let folder = try TemporaryFolder()
         for arguments in [
             ["container", "create", Administrator.container], Administrator.tokenCreate, Administrator.userCreate, Administrator.signIn("t"),
-            ["demo"], ["schema", "show", "--container", Administrator.container, "--environment", "production"],
+            ["demo"], ["schema", "export", "--container", Administrator.container, "--environment", "production"],
             ["schema", "deploy", "--container", Administrator.container],
         ] {
             let run = try await Nacre.run(arguments, in: folder.path, input: Administrator.password)

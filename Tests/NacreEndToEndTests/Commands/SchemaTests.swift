@@ -39,7 +39,7 @@ import Testing
             #expect(refused.map { "\($0)" }?.contains("Cannot create new type Note in production schema") == true)
             _ = try await development.save(note())
 
-            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            let shown = try await administrator.run(["schema", "export", "--environment", "development"] + Self.container)
             #expect(shown.status == 0 && shown.messages.isEmpty)
             #expect(shown.output.hasPrefix("DEFINE SCHEMA\n\n    RECORD TYPE Note (\n"))
             #expect(shown.output.contains("        text            STRING QUERYABLE SEARCHABLE SORTABLE,\n"))
@@ -48,11 +48,11 @@ import Testing
             let gains = "+ Note\n+ Note.count INT64 QUERYABLE SORTABLE\n+ Note.text STRING QUERYABLE SEARCHABLE SORTABLE\n"
             let dry = try await administrator.run(["schema", "deploy", "--dry-run"] + Self.container)
             #expect(dry.status == 0 && dry.output == gains && dry.messages.contains("dry run"))
-            let untouched = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            let untouched = try await administrator.run(["schema", "export", "--environment", "production"] + Self.container)
             #expect(!untouched.output.contains("Note"))
             let deployed = try await administrator.run(["schema", "deploy"] + Self.container)
             #expect(deployed.status == 0 && deployed.output == gains)
-            let live = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            let live = try await administrator.run(["schema", "export", "--environment", "production"] + Self.container)
             #expect(live.output == shown.output)
             let again = try await administrator.run(["schema", "deploy"] + Self.container)
             #expect(again.status == 0 && again.output.isEmpty)
@@ -80,7 +80,7 @@ import Testing
             let deployed = try await administrator.run(["schema", "deploy", "--json"] + Self.container)
             #expect(deployed.output.contains(#""declaration":"STRING""#) && deployed.output.contains(#""kind":"index""#))
 
-            let show = ["schema", "show", "--environment", "development", "--json"] + Self.container
+            let show = ["schema", "export", "--environment", "development", "--json"] + Self.container
             var building = "Note.___recordID"
             while building.contains("___recordID") {
                 let shown = try await administrator.run(show)
@@ -136,7 +136,7 @@ import Testing
             #expect(imported.status == 0 && imported.output == changes)
             let same = try await administrator.run(compare)
             #expect(same.status == 0 && same.output.isEmpty)
-            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
+            let shown = try await administrator.run(["schema", "export", "--environment", "development"] + Self.container)
             let again = try await administrator.run(["schema", "import", "-"] + Self.container, input: shown.output)
             #expect(again.status == 0 && again.output.isEmpty && again.messages.contains("is what the file says"))
 
@@ -153,6 +153,80 @@ import Testing
             #expect(wrong.status == 1 && wrong.messages.contains("Encountered \"TEXT\" at line 3, column 6."), "\(wrong.messages)")
             let missing = try await administrator.run(["schema", "import", file + ".not"] + Self.container)
             #expect(missing.status == 1 && missing.messages.contains("cannot be read"))
+        }
+    }
+
+    @Test func `a file is validated without a server, and with one against what an import refuses`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let folder = administrator.server.scratch
+            func validate(_ text: String, _ options: [String] = []) async throws -> Nacre {
+                try Data(text.utf8).write(to: URL(filePath: folder + "/a.ckdb"))
+                let server = options.contains("--container") ? ["--data", administrator.server.data] : []
+                return try await Nacre.run(["schema", "validate", "a.ckdb"] + options + server, in: folder)
+            }
+            let users = "RECORD TYPE Users (roles LIST<INT64>);"
+            let good = try await validate("DEFINE SCHEMA RECORD TYPE Note (text STRING); \(users)")
+            #expect(good.status == 0 && good.output.isEmpty && good.messages == "The schema is valid.\n")
+            let faults = [
+                ("DEFINE SCHEMA\nRECORD TYPE Note (\n  text TEXT);", "a.ckdb: Encountered \"TEXT\" at line 3, column 8."),
+                ("DEFINE SCHEMA RECORD TYPE Note (text STRING);", "invalid attempt to delete cloudkit managed record type (Users)"),
+                ("DEFINE SCHEMA RECORD TYPE Note (GRANT DELETE TO Team); \(users)", "GRANT READ, WRITE TO Editor"),
+            ]
+            for (text, says) in faults {
+                let bad = try await validate(text)
+                #expect(bad.status == 2 && bad.output.isEmpty && bad.messages.contains(says), "\(bad.messages)")
+                let json = try await validate(text, ["--json"])
+                #expect(json.status == 2 && json.output.contains(#""isValid":false"#) && json.output.contains(#""reason":""#))
+            }
+            #expect(try await validate("DEFINE SCHEMA \(users)", ["--json"]).output == "{\"isValid\":true}\n")
+
+            _ = try await database(administrator, .development).save(note())
+            let used = try await validate("DEFINE SCHEMA RECORD TYPE Note (text STRING); \(users)", Self.container)
+            #expect(used.status == 2 && used.messages.contains("what records may use (Note.count)"), "\(used.messages)")
+            let fits = try await validate("DEFINE SCHEMA RECORD TYPE Note (text STRING, count INT64); \(users)", Self.container)
+            #expect(fits.status == 0, "\(fits.messages)")
+            let nowhere = try await validate("DEFINE SCHEMA \(users)", ["--container", "iCloud.com.example.Nowhere"])
+            #expect(nowhere.status == 1 && nowhere.messages.contains("container does not exist"))
+
+            let file = folder + "/out.ckdb"
+            let export = ["schema", "export", "--environment", "development"] + Self.container
+            let exported = try await administrator.run(export + ["--output-file", file])
+            #expect(exported.status == 0 && exported.output.isEmpty && exported.messages.contains(file))
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == (try await administrator.run(export)).output)
+            let unwritable = try await administrator.run(export + ["--output-file", folder + "/none/out.ckdb"])
+            #expect(unwritable.status == 1 && unwritable.messages.contains("cannot be written"))
+        }
+    }
+
+    @Test func `changes are listed and undone, and a deployment that cannot be is told beforehand with all that stands against it`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            let index = ["schema", "index"] + Self.container
+            for (field, type) in [("text", "STRING"), ("at", "TIMESTAMP")] {
+                #expect(try await administrator.run(index + ["Note", field, "--type", type, "--queryable"]).status == 0)
+            }
+            let history = ["schema", "history", "--environment", "development"] + Self.container
+            let listed = try await administrator.run(history)
+            #expect(listed.status == 0)
+            let lines = listed.output.split(separator: "\n").map(String.init)
+            #expect(lines.count == 5 && lines.last == "  + Note.text STRING QUERYABLE", "\(listed.output)")
+            #expect(lines.first?.hasPrefix("2 20") == true && lines.first?.hasSuffix("Z index") == true)
+            #expect(lines[1] == "  + Note.at TIMESTAMP QUERYABLE")
+
+            #expect(try await administrator.run(["schema", "deploy"] + Self.container).status == 0)
+            let undo = ["schema", "undo"] + Self.container
+            let refused = try await administrator.run(undo)
+            #expect(refused.status == 1 && refused.messages.contains("active in a production container (Note.at)"), "\(refused.messages)")
+            #expect(try await administrator.run(index + ["Note", "more", "--type", "STRING"]).status == 0)
+            let dry = try await administrator.run(undo + ["--dry-run"])
+            #expect(dry.status == 0 && dry.output == "- Note.more STRING\n" && dry.messages.contains("change 3 (index) still holds"))
+            let undone = try await administrator.run(undo)
+            #expect(undone.status == 0 && undone.output == dry.output)
+            let json = try await administrator.run(history + ["--json"])
+            #expect(json.status == 0 && json.output.contains(#""isUndone":true,"kind":"index","number":3"#), "\(json.output)")
+            let live = try await administrator.run(["schema", "history", "--environment", "production"] + Self.container)
+            #expect(live.output.contains("Z deploy\n  + Note\n"))
         }
     }
 
@@ -183,8 +257,8 @@ import Testing
 
             let done = try await administrator.run(reset + ["--yes"])
             #expect(done.status == 0 && done.output == going)
-            let shown = try await administrator.run(["schema", "show", "--environment", "development"] + Self.container)
-            let live = try await administrator.run(["schema", "show", "--environment", "production"] + Self.container)
+            let shown = try await administrator.run(["schema", "export", "--environment", "development"] + Self.container)
+            let live = try await administrator.run(["schema", "export", "--environment", "production"] + Self.container)
             #expect(shown.output == live.output && !shown.output.contains("mistake"))
             for recordID in [old.recordID, late.recordID] {
                 await #expect(throws: CKError.self) { try await database.record(for: recordID) }
@@ -228,7 +302,7 @@ import Testing
                 (["index", "Note", "nothing", "--queryable"] + Self.container, "Unknown field 'nothing'"),
                 (["index", "None", "text", "--queryable"] + Self.container, "Did not find record type: None"),
                 (["deploy", "--container", "iCloud.com.example.Nowhere"], "container does not exist"),
-                (["show", "--environment", "production", "--container", "iCloud.com.example.Nowhere"], "container does not exist"),
+                (["export", "--environment", "production", "--container", "iCloud.com.example.Nowhere"], "container does not exist"),
             ] {
                 let run = try await administrator.run(["schema"] + arguments)
                 #expect(run.status == 1 && run.output.isEmpty, "\(arguments)")

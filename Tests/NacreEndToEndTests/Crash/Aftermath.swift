@@ -7,14 +7,14 @@ struct Aftermath: Sendable {
     private static let lookupSize = 400
 
     /// The history with its end, `final` and `replays`, and the records that can vouch for themselves: seals and the counter.
-    func completed(_ history: History) async throws -> (history: History, witnesses: [RawRecord]) {
+    func completed(_ history: ZoneNotes) async throws -> (history: ZoneNotes, witnesses: [RawRecord]) {
         var history = history
         var witnesses: [RawRecord] = []
         let names = Set(history.batches.flatMap { $0.writes.map(\.record) }).sorted()
         for start in stride(from: 0, to: names.count, by: Self.lookupSize) {
             let some = Array(names[start..<min(start + Self.lookupSize, names.count)])
             let answer = try await client.post("records/lookup", RawLookup(some, in: history.zone), as: RawRecords.self)
-            history.final += answer.records.compactMap(History.Sighting.init)
+            history.final += answer.records.compactMap(ZoneNotes.Sighting.init)
             witnesses += answer.records.filter { $0.recordName.map { Writer.isSeal($0) || $0 == Writer.counter } ?? false }
         }
         history.replays = try await replays(of: history)
@@ -22,14 +22,14 @@ struct Aftermath: Sendable {
     }
 
     /// The page after each token. One state of a zone answers one token with one page, so the ways of all tokens soon run together.
-    private func replays(of history: History) async throws -> [String: History.Page] {
-        var pages: [String: History.Page] = [:]
+    private func replays(of history: ZoneNotes) async throws -> [String: ZoneNotes.Page] {
+        var pages: [String: ZoneNotes.Page] = [:]
         var open = Set(history.readings.joined().map(\.token)).sorted()
         while let token = open.popLast() {
             guard pages[token] == nil else { continue }
             let asked = RawZoneChanges(zoneID: RawZoneID(zoneName: history.zone), syncToken: token, resultsLimit: nil)
             let answer = try await client.post("changes/zone", RawZones(zones: [asked]), as: RawZones.self)
-            let page = try History.Page(answer.zones[0], after: token)
+            let page = try ZoneNotes.Page(answer.zones[0], after: token)
             pages[token] = page
             open.append(page.token)
         }

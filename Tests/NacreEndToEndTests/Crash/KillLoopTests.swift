@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudTestSupport
+import NacreCloudTorture
 import NacreLocks
 import Testing
 
@@ -28,7 +29,7 @@ struct KillLoopTests {
             try await work(against: server, client, log, &seed)
             for zone in Self.zones {
                 let (history, witnesses) = try await Aftermath(client: client).completed(log.history(of: zone))
-                report(HistoryChecker(history).faults(), of: history, seed)
+                report(history.violations(), of: history, seed)
                 check(witnesses, against: history, seed)
             }
         }
@@ -68,15 +69,15 @@ struct KillLoopTests {
         }
     }
 
-    private func report(_ faults: Set<HistoryFault>, of history: History, _ seed: SeededRandom) {
+    private func report(_ violations: [Violation], of history: ZoneNotes, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }.count
         #expect(acknowledged > 0)
         #expect(!history.replays.isEmpty && !history.looks.isEmpty)
-        #expect(faults.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
+        #expect(violations.isEmpty, "\(seed), zone \(history.zone), \(acknowledged) of \(history.batches.count) batches")
     }
 
     /// The data speak for themselves: each seal fits what its batch wrote, no more and no fewer, and the counter counted each of its writes.
-    private func check(_ witnesses: [RawRecord], against history: History, _ seed: SeededRandom) {
+    private func check(_ witnesses: [RawRecord], against history: ZoneNotes, _ seed: SeededRandom) {
         let acknowledged = history.batches.filter { if case .acknowledged = $0.outcome { true } else { false } }
         let batches = Dictionary(uniqueKeysWithValues: acknowledged.map { ($0.id, $0) })
         var sealed: Set<String> = []

@@ -5,9 +5,9 @@ import NacreLocks
 final class OutsideLog: Sendable {
     private struct State {
         var tick = 0
-        var histories: [String: History]
+        var histories: [String: ZoneNotes]
         /// Batches that were sent, for those who look at them while it is open whether they are there.
-        var sent: [(zone: String, batch: History.Batch)] = []
+        var sent: [(zone: String, batch: ZoneNotes.Batch)] = []
         var acknowledged = 0
         var isClosed = false
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
@@ -16,7 +16,7 @@ final class OutsideLog: Sendable {
     private let state: Locked<State>
 
     init(zones: [String]) {
-        state = Locked(State(histories: Dictionary(uniqueKeysWithValues: zones.map { ($0, History(zone: $0)) })))
+        state = Locked(State(histories: Dictionary(uniqueKeysWithValues: zones.map { ($0, ZoneNotes(zone: $0)) })))
     }
 
     /// One more moment of the clock that all batches share.
@@ -28,12 +28,12 @@ final class OutsideLog: Sendable {
     }
 
     /// Before a batch is sent for the first time.
-    func begin(_ batch: History.Batch, in zone: String) {
+    func begin(_ batch: ZoneNotes.Batch, in zone: String) {
         state.withLock { $0.sent.append((zone, batch)) }
     }
 
     /// A batch has its answer.
-    func end(_ batch: History.Batch, in zone: String) {
+    func end(_ batch: ZoneNotes.Batch, in zone: String) {
         let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.histories[zone]?.batches.append(batch)
             state.acknowledged += 1
@@ -71,19 +71,19 @@ final class OutsideLog: Sendable {
     }
 
     /// One of the latest batches, answered or not.
-    func recent(_ seed: inout SeededRandom) -> (zone: String, batch: History.Batch)? {
+    func recent(_ seed: inout SeededRandom) -> (zone: String, batch: ZoneNotes.Batch)? {
         state.withLock { $0.sent.suffix(12) }.randomElement(using: &seed)
     }
 
-    func add(_ look: History.Look, in zone: String) {
+    func add(_ look: ZoneNotes.Look, in zone: String) {
         state.withLock { $0.histories[zone]?.looks.append(look) }
     }
 
-    func add(_ reading: [History.Page], in zone: String) {
+    func add(_ reading: [ZoneNotes.Page], in zone: String) {
         state.withLock { $0.histories[zone]?.readings.append(reading) }
     }
 
-    func history(of zone: String) -> History {
-        state.withLock { $0.histories[zone] ?? History(zone: zone) }
+    func history(of zone: String) -> ZoneNotes {
+        state.withLock { $0.histories[zone] ?? ZoneNotes(zone: zone) }
     }
 }

@@ -7,7 +7,7 @@ struct Reader: Sendable {
     private let client: SurvivingClient
     private let log: OutsideLog
     private var seed: SeededRandom
-    private var readings: [String: [History.Page]] = [:]
+    private var readings: [String: [ZoneNotes.Page]] = [:]
 
     init(zones: [String], client: SurvivingClient, log: OutsideLog, seed: SeededRandom) {
         self.zones = zones
@@ -37,10 +37,12 @@ struct Reader: Sendable {
             RawZoneChanges(
                 zoneID: RawZoneID(zoneName: zone), syncToken: readings[zone]?.last?.token, resultsLimit: Int.random(in: 1...200, using: &seed))
         }
+        let begun = log.tick()
         let answer = try await client.post("changes/zone", RawZones(zones: asked), as: RawZones.self)
+        let ended = log.tick()
         var moreComing = false
         for (asked, zone) in zip(asked, answer.zones) {
-            let page = try History.Page(zone, after: asked.syncToken)
+            let page = try ZoneNotes.Page(zone, after: asked.syncToken, begun: begun, ended: ended)
             readings[asked.zoneID.zoneName, default: []].append(page)
             if page.moreComing || asked.syncToken == nil { moreComing = true }
         }
@@ -54,16 +56,21 @@ struct Reader: Sendable {
 
     private mutating func look() async throws {
         guard let (zone, batch) = log.recent(&seed) else { return }
+        let begun = log.tick()
         let answer = try await client.post("records/lookup", RawLookup(batch.writes.map(\.record), in: zone), as: RawRecords.self)
-        log.add(History.Look(batch: batch.id, sightings: answer.records.compactMap(History.Sighting.init)), in: zone)
+        let sightings = answer.records.compactMap(ZoneNotes.Sighting.init)
+        log.add(ZoneNotes.Look(begun: begun, ended: log.tick(), sightings: sightings), in: zone)
     }
 }
 
-extension History.Page {
-    init(_ zone: RawZoneChanges, after token: String?) throws {
+extension ZoneNotes.Page {
+    /// - Parameters:
+    ///   - begun: when it was asked; of a page that is asked when all is over it does not matter.
+    init(_ zone: RawZoneChanges, after token: String?, begun: Int = 0, ended: Int = 0) throws {
         guard let next = zone.syncToken, let records = zone.records, let moreComing = zone.moreComing else {
             throw UnexpectedAnswer(status: 200, body: "changes/zone: \(zone.serverErrorCode ?? "no token")")
         }
-        self.init(after: token, token: next, sightings: records.compactMap(History.Sighting.init), moreComing: moreComing)
+        self.init(
+            begun: begun, ended: ended, after: token, token: next, sightings: records.compactMap(ZoneNotes.Sighting.init), moreComing: moreComing)
     }
 }

@@ -24,7 +24,7 @@ struct SurvivingClient: Sendable {
     }
 }
 
-extension History.Sighting {
+extension ZoneNotes.Sighting {
     /// An entry of an answer as what it says of the record's version.
     init?(_ record: RawRecord) {
         guard let name = record.recordName else { return nil }

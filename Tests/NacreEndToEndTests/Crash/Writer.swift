@@ -45,7 +45,7 @@ struct Writer: Sendable {
         var id: String
         var size: Int
         var operations: [RawOperation] = []
-        var writes: [History.Write] = []
+        var writes: [ZoneNotes.Write] = []
     }
 
     private mutating func write(in zone: String) async throws {
@@ -92,7 +92,7 @@ struct Writer: Sendable {
             RawOperation(
                 operationType: type,
                 record: RawRecord(recordName: record, recordType: isDeletion ? nil : "Member", recordChangeTag: tag, fields: fields)))
-        draft.writes.append(History.Write(record: record, version: version, follows: follows, isDeletion: isDeletion))
+        draft.writes.append(ZoneNotes.Write(record: record, version: version, follows: follows, isDeletion: isDeletion))
     }
 
     /// One more in the record that all writers share: made once, and from then on replaced by whoever knows its tag.
@@ -123,7 +123,7 @@ struct Writer: Sendable {
     }
 
     private mutating func send(_ draft: Draft, in zone: String) async throws {
-        var batch = History.Batch(id: draft.id, writes: draft.writes, begun: log.tick(), ended: .max, outcome: .refused)
+        var batch = ZoneNotes.Batch(id: draft.id, writes: draft.writes, begun: log.tick(), ended: .max, outcome: .refused)
         log.begin(batch, in: zone)
         let request = RawModify(
             operations: draft.operations, zoneID: RawZoneID(zoneName: zone), atomic: true, nacre: RawExtension(operationID: "op.\(draft.id)"))
@@ -135,14 +135,14 @@ struct Writer: Sendable {
             throw UnexpectedAnswer(status: 200, body: "to batch \(draft.id): \(failed)")
         }
         if failed.isEmpty {
-            let sightings = answer.records.compactMap(History.Sighting.init)
+            let sightings = answer.records.compactMap(ZoneNotes.Sighting.init)
             batch.outcome = .acknowledged(sightings)
             remember(batch, sightings, in: zone)
         }
         log.end(batch, in: zone)
     }
 
-    private mutating func remember(_ batch: History.Batch, _ sightings: [History.Sighting], in zone: String) {
+    private mutating func remember(_ batch: ZoneNotes.Batch, _ sightings: [ZoneNotes.Sighting], in zone: String) {
         for (write, sighting) in zip(batch.writes, sightings) where write.record != Self.counter && !Self.isSeal(write.record) {
             own[zone, default: [:]][write.record] = Known(tag: sighting.tag, version: write.version)
         }

@@ -2,7 +2,8 @@ import NacreCloudServer
 
 /// `nacre container`
 enum ContainerCommands {
-    static let command = Command("container", "Make containers.", subcommands: [ContainerCreate.command, ContainerChange.command])
+    static let command = Command(
+        "container", "Make and list containers.", subcommands: [ContainerCreate.command, ContainerList.command, ContainerChange.command])
 
     fileprivate static let name = Argument("name", "Its identifier: reverse DNS behind iCloud., such as iCloud.com.example.Notes.")
     private static let justInTimeName = "just-in-time"

@@ -6,7 +6,7 @@ enum RoleCommands {
         "role", "Say who has which security roles in a public database, and ask who may do what.",
         discussion: """
             Roles and what they may do with records of a type are in the schema: CREATE ROLE Editor; and GRANT READ, WRITE TO Editor. Write them \
-            into what nacre schema show prints, and bring it back with nacre schema import.
+            into what nacre schema export prints, and bring it back with nacre schema import.
             """,
         subcommands: [RoleList.command, RoleAssign.command, RoleRevoke.command, RoleWhy.command])
 }
@@ -17,43 +17,46 @@ enum RoleHolderOptions {
     static let key = Option.value("key", "id", "A server-to-server key, by its ID.")
     static let role = Argument("role", "A role that the schema declares.")
 
-    static func change(_ call: Call) throws -> AdminMessages.NewRoleChange {
+    /// - Throws: `UsageError` where both are given.
+    static func requireOne(_ call: Call) throws {
         if call.isGiven(user), call.isGiven(key) { throw UsageError(.exclusive("--user", "--key"), path: call.path) }
-        if !call.isGiven(user), !call.isGiven(key) { throw UsageError(.missingOption(user.spelling), path: call.path) }
-        return AdminMessages.NewRoleChange(
-            container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
-            role: try call.require(role), user: call.value(user), key: call.value(key))
+    }
+
+    /// A command that changes the roles of one of them, and prints those that are left.
+    static func change(
+        _ name: String, _ summary: String, discussion: String,
+        _ change: @escaping @Sendable (AdminClient, AdminMessages.NewRoleChange) async throws -> AdminMessages.RoleHolder
+    ) -> Command {
+        Command(
+            name, summary, discussion: discussion, arguments: [role],
+            options: [SharedOptions.container, SharedOptions.environment, user, key] + AdminServer.options + [SharedOptions.json]
+        ) { call in
+            try requireOne(call)
+            if !call.isGiven(user), !call.isGiven(key) { throw UsageError(.missingOption(user.spelling), path: call.path) }
+            let asked = AdminMessages.NewRoleChange(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                role: try call.require(role), user: call.value(user), key: call.value(key))
+            let holder = try await change(try AdminClient.connect(call), asked)
+            if call.has(SharedOptions.json) { return try Output.json(holder) }
+            try Output.data(holder.line)
+        }
     }
 }
 
 /// `nacre role assign`
 enum RoleAssign {
-    static let command = Command(
+    static let command = RoleHolderOptions.change(
         "assign", "Give a user or a server-to-server key a role.",
-        discussion: "Prints the user and all roles that the user has now. It counts from the next request on.",
-        arguments: [RoleHolderOptions.role],
-        options: [SharedOptions.container, SharedOptions.environment, RoleHolderOptions.user, RoleHolderOptions.key] + AdminServer.options
-            + [SharedOptions.json]
-    ) { call in
-        let holder = try await AdminClient.connect(call).assign(try RoleHolderOptions.change(call))
-        if call.has(SharedOptions.json) { return try Output.json(holder) }
-        try Output.data(holder.line)
-    }
+        discussion: "Prints the user and all roles that the user has now. It counts from the next request on."
+    ) { try await $0.assign($1) }
 }
 
 /// `nacre role revoke`
 enum RoleRevoke {
-    static let command = Command(
+    static let command = RoleHolderOptions.change(
         "revoke", "Take a role from a user or a server-to-server key.",
-        discussion: "Prints the user and the roles that the user still has. It counts from the next request on.",
-        arguments: [RoleHolderOptions.role],
-        options: [SharedOptions.container, SharedOptions.environment, RoleHolderOptions.user, RoleHolderOptions.key] + AdminServer.options
-            + [SharedOptions.json]
-    ) { call in
-        let holder = try await AdminClient.connect(call).revoke(try RoleHolderOptions.change(call))
-        if call.has(SharedOptions.json) { return try Output.json(holder) }
-        try Output.data(holder.line)
-    }
+        discussion: "Prints the user and the roles that the user still has. It counts from the next request on."
+    ) { try await $0.revoke($1) }
 }
 
 /// `nacre role list`

@@ -17,9 +17,7 @@ enum RoleWhy {
             SharedOptions.container, SharedOptions.environment, RoleHolderOptions.user, RoleHolderOptions.key, operation, record, type,
         ] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        if call.isGiven(RoleHolderOptions.user), call.isGiven(RoleHolderOptions.key) {
-            throw UsageError(.exclusive("--user", "--key"), path: call.path)
-        }
+        try RoleHolderOptions.requireOne(call)
         let wanted = try call.require(operation)
         if !call.isGiven(record), wanted != "CREATE" || !call.isGiven(type) {
             throw UsageError(.missingOption((wanted == "CREATE" ? type : record).spelling), path: call.path)

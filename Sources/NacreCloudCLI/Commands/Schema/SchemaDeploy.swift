@@ -9,16 +9,28 @@ enum SchemaDeploy {
         discussion: """
             Production gains the roles, types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
             field keeps its type. What roles may do with a type becomes what development says: such a line begins with ~. Doing it again changes \
-            nothing.
+            nothing. Nothing comes in halves: with one thing refused nothing is deployed. --dry-run names each, in a line that begins with !, and \
+            ends with 2 where there is any.
             """,
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
         let deployment = try await admin.deploy(
             AdminMessages.NewDeployment(container: try call.require(SharedOptions.container), isDryRun: call.has(dryRun)))
-        if call.has(SharedOptions.json) { return try Output.json(deployment) }
+        if call.has(SharedOptions.json) {
+            try Output.json(deployment)
+            return try refuse(deployment.refusals)
+        }
         for gain in deployment.gains { try Output.data(line(gain)) }
+        for refusal in deployment.refusals { try Output.data("! \(refusal.field ?? "schema"): \(refusal.reason)") }
+        try refuse(deployment.refusals)
         Output.message(deployment.summary)
+    }
+
+    private static func refuse(_ refusals: [AdminMessages.Refusal]) throws {
+        guard let first = refusals.first else { return }
+        let what = refusals.count == 1 ? "one thing" : "\(refusals.count) things"
+        throw CommandFailure(.damaged, "\(what) of development cannot come to production, so nothing would", remedy: first.remedy)
     }
 
     private static func line(_ gain: AdminMessages.Gain) -> String {

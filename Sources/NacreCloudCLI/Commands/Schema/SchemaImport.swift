@@ -7,13 +7,13 @@ enum SchemaImport {
     static let command = Command(
         "import", "Make the development schema of a container what a file says.",
         discussion: """
-            The file is in CloudKit's schema language, as nacre schema show prints it, and says everything: roles, types, fields and indexes that it \
+            The file is in CloudKit's schema language, as nacre schema export prints it, and says everything: roles, types, fields and indexes that it \
             leaves out go, unless production or records have them. Each change is printed on a line. Production gets a schema by nacre schema deploy.
             """,
-        arguments: [SchemaFile.argument],
+        arguments: [SchemaArgument.file],
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let text = try TextFile.read(try call.require(SchemaFile.argument, at: 0))
+        let text = try TextFile.read(try call.require(SchemaArgument.file, at: 0))
         let isDryRun = call.has(dryRun)
         let changes = try await AdminClient.connect(call).importSchema(
             AdminMessages.NewImport(container: try call.require(SharedOptions.container), text: text, isDryRun: isDryRun))
@@ -32,10 +32,10 @@ enum SchemaDiff {
             Prints what is to be changed to make the schema what the file says, each change on a line, and ends with 2 where there is any: + comes, \
             - goes, ~ changes.
             """,
-        arguments: [SchemaFile.argument],
+        arguments: [SchemaArgument.file],
         options: [SharedOptions.container, SharedOptions.environment] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let text = try TextFile.read(try call.require(SchemaFile.argument, at: 0))
+        let text = try TextFile.read(try call.require(SchemaArgument.file, at: 0))
         let found = try await AdminClient.connect(call).differences(
             AdminMessages.NewDiff(
                 container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment), text: text))
@@ -51,12 +51,13 @@ enum SchemaDiff {
     }
 }
 
-private enum SchemaFile {
-    static let argument = Argument("file", "A file in CloudKit's schema language; - reads standard input.")
+enum SchemaArgument {
+    static let file = Argument("file", "A file in CloudKit's schema language; - reads standard input.")
 }
 
 extension AdminMessages.Difference {
-    fileprivate var line: String {
+    /// For people: + comes, - goes, ~ changes.
+    var line: String {
         let name = role.map { "ROLE \($0)" } ?? [recordType, field].compactMap(\.self).joined(separator: ".")
         return switch (before, after) {
         case (let before?, let after?): "~ \(name) \(before) → \(after)"

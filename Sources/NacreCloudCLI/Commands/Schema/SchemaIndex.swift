@@ -7,26 +7,28 @@ enum SchemaIndex {
     private static let queryable = Option.flag("queryable", "Let filters name the field.")
     private static let sortable = Option.flag("sortable", "Let sorts name the field.")
     private static let searchable = Option.flag("searchable", "Let searches for words look into the field.")
-    private static let none = Option.flag("none", "Take the field's indexes away.")
+    private static let none = Option.flag("none", "Let no query use the field, and take its indexes away.")
     private static let fieldType = Option.value(
         "type", "field type", "Prepare the field, and its type, where no record has them yet: STRING, INT64, TIMESTAMP, 'LIST<STRING>', …")
+
+    private static let now = Option.flag("now", "Make the indexes that the field may have, before a query needs them.")
 
     static let command = Command(
         "index", "Say what a field of the development schema is good for in queries.",
         discussion: """
-            The field has the indexes that are named, and no others; what it had and what it has is printed. Without any it is only shown. \
-            Records that are there are indexed in the background. A query for all records of a type wants ___recordID --queryable. Production \
-            gets its indexes by nacre schema deploy.
+            Queries may use the field in the ways that are named, and in no others; what it allowed and what it allows is printed. Without any it is only shown. \
+            An index is made in the background when a query first reads many records without it; --now makes it at once. A query for all records of a type \
+            wants ___recordID --queryable. Production gets the same by nacre schema deploy.
             """,
         arguments: [type, field],
-        options: [SharedOptions.container, queryable, sortable, searchable, none, fieldType] + AdminServer.options + [SharedOptions.json]
+        options: [SharedOptions.container, queryable, sortable, searchable, none, fieldType, now] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let options = try options(call)
         let admin = try await AdminClient.connect(call)
         let indexes = try await admin.set(
             AdminMessages.NewIndexes(
                 container: try call.require(SharedOptions.container), recordType: try call.require(type, at: 0),
-                field: try call.require(field, at: 1), options: options, fieldType: call.value(fieldType)))
+                field: try call.require(field, at: 1), options: options, fieldType: call.value(fieldType), isNow: call.has(now)))
         if call.has(SharedOptions.json) { return try Output.json(indexes) }
         try Output.data(line(indexes, isChange: options != nil))
     }

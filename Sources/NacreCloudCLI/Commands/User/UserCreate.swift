@@ -2,7 +2,11 @@ import NacreCloudServer
 
 /// `nacre user`
 enum UserCommands {
-    static let command = Command("user", "Make accounts and sign them in.", subcommands: [UserCreate.command, UserSignIn.command])
+    static let command = Command(
+        "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
+        subcommands: [
+            UserCreate.command, UserList.command, UserShow.command, UserSignIn.command, UserResetPassword.command, UserDelete.command,
+        ])
 }
 
 /// `nacre user create`

@@ -1,0 +1,64 @@
+import Glibc
+import NacreCloudServer
+
+/// `nacre cktool`: the verbs of Apple's cktool with its options, for scripts that call it.
+///
+/// See `docs/decisions/cktool-is-a-noun-of-nacre.md`.
+enum CktoolCommands {
+    static let command = Command(
+        "cktool", "The verbs of Apple's cktool, for scripts that call it: alias cktool='nacre cktool'.",
+        discussion: """
+            Options are cktool's, and where the server is besides. Verbs for schemas ask the server of the data folder, as an administrator; verbs for \
+            records ask as the user whose token is given. A token is looked for in --token, then in CLOUDKIT_MANAGEMENT_TOKEN or CLOUDKIT_USER_TOKEN, \
+            then where save-token put it. Exit status is that of all commands of nacre.
+            """,
+        subcommands: [
+            CktoolSaveToken.command, CktoolRemoveToken.command, CktoolGetTeams.command, CktoolExportSchema.command, CktoolImportSchema.command,
+            CktoolValidateSchema.command, CktoolResetSchema.command, CktoolCreateRecord.command, CktoolQueryRecords.command,
+            CktoolDeleteRecord.command, CktoolDeleteRecords.command,
+        ])
+}
+
+/// Options that cktool's verbs share.
+enum CktoolOptions {
+    static let token = Option.value("token", short: "t", "token", "The management token, or for records the user token.")
+    static let teamID = Option.value("team-id", "team", "Taken and not used: a server of nacre has no teams.")
+    static let containerID = Option.required("container-id", "container", "The container, such as iCloud.com.example.Notes.")
+    static let environment = Option.required("environment", "environment", "development or production.")
+    static let file = Option.required("file", "file", "A file in CloudKit's schema language.")
+    static let yes = Option.flag("yes", short: "y", "Do it without asking.")
+
+    /// Of verbs about schemas.
+    static let management = [token, teamID, containerID] + AdminServer.options
+
+    // Of verbs about records.
+    static let databaseType = Option.required("database-type", "database", oneOf: ["public", "private", "shared"], "The database.")
+    static let zoneName = Option.value("zone-name", "zone", fallback: "_defaultZone", "The zone.")
+    static let recordType = Option.required("record-type", "type", "The record type.")
+    static let filters = Option.values(
+        "filters", "filter", "Conditions, such as 'stars >= 3', that must all hold: a field, an operator, a value.")
+    static let server = Option.value("server", "url", "The public URL of a server elsewhere; else CLOUDKIT_SERVER_URL, else the data folder's.")
+    static let records = [token, teamID, containerID, environment, databaseType, zoneName, SharedOptions.data, server]
+
+    /// cktool's scripts write it in small and in capital letters.
+    static func environment(_ call: Call) throws -> String {
+        let name = try call.require(environment).lowercased()
+        let known = ["development", "production"]
+        guard known.contains(name) else { throw UsageError(.notOneOf(option: environment.name, values: known, nearest: nil), path: call.path) }
+        return name
+    }
+
+    static func noteTeam(_ call: Call) {
+        if call.isGiven(teamID) { Output.message("Note: --team-id is not used; a server of nacre has no teams.") }
+    }
+
+    /// Waits for a person's yes. - Throws: where nobody is there, or does not say it.
+    static func confirm(_ question: String, _ call: Call) throws {
+        if call.has(yes) { return }
+        guard isatty(STDIN_FILENO) == 1 else {
+            throw CommandFailure(.usage, "Interaction was required while running in non-interactive mode", remedy: "This takes data away: say --yes.")
+        }
+        Output.message("\(question) Type yes:")
+        guard readLine() == "yes" else { throw CommandFailure(.failure, "nothing was deleted") }
+    }
+}

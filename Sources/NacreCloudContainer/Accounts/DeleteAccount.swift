@@ -1,0 +1,94 @@
+import NacreCloudWire
+
+/// Where an account has a name, and data of its own.
+package struct AccountPlace: Hashable, Sendable {
+    package var container: String
+    package var environment: DatabaseKey.Environment
+    package var userRecordName: String
+
+    /// Of the entry that keeps the name.
+    static func key(_ container: String, _ environment: DatabaseKey.Environment) -> String { "\(container) \(environment.rawValue)" }
+
+    /// nil for an entry that names no place.
+    fileprivate init?(_ row: EntryRow) throws(StoreError) {
+        let parts = row.key.key.split(separator: " ")
+        guard parts.count == 2, let environment = DatabaseKey.Environment(rawValue: String(parts[1])) else { return nil }
+        container = String(parts[0])
+        self.environment = environment
+        userRecordName = try UserEntry(row).userRecordName
+    }
+}
+
+extension Registry {
+    /// Where an account has a name: as many places as containers were signed in to, in each environment.
+    package func places(of account: String) async throws -> [AccountPlace] {
+        let database = try await databaseID(Part.account(account).key)
+        return try await stored {
+            try await self.store.read { transaction in
+                var places: [AccountPlace] = []
+                var last: String?
+                while true {
+                    let rows = try transaction.entries(in: database, .user, after: last, limit: Limits.resultsPerPage)
+                    places += try rows.compactMap { try AccountPlace($0) }
+                    guard rows.count == Limits.resultsPerPage else { return places }
+                    last = rows.last?.key.key
+                }
+            }
+        }
+    }
+
+    /// Ends an account: all its sign-ins with this call, and all that is its own by a task, after `Limits.accountDeletionSeconds`. Nothing brings it back.
+    ///
+    /// What goes: its private databases, its user records and its roles in every container and environment, and last its claim of the address, which is free
+    /// then. Records that it made in public databases stay, as CloudKit keeps them.
+    /// - Parameter account: as it was when its password was checked, or when an administrator looked.
+    /// - Throws: `ServerError.accountChanged` where it is another one by now.
+    package func deleteAccount(_ account: AccountEntry) async throws {
+        try await write(.account(account.id)) { database, now, transaction in
+            try transaction.requireUnchanged(account, in: database, at: now)
+            guard var entry = try transaction.entry(AccountEntry.self, account.id, in: database, at: now) else { throw ServerError.accountChanged }
+            entry.isDeleted = true
+            entry.passwordHash = ""
+            entry.reset = nil
+            var plan = WritePlan(putting: SettleAccount.task(in: database, due: now + Limits.accountDeletionSeconds))
+            plan.entries = [try entry.row(account.id, in: database)]
+            plan.entriesRemoved = try transaction.signIns(in: database, at: now).map { EntryKey(database, $0.kind.entryKind, $0.id) }
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    fileprivate func forget(_ place: AccountPlace, of account: String) async throws {
+        try await write(.account(account)) { database, _, transaction in
+            var plan = WritePlan()
+            plan.entriesRemoved = [EntryKey(database, .user, AccountPlace.key(place.container, place.environment))]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+}
+
+extension Cloud {
+    /// Takes away what a deleted account has in one of its places.
+    /// - Returns: whether there was one.
+    func clearPlace(of account: AccountEntry) async throws -> Bool {
+        guard let place = try await registry.places(of: account.id).first else { return false }
+        let user = place.userRecordName
+        let key = DatabaseKey(container: place.container, environment: place.environment, scope: .private, owner: user)
+        let id = try await databaseID(key)
+        if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
+        try await registry.forgetRoles(of: user, in: place.container, place.environment)
+        try await deletePublicUserRecord(user, in: DatabaseTarget(container: place.container, environment: place.environment, scope: .public))
+        // Last: until then a worker that begins anew finds the place.
+        try await registry.forget(place, of: account.id)
+        return true
+    }
+
+    private func deletePublicUserRecord(_ name: String, in target: DatabaseTarget) async throws {
+        var server = Caller.server(inNameOf: name)
+        server.isAdministrator = true
+        let deletion = RecordOperation(.forceDelete, RecordChange(recordName: name))
+        let answer = try await modifyRecords(RecordsModifyRequest(operations: [deletion]), in: target, by: server, digest: [])
+        if case .failure(_, let error)? = answer.records.first, error.code != .notFound { throw error }
+    }
+}

@@ -1,0 +1,265 @@
+package import NacreCloudWire
+
+/// What somebody is signed in with: a session on the web, or a device with an account token.
+package struct SignIn: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, Codable {
+        case web
+        /// An account token.
+        case account
+    }
+
+    /// What a sign-in may be used for.
+    package struct Place: Hashable, Sendable {
+        package var containers: Set<String>
+        package var environment: String
+
+        package init(containers: Set<String>, environment: String) {
+            self.containers = containers
+            self.environment = environment
+        }
+
+        /// Whether who is signed in here may hear of a sign-in there, and end it: it allows nothing that the one here does not.
+        ///
+        /// On this server: an app must not learn which other apps its users have. See `docs/decisions/a-token-hears-of-its-own-container.md`.
+        package func covers(_ other: Place) -> Bool {
+            environment == other.environment && other.containers.isSubset(of: containers)
+        }
+    }
+
+    package var kind: Kind
+    package var id: String
+    package var place: Place
+    /// The name of the device; empty on the web.
+    package var device: String
+    package var created: Timestamp
+
+    init(_ session: SessionEntry) {
+        (kind, id, device) = (.web, session.id, "")
+        place = Place(containers: [session.container], environment: session.environment)
+        created = Timestamp(secondsSince2001: session.created)
+    }
+
+    init(_ token: AccountTokenEntry) {
+        (kind, id, device) = (.account, token.id, token.device)
+        place = Place(containers: Set(token.containers), environment: token.environment)
+        created = Timestamp(secondsSince2001: token.created)
+    }
+}
+
+/// Beginning sign-ins, and finding and ending those of an account.
+extension Registry {
+    /// Starts a session of an account under an API token. Of more than `Limits.sessionsPerAccount` the oldest end.
+    /// - Parameters:
+    ///   - account: as it was when its password was checked.
+    ///   - user: the account's name in the token's container, by `Cloud.admit`.
+    /// - Throws: `ServerError.accountChanged` where the password is another one by now, or the account is gone.
+    package func startSession(
+        of account: AccountEntry, as user: String, apiToken: String, entry: APITokenEntry, isKept: Bool
+    ) async throws -> SessionEntry {
+        let session = SessionEntry(
+            id: hex(2), account: account.id, container: entry.container, environment: entry.environment, apiToken: apiToken,
+            userRecordName: user, created: clock().secondsSince2001, isKept: isKept)
+        return try await write(.account(account.id)) { database, now, transaction in
+            try transaction.requireUnchanged(account, in: database, at: now)
+            let others = try transaction.all(SessionEntry.self, in: database, at: now)
+            let tooMany = max(0, others.count + 1 - Limits.sessionsPerAccount)
+            var plan = WritePlan()
+            plan.entriesRemoved = others.sorted { ($0.created, $0.id) < ($1.created, $1.id) }.prefix(tooMany).map {
+                EntryKey(database, .session, $0.id)
+            }
+            plan.entries = [try session.row(session.id, in: database, expires: now + Limits.keptSessionSeconds)]
+            try transaction.apply(plan)
+            return .commit(session)
+        }
+    }
+
+    package func session(_ id: String, of account: String) async throws -> SessionEntry? {
+        try await lookUp(SessionEntry.self, id, in: .account(account))
+    }
+
+    /// Makes a token by which a device acts for an account in some containers of one environment, until it is revoked.
+    /// - Parameter account: as it was when its password was checked.
+    /// - Throws: `ServerError.tooManyDevices`, and as `startSession`.
+    package func createAccountToken(
+        for account: AccountEntry, containers: [String], environment: DatabaseKey.Environment, device: String
+    ) async throws -> AccountTokenEntry {
+        let id = hex(2)
+        return try await write(.account(account.id)) { database, now, transaction in
+            try transaction.requireUnchanged(account, in: database, at: now)
+            guard try transaction.all(AccountTokenEntry.self, in: database, at: now).count < Limits.devicesPerAccount else {
+                throw ServerError.tooManyDevices
+            }
+            let entry = AccountTokenEntry(
+                id: id, account: account.id, containers: containers, environment: environment.rawValue, device: device,
+                created: now.secondsSince2001)
+            try transaction.put([try entry.row(id, in: database)])
+            return .commit(entry)
+        }
+    }
+
+    package func accountToken(_ id: String, of account: String) async throws -> AccountTokenEntry? {
+        try await lookUp(AccountTokenEntry.self, id, in: .account(account))
+    }
+
+    // MARK: Finding
+
+    /// What an account is signed in with, sessions before devices. Sessions whose API token is revoked are none any more.
+    ///
+    /// - Parameters:
+    ///   - place: only those that it covers; nil: all.
+    ///   - last: of the page before.
+    /// - Returns: a page in the order of kinds and IDs, and where the next one begins; nil when there is none. A page may be empty and not the last.
+    package func signIns(
+        of account: String, in place: SignIn.Place?, after last: SignIn.Position?
+    ) async throws -> (page: [SignIn], next: SignIn.Position?) {
+        let database = try await databaseID(Part.account(account).key)
+        let server = try await databaseID(Part.server.key)
+        let position = last ?? SignIn.Position(kind: .web, id: nil)
+        let now = clock()
+        return try await stored {
+            try await self.store.read { transaction in
+                var found: [SignIn] = []
+                var last = position.id
+                if position.kind == .web {
+                    let rows = try transaction.entries(in: database, .session, after: last, limit: Limits.resultsPerPage)
+                    let sessions = try rows.living(at: now).map { try SessionEntry($0) }
+                    let tokens = try transaction.entries(in: server, .apiToken, keys: Set(sessions.map(\.apiToken)).sorted()).map(\.key.key)
+                    found = sessions.filter { tokens.contains($0.apiToken) }.map { SignIn($0) }.filter { place?.covers($0.place) ?? true }
+                    if rows.count == Limits.resultsPerPage { return (found, SignIn.Position(kind: .web, id: rows.last?.key.key)) }
+                    last = nil
+                }
+                let rows = try transaction.entries(in: database, .accountToken, after: last, limit: Limits.resultsPerPage)
+                found += try rows.map { SignIn(try AccountTokenEntry($0)) }.filter { place?.covers($0.place) ?? true }
+                return (found, rows.count < Limits.resultsPerPage ? nil : SignIn.Position(kind: .account, id: rows.last?.key.key))
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Ends a session. One that is not there is ended.
+    package func endSession(_ id: String, of account: String) async throws {
+        try await remove(.session, id, of: account)
+    }
+
+    /// Ends what an account token allows. One that is not there is revoked.
+    package func revokeAccountToken(_ id: String, of account: String) async throws {
+        try await remove(.accountToken, id, of: account)
+    }
+
+    private func remove(_ kind: EntryKind, _ id: String, of account: String) async throws {
+        try await write(.account(account)) { database, _, transaction in
+            var plan = WritePlan()
+            plan.entriesRemoved = [EntryKey(database, kind, id)]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    /// Ends one sign-in of an account. It is refused within the seconds that servers remember credentials.
+    /// - Parameter place: only if it covers that sign-in; nil: whichever it is.
+    /// - Returns: what it was.
+    /// - Throws: `NOT_FOUND` where the account has no such one, or none that `place` covers.
+    package func endSignIn(_ id: String, of account: String, in place: SignIn.Place?) async throws -> SignIn {
+        try await write(.account(account)) { database, now, transaction in
+            guard let found = try transaction.signIn(id, in: database, at: now), place?.covers(found.place) ?? true else {
+                throw ServerError.noSuchSignIn
+            }
+            var plan = WritePlan()
+            plan.entriesRemoved = [EntryKey(database, found.kind.entryKind, id)]
+            try transaction.apply(plan)
+            return .commit(found)
+        }
+    }
+
+    /// Ends all sign-ins of an account, in one transaction.
+    /// - Parameters:
+    ///   - place: only those that it covers; nil: all.
+    ///   - own: the ID of one that stays.
+    /// - Returns: how many they were.
+    package func endSignIns(of account: String, in place: SignIn.Place?, except own: String? = nil) async throws -> Int {
+        try await write(.account(account)) { database, now, transaction in
+            let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && place?.covers($0.place) ?? true }
+            if ended.isEmpty { return .rollback(0) }
+            var plan = WritePlan()
+            plan.entriesRemoved = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
+            try transaction.apply(plan)
+            return .commit(ended.count)
+        }
+    }
+}
+
+extension SignIn {
+    /// Where a page of sign-ins begins.
+    package struct Position: Hashable, Sendable {
+        package var kind: Kind
+        /// The last one before the page; nil: the page begins with the first of the kind.
+        package var id: String?
+
+        package init(kind: Kind, id: String?) {
+            self.kind = kind
+            self.id = id
+        }
+    }
+}
+
+extension SignIn.Kind {
+    var entryKind: EntryKind {
+        switch self {
+        case .web: .session
+        case .account: .accountToken
+        }
+    }
+}
+
+extension [EntryRow] {
+    /// Those that have not expired.
+    fileprivate func living(at now: Timestamp) -> [EntryRow] {
+        filter { row in row.expires.map { $0 > now } ?? true }
+    }
+}
+
+extension ReadTransaction {
+    /// All entries of a kind that have not expired. Only for kinds of which a database has few.
+    func all<Entry: RegistryEntry>(_ type: Entry.Type, in database: DatabaseID, at now: Timestamp) throws -> [Entry] {
+        var found: [Entry] = []
+        var last: String?
+        while true {
+            let rows = try entries(in: database, Entry.kind, after: last, limit: Limits.resultsPerPage)
+            found += try rows.living(at: now).map { try Entry($0) }
+            guard rows.count == Limits.resultsPerPage else { return found }
+            last = rows.last?.key.key
+        }
+    }
+
+    /// All sign-ins of the account that the database is of.
+    func signIns(in database: DatabaseID, at now: Timestamp) throws -> [SignIn] {
+        try all(SessionEntry.self, in: database, at: now).map { SignIn($0) } + all(AccountTokenEntry.self, in: database, at: now).map { SignIn($0) }
+    }
+
+    fileprivate func signIn(_ id: String, in database: DatabaseID, at now: Timestamp) throws -> SignIn? {
+        if let session = try entry(SessionEntry.self, id, in: database, at: now) { return SignIn(session) }
+        return try entry(AccountTokenEntry.self, id, in: database, at: now).map { SignIn($0) }
+    }
+
+    /// Holds a sign-in against a change of the password, or the end of the account, that came between its check and its commit.
+    func requireUnchanged(_ account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws {
+        guard let kept = try entry(AccountEntry.self, account.id, in: database, at: now), kept.isLiving, kept.passwordHash == account.passwordHash
+        else { throw ServerError.accountChanged }
+    }
+}
+
+extension ServerError {
+    package static let accountChanged = ServerError(
+        .authenticationFailed, "the password was changed, or the account deleted, while this request was under way",
+        remedy: "Try again with the password as it is now.")
+
+    package static let tooManyDevices = ServerError(
+        .quotaExceeded, "the account has as many devices as it may have (\(Limits.devicesPerAccount))", native: .limitExceeded,
+        remedy:
+            "End those that are not in use: POST /account/1/sessions/list and /account/1/sessions/end, or nacre session list and nacre session revoke."
+    )
+
+    static let noSuchSignIn = ServerError(
+        .notFound, "no such session or device", field: "id", remedy: "Take an ID from the list of sessions; it may have ended already.")
+}

@@ -1,0 +1,181 @@
+package import NacreCloudWire
+
+/// A change of a schema by an administrator, as its history has it.
+package struct SchemaChange: Hashable, Sendable {
+    package enum Kind: String, Hashable, Sendable, Codable {
+        case `import`
+        case index
+        case deploy
+        case reset
+        case undo
+    }
+
+    /// Counts from 1 in each environment.
+    package var number: Int64
+    package var kind: Kind
+    package var time: Timestamp
+    /// An undo took it back.
+    package var isUndone: Bool
+    package var count: Int
+    /// nil: too long to be kept.
+    package var differences: [SchemaDifference]?
+}
+
+/// A change that was taken back, or would be.
+package struct SchemaUndo: Hashable, Sendable {
+    /// The number and the kind of the change.
+    package var number: Int64
+    package var kind: SchemaChange.Kind
+    /// From the schema as it was before the undo.
+    package var differences: [SchemaDifference]
+}
+
+/// A change as the registry keeps it; see `docs/decisions/the-history-of-a-schema-is-its-differences.md`.
+struct SchemaChangeEntry: RegistryEntry {
+    static let kind = EntryKind.schemaChange
+
+    var number: Int64
+    var verb: SchemaChange.Kind
+    /// Seconds since 2001.
+    var time: Double
+    var count: Int
+    var differences: [SchemaDifference]?
+
+    /// The newest change stands first.
+    static func key(_ number: Int64) -> String {
+        let digits = String(Int64.max - number)
+        return String(repeating: "0", count: String(Int64.max).count - digits.count) + digits
+    }
+}
+
+extension Schema {
+    /// Counts a change and adds it to what a plan writes, in place of the oldest one where there are too many. A change without differences is none,
+    /// unless it is an undo, which makes that what it took back is not taken back again.
+    mutating func note(_ kind: SchemaChange.Kind, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
+        let differences = before.differences(to: self)
+        if differences.isEmpty, kind != .undo { return }
+        changes = before.changes + 1
+        var entry = SchemaChangeEntry(
+            number: changes, verb: kind, time: now.secondsSince2001, count: differences.count, differences: differences)
+        var row = try entry.row(SchemaChangeEntry.key(changes), in: database)
+        if row.value.count > Limits.schemaChangeBytes {
+            entry.differences = nil
+            row = try entry.row(SchemaChangeEntry.key(changes), in: database)
+        }
+        plan.entries.append(row)
+        let oldest = changes - Int64(Limits.schemaChangesKept)
+        if oldest > 0 { plan.entriesRemoved.append(EntryKey(database, .schemaChange, SchemaChangeEntry.key(oldest))) }
+    }
+
+    /// This schema as it would be if these differences had not been made: what came goes, what went comes back, what changed is as it was.
+    func takingBack(_ differences: [SchemaDifference]) throws(ServerError) -> Schema {
+        var wanted = self
+        wanted.types[UserRecord.type] = definition(of: UserRecord.type)
+        for difference in differences {
+            guard let role = difference.role else { continue }
+            if difference.before == nil { wanted.roles[role] = nil } else if wanted.roles[role] == nil { wanted.declare(role: role) }
+        }
+        let before = try SchemaText.schema(from: wanted.textOfWhatWas(in: differences))
+        for difference in differences {
+            guard let type = difference.recordType else { continue }
+            if let field = difference.field {
+                wanted.types[type]?.fields[field] = difference.before == nil ? nil : before.types[type]?.fields[field]
+            } else if difference.after == "" {
+                wanted.types[type] = nil
+            } else if difference.before == "" {
+                if wanted.types[type] == nil { wanted.types[type] = RecordTypeDefinition(name: type) }
+            } else {
+                wanted.types[type]?.grants = difference.before == nil ? .defaults(of: type) : before.types[type]?.grants ?? .defaults(of: type)
+            }
+        }
+        if wanted.types.count > Limits.recordTypesPerSchema { throw .tooManyTypes }
+        for type in wanted.types.values where type.fields.count > Limits.fieldsPerRecordType { throw .tooManyFields(in: type.name) }
+        return wanted
+    }
+
+    /// All that the differences say of before, as a schema of its own, under the roles of this one.
+    private func textOfWhatWas(in differences: [SchemaDifference]) -> String {
+        var items: [String: [String]] = [:]
+        for difference in differences {
+            guard let type = difference.recordType, let before = difference.before, !before.isEmpty else { continue }
+            items[type, default: []].append(difference.field.map { "\"\($0)\" \(before)" } ?? before)
+        }
+        let roles = rolesInOrder.map { SchemaText.declaration(ofRole: $0) + ";\n" }
+        let types = items.sorted { $0.key < $1.key }.map { "RECORD TYPE \"\($0.key)\" (\($0.value.joined(separator: ",\n")));\n" }
+        return "DEFINE SCHEMA\n" + roles.joined() + types.joined()
+    }
+}
+
+extension Registry {
+    /// The changes of a schema by administrators, newest first: imports, indexes, deployments, resets and undos. Types and fields that came with
+    /// saves are not among them.
+    package func schemaHistory(of container: String, _ environment: DatabaseKey.Environment) async throws -> [SchemaChange] {
+        try await requireContainer(container)
+        return try await read(of: container, environment) { known, transaction in try transaction.schemaChanges(in: known.database) }
+    }
+
+    /// Takes the last change of a development schema back that has not been taken back yet. What came with saves since stays.
+    ///
+    /// It is refused like an import where it would take away what production has or records may use.
+    /// - Parameter isDryRun: only says what would change.
+    package func undoSchemaChange(of container: String, isDryRun: Bool) async throws -> SchemaUndo {
+        try await requireContainer(container)
+        let production = try await schema(of: container, .production)
+        let database = try await schemaDatabase(of: container, .development)
+        return try await changeSchema(of: container, .development, noting: isDryRun ? nil : .undo) { schema, transaction in
+            guard let change = try transaction.schemaChanges(in: database).first(where: { $0.kind != .undo && !$0.isUndone }) else {
+                throw ServerError.nothingToUndo
+            }
+            guard let differences = change.differences else { throw ServerError.changeTooLong(change) }
+            let next = try schema.undone(
+                differences, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
+            let undo = SchemaUndo(number: change.number, kind: change.kind, differences: schema.differences(to: next))
+            if !isDryRun { schema = next }
+            return undo
+        }
+    }
+}
+
+extension Schema {
+    fileprivate func undone(_ differences: [SchemaDifference], production: Schema, hasRecords: Bool) throws(ServerError) -> Schema {
+        var next = self
+        do {
+            try next.become(try takingBack(differences), production: production, hasRecords: hasRecords)
+        } catch {
+            // What an import says to do is to write it into the file; here is none.
+            var refusal = error
+            refusal.remedy =
+                "So the last change stays. Take back what can go by an import: nacre schema export, then nacre schema import of what you want."
+            throw refusal
+        }
+        return next
+    }
+}
+
+extension ReadTransaction {
+    /// All that is kept, newest first.
+    fileprivate func schemaChanges(in database: DatabaseID) throws -> [SchemaChange] {
+        var undos = 0
+        return try entries(in: database, .schemaChange, after: nil, limit: Limits.schemaChangesKept).map { row in
+            let entry = try SchemaChangeEntry(row)
+            // Each undo takes back the newest change before it that stands.
+            let isUndone = entry.verb != .undo && undos > 0
+            if entry.verb == .undo { undos += 1 } else if isUndone { undos -= 1 }
+            return SchemaChange(
+                number: entry.number, kind: entry.verb, time: Timestamp(secondsSince2001: entry.time), isUndone: isUndone, count: entry.count,
+                differences: entry.differences)
+        }
+    }
+}
+
+extension ServerError {
+    fileprivate static let nothingToUndo = ServerError(
+        .notFound, "there is no change to undo", field: "container",
+        remedy: "nacre schema history lists the changes that administrators made. What came with saves goes by nacre schema import or reset.")
+
+    fileprivate static func changeTooLong(_ change: SchemaChange) -> ServerError {
+        ServerError(
+            .badRequest, "change \(change.number) is too long to be undone: \(change.count) differences were not kept", field: "container",
+            remedy: "Import the schema as it was, from a file of yours: nacre schema import.")
+    }
+}

@@ -1,0 +1,79 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// Accounts. Of what their users have stored nothing is told.
+extension AdminAPI {
+    /// `POST /admin/1/users`
+    @Sendable func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUser.self, of: request)
+        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
+        return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
+    }
+
+    /// `GET /admin/1/users?after=…`
+    @Sendable func listUsers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let after = try request.query("after").map { text in
+            guard let number = Int64(text) else {
+                throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
+            }
+            return DatabaseID(rawValue: number)
+        }
+        let (page, next) = try await cloud.registry.accounts(after: after)
+        let lines = page.map { account in
+            AdminMessages.UserLine(id: account.id, email: account.email, created: account.began, isDeleted: account.isDeleted ?? false)
+        }
+        return try answer(AdminMessages.Users(users: lines, next: next.map { String($0.rawValue) }))
+    }
+
+    /// `GET /admin/1/users/show?email=…`
+    @Sendable func showUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        guard let email = request.query("email") else { throw ServerError.missingQuery("email") }
+        let account = try await account(email)
+        let places = try await cloud.registry.places(of: account.id)
+        var signIns: [SignIn] = []
+        var next: SignIn.Position?
+        repeat {
+            let page = try await cloud.registry.signIns(of: account.id, in: nil, after: next)
+            signIns += page.page
+            next = page.next
+        } while next != nil
+        return try answer(
+            AdminMessages.UserDetails(
+                id: account.id, email: account.email, created: account.began,
+                places: places.map {
+                    .init(container: $0.container, environment: $0.environment.rawValue, userRecordName: $0.userRecordName)
+                },
+                sessions: signIns.count { $0.kind == .web }, devices: signIns.count { $0.kind == .account }))
+    }
+
+    /// `POST /admin/1/users/delete`
+    @Sendable func deleteUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUserDeletion.self, of: request)
+        let account = try await account(asked.email)
+        defer { authenticator.forget(account: account.id) }
+        try await cloud.registry.deleteAccount(account)
+        return try answer(AdminMessages.User(id: account.id, email: account.email))
+    }
+
+    /// `POST /admin/1/users/reset-password`
+    @Sendable func openReset(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewPasswordReset.self, of: request)
+        let code = try ResetCode.make()
+        let expires = try await cloud.registry.openReset(of: try await account(asked.email).id, digest: ResetCode.digest(code))
+        return try answer(AdminMessages.PasswordReset(code: code, expires: expires.millisecondsSince1970), .created)
+    }
+
+    /// - Throws: `NOT_FOUND`: an administrator may know which accounts there are.
+    func account(_ email: String) async throws -> AccountEntry {
+        guard let account = try await cloud.registry.account(email: email) else {
+            throw ServerError(.notFound, "no such account", field: "email", remedy: "Give the address of an account: nacre user list.")
+        }
+        return account
+    }
+}
+
+extension AccountEntry {
+    /// Milliseconds since 1970.
+    fileprivate var began: Int64 { Timestamp(secondsSince2001: created).millisecondsSince1970 }
+}

@@ -1,0 +1,205 @@
+package import NacreCloudContainer
+
+extension AdminMessages {
+    /// `GET /admin/1/schema`
+    package struct Schema: Codable, Hashable, Sendable {
+        /// How often it changed.
+        package var version: Int64
+        /// In CloudKit's schema language.
+        package var text: String
+        /// Fields with an index that is not built yet, as `Type.field`.
+        package var building: [String]
+        /// Fields with an index that queries go by, likewise: those that some query needed.
+        package var indexed: [String]
+    }
+
+    /// `POST /admin/1/schema/deploy`
+    package struct NewDeployment: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would come.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Deployment: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        package var gains: [Gain]
+        /// What production cannot take. Of a dry run alone: otherwise the first one is the answer.
+        package var refusals: [Refusal]
+    }
+
+    /// Why something of a schema is not taken.
+    package struct Refusal: Codable, Hashable, Sendable {
+        package var reason: String
+        /// The type or the field at fault, as `Type.field`.
+        package var field: String?
+        /// One line for people: what to do.
+        package var remedy: String?
+    }
+
+    /// One thing that production gains.
+    package struct Gain: Codable, Hashable, Sendable {
+        package var kind: SchemaGain.Kind
+        /// Absent: of a role.
+        package var recordType: String?
+        package var field: String?
+        package var role: String?
+        /// In CloudKit's schema language: a field's type and options, the options that are new, or a type's grants from now on.
+        package var declaration: String
+
+        /// It takes the place of what production had.
+        package var isReplacement: Bool { kind == .grants }
+    }
+
+    /// `POST /admin/1/schema/import`
+    package struct NewImport: Codable, Hashable, Sendable {
+        package var container: String
+        /// In CloudKit's schema language.
+        package var text: String
+        /// Only say what would change.
+        package var isDryRun: Bool
+
+        package init(container: String, text: String, isDryRun: Bool) {
+            self.container = container
+            self.text = text
+            self.isDryRun = isDryRun
+        }
+    }
+
+    /// `POST /admin/1/schema/diff`
+    package struct NewDiff: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// In CloudKit's schema language.
+        package var text: String
+
+        package init(container: String, environment: String, text: String) {
+            self.container = container
+            self.environment = environment
+            self.text = text
+        }
+    }
+
+    /// What changes, or would, in the order of types and fields.
+    package struct Differences: Codable, Hashable, Sendable {
+        package var differences: [Difference]
+
+        init(_ differences: [Difference]) {
+            self.differences = differences
+        }
+    }
+
+    package struct Difference: Codable, Hashable, Sendable {
+        /// Absent: of a role.
+        package var recordType: String?
+        /// Absent: of the type itself, or of its grants.
+        package var field: String?
+        package var role: String?
+        /// In CloudKit's schema language a field's type and options, or a type's grants; empty for a type and a role, absent where there was none.
+        package var before: String?
+        package var after: String?
+    }
+
+    /// `POST /admin/1/schema/indexes`
+    package struct NewIndexes: Codable, Hashable, Sendable {
+        package var container: String
+        package var recordType: String
+        package var field: String
+        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has.
+        package var options: [String]?
+        /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
+        package var fieldType: String?
+        /// Makes the indexes that the field may have, before a query needs them. nil as false.
+        package var isNow: Bool?
+
+        package init(container: String, recordType: String, field: String, options: [String]?, fieldType: String?, isNow: Bool? = nil) {
+            self.container = container
+            self.recordType = recordType
+            self.field = field
+            self.options = options
+            self.fieldType = fieldType
+            self.isNow = isNow
+        }
+    }
+
+    package struct Indexes: Codable, Hashable, Sendable {
+        package var recordType: String
+        /// By its name in the schema.
+        package var field: String
+        /// In CloudKit's schema language.
+        package var fieldType: String
+        /// Those that it had; absent where the field came just now.
+        package var before: [String]?
+        /// Those that it has now.
+        package var options: [String]
+    }
+
+    /// `POST /admin/1/schema/reset`
+    package struct NewReset: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would go.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Reset: Codable, Hashable, Sendable {
+        package var isDryRun: Bool
+        /// Roles that production does not have.
+        package var roles: [String]
+        /// Types that production does not have.
+        package var types: [String]
+        /// Fields that production does not have, as `Type.field`.
+        package var fields: [String]
+        /// Databases whose zones and records go.
+        package var databases: Int
+    }
+
+    /// `GET /admin/1/schema/history`
+    package struct SchemaHistory: Codable, Hashable, Sendable {
+        /// Newest first.
+        package var changes: [Change]
+    }
+
+    /// A change of a schema by an administrator.
+    package struct Change: Codable, Hashable, Sendable {
+        /// Counts from 1 in each environment.
+        package var number: Int64
+        /// `import`, `index`, `deploy`, `reset` or `undo`.
+        package var kind: String
+        /// ISO 8601, in UTC.
+        package var time: String
+        /// An undo took it back.
+        package var isUndone: Bool
+        /// How many differences it made.
+        package var count: Int
+        /// Absent where they were too long to be kept.
+        package var differences: [Difference]?
+    }
+
+    /// `POST /admin/1/schema/undo`
+    package struct NewUndo: Codable, Hashable, Sendable {
+        package var container: String
+        /// Only say what would change.
+        package var isDryRun: Bool
+
+        package init(container: String, isDryRun: Bool) {
+            self.container = container
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package struct Undo: Codable, Hashable, Sendable {
+        /// The number and the kind of the change that is taken back.
+        package var number: Int64
+        package var kind: String
+        package var differences: [Difference]
+    }
+}

@@ -1,0 +1,94 @@
+extension AdminMessages {
+    /// `POST /admin/1/users`
+    package struct NewUser: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+
+        package init(email: String, password: String) {
+            self.email = email
+            self.password = password
+        }
+    }
+
+    package struct User: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+    }
+
+    /// `GET /admin/1/users`
+    package struct Users: Codable, Hashable, Sendable {
+        package var users: [UserLine]
+        /// Where the next page begins; absent: there is none. A page may be empty and not the last.
+        package var next: String?
+
+        package init(users: [UserLine], next: String? = nil) {
+            self.users = users
+            self.next = next
+        }
+    }
+
+    package struct UserLine: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+        /// Milliseconds since 1970.
+        package var created: Int64
+        /// The account is deleted, and its data are going.
+        package var isDeleted: Bool
+    }
+
+    /// `GET /admin/1/users/show`
+    package struct UserDetails: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+        /// Milliseconds since 1970.
+        package var created: Int64
+        package var places: [UserPlace]
+        package var sessions: Int
+        package var devices: Int
+    }
+
+    /// Where an account has a name.
+    package struct UserPlace: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        package var userRecordName: String
+    }
+
+    /// `POST /admin/1/users/delete`
+    package struct NewUserDeletion: Codable, Hashable, Sendable {
+        package var email: String
+
+        package init(email: String) {
+            self.email = email
+        }
+    }
+
+    /// `POST /admin/1/users/reset-password`
+    package struct NewPasswordReset: Codable, Hashable, Sendable {
+        package var email: String
+
+        package init(email: String) {
+            self.email = email
+        }
+    }
+
+    package struct PasswordReset: Codable, Hashable, Sendable {
+        package var code: String
+        /// Milliseconds since 1970.
+        package var expires: Int64
+    }
+
+    /// `POST /admin/1/sessions/revoke`
+    package struct NewSessionEnd: Codable, Hashable, Sendable {
+        package var email: String
+        /// Of one session or device; nil with `all`.
+        package var id: String?
+        package var all: Bool?
+
+        package init(email: String, id: String?, all: Bool? = nil) {
+            self.email = email
+            self.id = id
+            self.all = all
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// What an account is signed in with, for the one whose it is.
+///
+/// Who asks with a token hears of those that allow no more than the token does; who asks with the password, of all.
+extension AccountAPI {
+    private struct Asker {
+        var account: String
+        /// The sign-in that asks; nil: it was the password.
+        var own: String?
+        var place: SignIn.Place?
+    }
+
+    func listSessions(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.SessionsQuestion.self, of: request)
+        let asker = try await asker(asked.email, asked.password, request)
+        let after = try asked.after.map(SignIn.Position.init(text:))
+        let (page, next) = try await cloud.registry.signIns(of: asker.account, in: asker.place, after: after)
+        return try answer(AccountMessages.Sessions(sessions: page.map { AccountMessages.Session($0, own: asker.own) }, next: next?.text))
+    }
+
+    func endSession(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.SessionEnd.self, of: request)
+        let asker = try await asker(asked.email, asked.password, request)
+        defer { authenticator.forget(account: asker.account) }
+        _ = try await cloud.registry.endSignIn(asked.id, of: asker.account, in: asker.place)
+        return try answer(AccountMessages.SessionsEnded(count: 1))
+    }
+
+    func endOtherSessions(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.OthersEnd.self, of: request)
+        let asker = try await asker(asked.email, asked.password, request)
+        defer { authenticator.forget(account: asker.account) }
+        let count = try await cloud.registry.endSignIns(of: asker.account, in: asker.place, except: asker.own)
+        return try answer(AccountMessages.SessionsEnded(count: count))
+    }
+
+    private func asker(_ email: String?, _ password: String?, _ request: HTTPRequest) async throws -> Asker {
+        if email == nil, password == nil {
+            let signedIn = try await authenticator.signedIn(request)
+            return Asker(account: signedIn.account, own: signedIn.id, place: signedIn.place)
+        }
+        guard let email else { throw ServerError.missingBeside("email") }
+        guard let password else { throw ServerError.missingBeside("password") }
+        return Asker(account: try await checked(email: email, password: password, of: request).id)
+    }
+}
+
+extension AccountMessages.Session {
+    init(_ signIn: SignIn, own: String? = nil) {
+        self.init(
+            id: signIn.id, kind: signIn.kind.rawValue, containers: signIn.place.containers.sorted(), environment: signIn.place.environment,
+            device: signIn.kind == .account ? signIn.device : nil, created: signIn.created.millisecondsSince1970,
+            isCurrent: signIn.id == own ? true : nil)
+    }
+}
+
+extension SignIn.Position {
+    /// As an answer's `next`.
+    var text: String { "\(kind.rawValue):\(id ?? "")" }
+
+    init(text: String) throws(ServerError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let kind = SignIn.Kind(rawValue: String(parts[0])) else {
+            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
+        }
+        self.init(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
+    }
+}
+
+extension ServerError {
+    fileprivate static func missingBeside(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "missing required field", field: field,
+            remedy: "Give email and password, or neither and a token in the request's query or its Authorization.")
+    }
+}

@@ -1,0 +1,54 @@
+import NacreCloudTestSupport
+import NacreCrypto
+import NacreHTTPServer
+
+@testable import NacreCloudServer
+
+/// A server of one test with its admin listener's routes.
+struct AdministeredServer {
+    let server: TestServer
+    private let admin: Router
+
+    init() async throws {
+        server = try await TestServer()
+        var router = Router()
+        AdminAPI(
+            cloud: server.cloud, authenticator: server.authenticator, backups: BackupRunner(folder: server.folder.path, nil),
+            passwords: PasswordHasher(), token: "secret", publicURL: "http://127.0.0.1"
+        ).addRoutes(to: &router)
+        admin = router
+    }
+
+    func administrate(_ method: String, _ target: String, _ body: String = "") async -> Answer {
+        let question = Question(method: method, target: target, headers: ["Authorization": "Bearer secret"], body: Array(body.utf8))
+        return Answer(await admin.respond(to: question.inProcess))
+    }
+
+    /// To an endpoint of accounts.
+    func post(_ path: String, _ body: String, headers: [String: String] = [:]) async -> Answer {
+        await server.respond(Question(method: "POST", target: "/account/1/\(path)", headers: headers, body: Array(body.utf8)))
+    }
+
+    func signIn(_ password: String = TestServer.password, email: String = "ada@example.com") async -> Answer {
+        await post(
+            "sign-in",
+            #"{"email":"\#(email)","password":"\#(password)","apiToken":"\#(server.names["api"] ?? "")","container":"\#(TestServer.container)","environment":"development"}"#
+        )
+    }
+
+    /// As a device of `ada` or `bob`.
+    func question(_ user: String = "ada") -> Question {
+        Question(
+            method: "GET", target: "/database/1/\(TestServer.container)/development/private/users/caller",
+            headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"])
+    }
+
+    func deviceStatus(_ user: String = "ada") async -> Int { await server.respond(question(user)).status }
+
+    func sessionStatus(_ session: String = "ada") async -> Int {
+        let query = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names[session] ?? "")"
+        return await server.respond(
+            Question(method: "GET", target: "/database/1/\(TestServer.container)/development/private/users/caller?\(query)")
+        ).status
+    }
+}

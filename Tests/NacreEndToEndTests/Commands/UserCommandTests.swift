@@ -1,0 +1,62 @@
+import CloudKit
+import Foundation
+import FoundationNetworking
+import NacreCloudTestSupport
+import Testing
+
+/// `nacre user`: passwords that were lost, and accounts that end.
+@Suite(.timeLimit(.minutes(5))) struct UserCommandTests {
+    private static let account = ["--email", Administrator.email]
+
+    private func post(_ path: String, _ message: [String: String], _ server: RunningServer) async throws -> Int? {
+        var request = URLRequest(url: try WebServicesClient.url(server.url).appending(path: "account/1/\(path)"))
+        request.httpMethod = "POST"
+        request.httpBody = try JSONEncoder().encode(message)
+        return try await (URLSession.shared.data(for: request).1 as? HTTPURLResponse)?.statusCode
+    }
+
+    @Test func `a lost password is replaced by a code, once`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let apiToken = try await administrator.preparedWithUser()
+            let made = try await administrator.run(["user", "reset-password"] + Self.account)
+            #expect(made.status == 0 && made.line.count == 32 && made.messages.contains("once"), "\(made.messages)")
+            let next = ["email": Administrator.email, "code": made.line, "newPassword": "a better horse"]
+            #expect(try await post("reset-password", next, server) == 200)
+            #expect(try await post("reset-password", next, server) == 401)
+            #expect(try await administrator.run(Administrator.signIn(apiToken), input: Administrator.password).status == 77)
+            #expect(try await administrator.run(Administrator.signIn(apiToken), input: "a better horse").status == 0)
+            let unknown = try await administrator.run(["user", "reset-password", "--email", "eve@example.com"])
+            #expect(unknown.status == 1 && unknown.messages.contains("no such account"))
+        }
+    }
+
+    @Test func `an account is listed, shown and deleted, and its app is not signed in from then on`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let apiToken = try await administrator.preparedWithUser()
+            let token = try await administrator.run(Administrator.signIn(apiToken) + ["--account"], input: Administrator.password).line
+            let place = CloudKitServer(
+                url: try WebServicesClient.url(server.url), environment: .development, apiToken: apiToken, accountToken: token)
+            let database = CKContainer(identifier: Administrator.container, server: place).privateCloudDatabase
+            try await database.save(CKRecord(recordType: "Note"))
+
+            let containers = try await administrator.run(["container", "list"])
+            #expect(containers.status == 0 && containers.output.hasPrefix("\(Administrator.container) 20"), "\(containers.messages)")
+            let listed = try await administrator.run(["user", "list"])
+            #expect(listed.status == 0 && listed.output.contains(" \(Administrator.email) "))
+            let shown = try await administrator.run(["user", "show"] + Self.account)
+            #expect(
+                shown.output.contains("\(Administrator.container) development _") && shown.output.hasSuffix("sessions 0\ndevices 1\n"),
+                "\(shown.output)")
+            #expect(shown.output.split(separator: "\n").count == 4)
+            #expect(try await administrator.run(["user", "delete"] + Self.account).status == 0)
+            let refused = await #expect(throws: CKError.self) { try await database.save(CKRecord(recordType: "Note")) }
+            #expect(refused?.code == .notAuthenticated)
+            #expect(try await administrator.run(["user", "list"]).output.contains("being deleted"))
+            #expect(try await administrator.run(["task", "list"]).output.contains("settleAccount"))
+            let again = try await administrator.run(["user", "delete"] + Self.account)
+            #expect(again.status == 1 && again.messages.contains("no such account"))
+        }
+    }
+}
