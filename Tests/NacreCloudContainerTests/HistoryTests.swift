@@ -37,8 +37,10 @@ import Testing
     @Test(arguments: [nil, 10] as [UInt64?])
     func `where writes run side by side, and the store fails now and then, nobody misses a change`(failsOneOf: UInt64?) async throws {
         let seed = HistorySeed.value
-        let cloud = HistoryCloud(SideBySideStore(seed: seed, failsOneOf: failsOneOf))
-        try await repeating { try await cloud.user.define(HistoryWriter.fields) }
+        let store = SideBySideStore(seed: seed)
+        let cloud = HistoryCloud(store)
+        try await cloud.user.define(HistoryWriter.fields)
+        store.fail(oneOf: failsOneOf)
         let book = HistoryBook()
         try await ask(
             .zones(ZonesModifyRequest(operations: HistoryWriter.zones.map { ZoneOperation(.create, ZoneID(zoneName: $0)) })), cloud, book, seed)

@@ -13,8 +13,7 @@ package final class SideBySideStore: Store {
     /// How many commits held each lock.
     private let holders = Locked<[RowLock: Int]>([:])
     private let random: Locked<SeededRandom>
-    /// One write or read of so many fails, with some `StoreError`; nil: none does.
-    private let failsOneOf: UInt64?
+    private let failsOneOf = Locked<UInt64?>(nil)
     private let fault: PlantedFault?
     private let beforeCommit: @Sendable () async -> Void
 
@@ -28,12 +27,11 @@ package final class SideBySideStore: Store {
 
     /// - Parameter beforeCommit: awaited between a body and its commit.
     package init(
-        _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, failsOneOf: UInt64? = nil, fault: PlantedFault? = nil,
+        _ base: MemoryStore = MemoryStore(), seed: UInt64 = 1, fault: PlantedFault? = nil,
         beforeCommit: @escaping @Sendable () async -> Void = {}
     ) {
         self.fault = fault
         self.base = base
-        self.failsOneOf = failsOneOf
         self.beforeCommit = beforeCommit
         random = Locked(SeededRandom(seed: seed))
     }
@@ -90,12 +88,17 @@ package final class SideBySideStore: Store {
         await base.close()
     }
 
+    /// From now on one write or read of so many fails, with some `StoreError`; nil: none does.
+    package func fail(oneOf count: UInt64?) {
+        failsOneOf.withLock { $0 = count }
+    }
+
     private func oneOf(_ count: UInt64) -> Bool {
         random.withLock { $0.next() % count == 0 }
     }
 
     private func mayFail() throws {
-        guard let failsOneOf, oneOf(failsOneOf) else { return }
+        guard let count = failsOneOf.withLock({ $0 }), oneOf(count) else { return }
         let codes: [StoreError.Code] = [.full, .readOnly, .unavailable]
         throw StoreError(codes[random.withLock { Int($0.next() % UInt64(codes.count)) }], "A planted failure")
     }

@@ -47,9 +47,10 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(
-            pages("nacre.sqlite-wal", in: store.folder) < 900,
-            "twice the pages from which it begins anew, and the group after which that is noticed")
+        // A read of more than 2 ms that began since the last commit costs a step each time, and a busy machine makes them long. Unbounded there are
+        // 4,400.
+        let bound = LogBound(pages: 400)
+        #expect(pages("nacre.sqlite-wal", in: store.folder) <= Int(bound.hardPages + 8 * bound.step))
         await store.close()
         #expect(pages("nacre.sqlite-wal", in: store.folder) == 0)
     }
