@@ -2,8 +2,6 @@ import Foundation
 import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreCloudWire
-import NacreCrypto
-import NacreHTTPServer
 import Testing
 
 @testable import NacreCloudServer
@@ -11,23 +9,15 @@ import Testing
 /// The outbox as an administrator sees it: `GET /admin/1/tasks`, `POST /admin/1/tasks/retry`.
 @Suite struct AdminTaskTests {
     private struct Scene {
-        let server: TestServer
-        private let router: Router
+        private let administered: AdministeredServer
+        var server: TestServer { administered.server }
 
         init() async throws {
-            server = try await TestServer()
-            var router = Router()
-            AdminAPI(
-                cloud: server.cloud, authenticator: server.authenticator, backups: BackupRunner(folder: server.folder.path, nil),
-                passwords: PasswordHasher(), token: "secret",
-                publicURL: "http://127.0.0.1"
-            ).addRoutes(to: &router)
-            self.router = router
+            administered = try await AdministeredServer()
         }
 
         func ask(_ method: String, _ target: String, _ body: String = "") async -> Answer {
-            let question = Question(method: method, target: target, headers: ["Authorization": "Bearer secret"], body: Array(body.utf8))
-            return Answer(await router.respond(to: question.inProcess))
+            await administered.administrate(method, target, body)
         }
 
         func put(_ tasks: TaskRow...) async throws {

@@ -36,12 +36,7 @@ struct AdminClient {
 
     /// All containers, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
-        var next: String?
-        repeat {
-            let page = try await get(AdminMessages.Containers.self, "/admin/1/containers", [("after", next)])
-            try body(page)
-            next = page.next
-        } while next != nil
+        try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
     }
 
     func change(_ container: AdminMessages.NewContainerChange) async throws -> AdminMessages.ContainerChange {
@@ -56,8 +51,9 @@ struct AdminClient {
         try read(AdminMessages.ServerKey.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
     }
 
-    func tokens(of container: String?, after last: String?) async throws -> AdminMessages.Tokens {
-        try await get(AdminMessages.Tokens.self, "/admin/1/tokens", [("container", container), ("after", last)])
+    /// All API tokens and keys, or those of one container, page by page.
+    func eachPageOfTokens(of container: String?, _ body: (AdminMessages.Tokens) throws -> Void) async throws {
+        try await eachPage(AdminMessages.Tokens.self, "/admin/1/tokens", [("container", container)], body)
     }
 
     func revoke(_ asked: AdminMessages.TokenRevocation) async throws -> AdminMessages.TokenLine {
@@ -70,12 +66,7 @@ struct AdminClient {
 
     /// All accounts, page by page.
     func eachPageOfUsers(_ body: (AdminMessages.Users) throws -> Void) async throws {
-        var next: String?
-        repeat {
-            let page = try await get(AdminMessages.Users.self, "/admin/1/users", [("after", next)])
-            try body(page)
-            next = page.next
-        } while next != nil
+        try await eachPage(AdminMessages.Users.self, "/admin/1/users", [], body)
     }
 
     func user(_ email: String) async throws -> AdminMessages.UserDetails {
@@ -92,12 +83,7 @@ struct AdminClient {
 
     /// All sessions and devices of an account, page by page.
     func eachPageOfSessions(of email: String, _ body: (AccountMessages.Sessions) throws -> Void) async throws {
-        var next: String?
-        repeat {
-            let page = try await get(AccountMessages.Sessions.self, "/admin/1/sessions", [("email", email), ("after", next)])
-            try body(page)
-            next = page.next
-        } while next != nil
+        try await eachPage(AccountMessages.Sessions.self, "/admin/1/sessions", [("email", email)], body)
     }
 
     func revoke(_ asked: AdminMessages.NewSessionEnd) async throws -> AccountMessages.SessionsEnded {
@@ -148,13 +134,7 @@ struct AdminClient {
 
     /// All roles, and who has some, page by page.
     func eachPageOfRoles(of container: String, _ environment: String, _ body: (AdminMessages.Roles) throws -> Void) async throws {
-        var next: String?
-        repeat {
-            let page = try await get(
-                AdminMessages.Roles.self, "/admin/1/roles", [("container", container), ("environment", environment), ("after", next)])
-            try body(page)
-            next = page.next
-        } while next != nil
+        try await eachPage(AdminMessages.Roles.self, "/admin/1/roles", [("container", container), ("environment", environment)], body)
     }
 
     func assign(_ asked: AdminMessages.NewRoleChange) async throws -> AdminMessages.RoleHolder {
@@ -183,12 +163,9 @@ struct AdminClient {
 
     /// All tasks, page by page.
     func eachTask(_ body: (AdminMessages.ListedTask) async throws -> Void) async throws {
-        var next: String?
-        repeat {
-            let page = try await get(AdminMessages.TaskPage.self, "/admin/1/tasks", [("after", next)])
+        try await eachPage(AdminMessages.TaskPage.self, "/admin/1/tasks", []) { page in
             for task in page.tasks { try await body(task) }
-            next = page.next
-        } while next != nil
+        }
     }
 
     func retry(_ asked: AdminMessages.NewRetry) async throws -> AdminMessages.Retries {
@@ -205,6 +182,17 @@ struct AdminClient {
 
     func cancelBackup() async throws -> AdminMessages.BackupStatus {
         try read(AdminMessages.BackupStatus.self, try await web.send("DELETE", "/admin/1/backup", bearer: token))
+    }
+
+    private func eachPage<Page: AdminPage>(
+        _ type: Page.Type, _ path: String, _ query: [(name: String, value: String?)], _ body: (Page) async throws -> Void
+    ) async throws {
+        var next: String?
+        repeat {
+            let page = try await get(type, path, query + [("after", next)])
+            try await body(page)
+            next = page.next
+        } while next != nil
     }
 
     /// - Parameter query: those without a value are left out.
@@ -240,3 +228,16 @@ struct AdminClient {
         return CommandFailure(code, "\(problem.detail)\(place)\(request)", remedy: problem.remedy)
     }
 }
+
+/// A page of a list.
+private protocol AdminPage: Decodable {
+    /// Where the next one begins; nil: this is the last one.
+    var next: String? { get }
+}
+
+extension AdminMessages.Containers: AdminPage {}
+extension AdminMessages.Tokens: AdminPage {}
+extension AdminMessages.Users: AdminPage {}
+extension AdminMessages.Roles: AdminPage {}
+extension AdminMessages.TaskPage: AdminPage {}
+extension AccountMessages.Sessions: AdminPage {}

@@ -67,9 +67,7 @@ extension Registry {
         try await write(.email(claim.address)) { database, now, transaction in
             let kept = try transaction.entry(EmailEntry.self, claim.address, in: database, at: now)
             guard kept == EmailEntry(account: account, claim: claim.claim) else { return .rollback(()) }
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, .accountEmail, claim.address)]
-            try transaction.apply(plan)
+            try transaction.remove([EntryKey(database, .accountEmail, claim.address)])
             return .commit(())
         }
     }
@@ -80,8 +78,7 @@ extension WriteTransaction {
     fileprivate func changeAccount(
         _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {
-        try requireUnchanged(account, in: database, at: now)
-        guard var entry = try self.entry(AccountEntry.self, account.id, in: database, at: now) else { throw ServerError.accountChanged }
+        var entry = try requireUnchanged(account, in: database, at: now)
         try change(&entry)
         var plan = WritePlan(putting: SettleAccount.task(in: database, due: now + Limits.emailChangeSeconds))
         plan.entries = [try entry.row(account.id, in: database)]

@@ -7,6 +7,8 @@ package struct AppCredential: Hashable, Sendable {
         case server
     }
 
+    package typealias Position = CredentialPosition<Kind>
+
     package var kind: Kind
     /// The token itself, or the key's ID.
     package var id: String
@@ -54,7 +56,7 @@ extension Registry {
         of container: String?, after last: AppCredential.Position?
     ) async throws -> (page: [AppCredential], next: AppCredential.Position?) {
         let database = try await databaseID(Part.server.key)
-        let position = last ?? AppCredential.Position(kind: .api, id: nil)
+        let position = last ?? AppCredential.Position(kind: .api)
         let rows = try await stored {
             try await self.store.read {
                 try $0.entries(in: database, position.kind.entryKind, after: position.id, limit: Limits.resultsPerPage)
@@ -62,7 +64,7 @@ extension Registry {
         }
         let found = try rows.map(AppCredential.init).filter { container == nil || $0.container == container }
         if rows.count == Limits.resultsPerPage { return (found, AppCredential.Position(kind: position.kind, id: rows.last?.key.key)) }
-        return (found, position.kind == .api ? AppCredential.Position(kind: .server, id: nil) : nil)
+        return (found, position.kind == .api ? AppCredential.Position(kind: .server) : nil)
     }
 
     /// Deletes an API token or a server-to-server key. Requests with it are refused within the seconds that servers remember credentials; sessions that
@@ -73,9 +75,7 @@ extension Registry {
         try await write(.server) { database, now, transaction in
             for kind in [EntryKind.apiToken, .serverKey] {
                 guard let row = try transaction.entries(in: database, kind, keys: [id]).first else { continue }
-                var plan = WritePlan()
-                plan.entriesRemoved = [row.key]
-                try transaction.apply(plan)
+                try transaction.remove([row.key])
                 return .commit(try AppCredential(row))
             }
             throw ServerError.noSuchCredential
@@ -84,18 +84,6 @@ extension Registry {
 }
 
 extension AppCredential {
-    /// Where a page of credentials begins.
-    package struct Position: Hashable, Sendable {
-        package var kind: Kind
-        /// The last one before the page; nil: the page begins with the first of the kind.
-        package var id: String?
-
-        package init(kind: Kind, id: String?) {
-            self.kind = kind
-            self.id = id
-        }
-    }
-
     fileprivate init(_ row: EntryRow) throws(StoreError) {
         if row.key.kind == .apiToken {
             let entry = try APITokenEntry(row)

@@ -24,16 +24,7 @@ extension Registry {
     package func places(of account: String) async throws -> [AccountPlace] {
         let database = try await databaseID(Part.account(account).key)
         return try await stored {
-            try await self.store.read { transaction in
-                var places: [AccountPlace] = []
-                var last: String?
-                while true {
-                    let rows = try transaction.entries(in: database, .user, after: last, limit: Limits.resultsPerPage)
-                    places += try rows.compactMap { try AccountPlace($0) }
-                    guard rows.count == Limits.resultsPerPage else { return places }
-                    last = rows.last?.key.key
-                }
-            }
+            try await self.store.read { try $0.allEntries(.user, in: database).compactMap { try AccountPlace($0) } }
         }
     }
 
@@ -45,8 +36,7 @@ extension Registry {
     /// - Throws: `ServerError.accountChanged` where it is another one by now.
     package func deleteAccount(_ account: AccountEntry) async throws {
         try await write(.account(account.id)) { database, now, transaction in
-            try transaction.requireUnchanged(account, in: database, at: now)
-            guard var entry = try transaction.entry(AccountEntry.self, account.id, in: database, at: now) else { throw ServerError.accountChanged }
+            var entry = try transaction.requireUnchanged(account, in: database, at: now)
             entry.isDeleted = true
             entry.passwordHash = ""
             entry.reset = nil
@@ -60,9 +50,7 @@ extension Registry {
 
     fileprivate func forget(_ place: AccountPlace, of account: String) async throws {
         try await write(.account(account)) { database, _, transaction in
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, .user, AccountPlace.key(place.container, place.environment))]
-            try transaction.apply(plan)
+            try transaction.remove([EntryKey(database, .user, AccountPlace.key(place.container, place.environment))])
             return .commit(())
         }
     }

@@ -132,7 +132,24 @@ extension RegistryEntry {
     }
 }
 
+extension [EntryRow] {
+    /// Those that have not expired.
+    func living(at now: Timestamp) -> [EntryRow] {
+        filter { row in row.expires.map { $0 > now } ?? true }
+    }
+}
+
 extension ReadTransaction {
+    /// All entries of a kind, in the order of their keys, expired ones too. Only for kinds of which a database has few.
+    func allEntries(_ kind: EntryKind, in database: DatabaseID) throws -> [EntryRow] {
+        var found: [EntryRow] = []
+        while true {
+            let rows = try entries(in: database, kind, after: found.last?.key.key, limit: Limits.resultsPerPage)
+            found += rows
+            if rows.count < Limits.resultsPerPage { return found }
+        }
+    }
+
     func entry<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in database: DatabaseID, at now: Timestamp) throws -> Entry? {
         guard let row = try entries(in: database, Entry.kind, keys: [key]).first else { return nil }
         if let expires = row.expires, expires <= now { return nil }

@@ -13,9 +13,9 @@ extension Registry {
         of account: AccountEntry, to passwordHash: String, except own: String? = nil, keepsDevices: Bool = false
     ) async throws -> Int {
         try await write(.account(account.id)) { database, now, transaction in
-            try transaction.requireUnchanged(account, in: database, at: now)
+            let entry = try transaction.requireUnchanged(account, in: database, at: now)
             return .commit(
-                try transaction.setPassword(passwordHash, of: account.id, in: database, at: now) {
+                try transaction.setPassword(passwordHash, of: entry, in: database, at: now) {
                     $0.id != own && !(keepsDevices && $0.kind == .account)
                 })
         }
@@ -43,8 +43,8 @@ extension Registry {
     package func resetPassword(of account: String, digest: String, to passwordHash: String) async throws -> Int? {
         try await write(.account(account)) { database, now, transaction in
             let entry = try transaction.entry(AccountEntry.self, account, in: database, at: now)
-            guard entry?.reset?.isOpened(by: digest, at: now) == true else { return .rollback(nil) }
-            return .commit(try transaction.setPassword(passwordHash, of: account, in: database, at: now) { _ in true })
+            guard let entry, entry.reset?.isOpened(by: digest, at: now) == true else { return .rollback(nil) }
+            return .commit(try transaction.setPassword(passwordHash, of: entry, in: database, at: now) { _ in true })
         }
     }
 }
@@ -53,14 +53,14 @@ extension WriteTransaction {
     /// - Parameter ends: whether a sign-in ends with the old password.
     /// - Returns: how many did.
     fileprivate func setPassword(
-        _ passwordHash: String, of account: String, in database: DatabaseID, at now: Timestamp, ending ends: (SignIn) -> Bool
+        _ passwordHash: String, of account: AccountEntry, in database: DatabaseID, at now: Timestamp, ending ends: (SignIn) -> Bool
     ) throws -> Int {
-        guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
+        var entry = account
         entry.passwordHash = passwordHash
         entry.reset = nil
         let ended = try signIns(in: database, at: now).filter(ends)
         var plan = WritePlan()
-        plan.entries = [try entry.row(account, in: database)]
+        plan.entries = [try entry.row(entry.id, in: database)]
         plan.entriesRemoved = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
         try apply(plan)
         return ended.count

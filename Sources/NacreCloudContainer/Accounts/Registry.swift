@@ -170,6 +170,13 @@ extension WriteTransaction {
         plan.entries = entries
         try apply(plan)
     }
+
+    /// Those that are not there are removed.
+    func remove(_ entries: [EntryKey]) throws {
+        var plan = WritePlan()
+        plan.entriesRemoved = entries
+        try apply(plan)
+    }
 }
 
 extension ServerError {

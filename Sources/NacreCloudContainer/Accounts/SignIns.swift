@@ -8,6 +8,8 @@ package struct SignIn: Hashable, Sendable {
         case account
     }
 
+    package typealias Position = CredentialPosition<Kind>
+
     /// What a sign-in may be used for.
     package struct Place: Hashable, Sendable {
         package var containers: Set<String>
@@ -114,7 +116,7 @@ extension Registry {
     ) async throws -> (page: [SignIn], next: SignIn.Position?) {
         let database = try await databaseID(Part.account(account).key)
         let server = try await databaseID(Part.server.key)
-        let position = last ?? SignIn.Position(kind: .web, id: nil)
+        let position = last ?? SignIn.Position(kind: .web)
         let now = clock()
         return try await stored {
             try await self.store.read { transaction in
@@ -149,9 +151,7 @@ extension Registry {
 
     private func remove(_ kind: EntryKind, _ id: String, of account: String) async throws {
         try await write(.account(account)) { database, _, transaction in
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, kind, id)]
-            try transaction.apply(plan)
+            try transaction.remove([EntryKey(database, kind, id)])
             return .commit(())
         }
     }
@@ -165,9 +165,7 @@ extension Registry {
             guard let found = try transaction.signIn(id, in: database, at: now), place?.covers(found.place) ?? true else {
                 throw ServerError.noSuchSignIn
             }
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, found.kind.entryKind, id)]
-            try transaction.apply(plan)
+            try transaction.remove([EntryKey(database, found.kind.entryKind, id)])
             return .commit(found)
         }
     }
@@ -181,24 +179,8 @@ extension Registry {
         try await write(.account(account)) { database, now, transaction in
             let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && place?.covers($0.place) ?? true }
             if ended.isEmpty { return .rollback(0) }
-            var plan = WritePlan()
-            plan.entriesRemoved = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
-            try transaction.apply(plan)
+            try transaction.remove(ended.map { EntryKey(database, $0.kind.entryKind, $0.id) })
             return .commit(ended.count)
-        }
-    }
-}
-
-extension SignIn {
-    /// Where a page of sign-ins begins.
-    package struct Position: Hashable, Sendable {
-        package var kind: Kind
-        /// The last one before the page; nil: the page begins with the first of the kind.
-        package var id: String?
-
-        package init(kind: Kind, id: String?) {
-            self.kind = kind
-            self.id = id
         }
     }
 }
@@ -212,24 +194,10 @@ extension SignIn.Kind {
     }
 }
 
-extension [EntryRow] {
-    /// Those that have not expired.
-    fileprivate func living(at now: Timestamp) -> [EntryRow] {
-        filter { row in row.expires.map { $0 > now } ?? true }
-    }
-}
-
 extension ReadTransaction {
     /// All entries of a kind that have not expired. Only for kinds of which a database has few.
     func all<Entry: RegistryEntry>(_ type: Entry.Type, in database: DatabaseID, at now: Timestamp) throws -> [Entry] {
-        var found: [Entry] = []
-        var last: String?
-        while true {
-            let rows = try entries(in: database, Entry.kind, after: last, limit: Limits.resultsPerPage)
-            found += try rows.living(at: now).map { try Entry($0) }
-            guard rows.count == Limits.resultsPerPage else { return found }
-            last = rows.last?.key.key
-        }
+        try allEntries(Entry.kind, in: database).living(at: now).map { try Entry($0) }
     }
 
     /// All sign-ins of the account that the database is of.
@@ -243,9 +211,12 @@ extension ReadTransaction {
     }
 
     /// Holds a sign-in against a change of the password, or the end of the account, that came between its check and its commit.
-    func requireUnchanged(_ account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws {
+    /// - Returns: the account as it is now.
+    @discardableResult
+    func requireUnchanged(_ account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws -> AccountEntry {
         guard let kept = try entry(AccountEntry.self, account.id, in: database, at: now), kept.isLiving, kept.passwordHash == account.passwordHash
         else { throw ServerError.accountChanged }
+        return kept
     }
 }
 

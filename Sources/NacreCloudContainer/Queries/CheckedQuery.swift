@@ -12,7 +12,7 @@ struct CheckedQuery: Sendable {
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
     /// The indexes that it would go by, and that nobody has made.
-    let missing: Set<MissingIndex>
+    let missing: [MissingIndex]
     /// An index that it would go by is not made, or still being built: records are looked through one by one in its place.
     let lacksIndex: Bool
     /// Those of the indexes that it may go by whose older rows came by a walk.
@@ -33,9 +33,9 @@ struct CheckedQuery: Sendable {
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
         let indexes = shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) } + (shape.terms.map(\.index) + [names]).compactMap(\.self)
         builtIndexes = Set(indexes.filter { $0.isBuilt == true && $0.state == .usable }.map(\.index))
-        let wanted = shape.wantedIndexes
-        missing = Set(wanted.filter { shape.type.fields[$0.field]?[$0.kind] == nil })
-        lacksIndex = wanted.contains { shape.type.fields[$0.field]?[$0.kind]?.state != .usable }
+        let unusable = shape.unusableIndexes
+        missing = unusable.filter { shape.type.fields[$0.field]?[$0.kind] == nil }
+        lacksIndex = !unusable.isEmpty
     }
 
     /// Those of its indexes that may lack records of a zone: it was made by one who did not know them yet, beside the walk that built them.
@@ -65,14 +65,16 @@ struct CheckedQuery: Sendable {
 }
 
 extension QueryShape {
-    /// Those that the filters and sorts can go by; for all records of a type, the one of their names.
-    fileprivate var wantedIndexes: Set<MissingIndex> {
-        var wanted = Set(terms.map { MissingIndex(type: type.name, field: $0.field, kind: .values) })
-        for filter in filters {
-            let kind: IndexKind = filter.filter.comparator.isTokenSearch ? .tokens : .values
-            wanted.formUnion(filter.fields.map { MissingIndex(type: type.name, field: $0.name, kind: kind) })
+    /// Of the indexes that the filters and sorts can go by, those that cannot be used yet, made or not; one may stand there twice. For all records of a
+    /// type it is the index of their names.
+    fileprivate var unusableIndexes: [MissingIndex] {
+        func unusable(_ field: String, _ kind: IndexKind) -> MissingIndex? {
+            type.fields[field]?[kind]?.state == .usable ? nil : MissingIndex(type: type.name, field: field, kind: kind)
         }
-        if wanted.isEmpty { wanted.insert(MissingIndex(type: type.name, field: SystemField.recordName.rawValue, kind: .values)) }
-        return wanted
+        if terms.isEmpty, filters.isEmpty { return [unusable(SystemField.recordName.rawValue, .values)].compactMap(\.self) }
+        let ofFilters = filters.flatMap { filter in
+            filter.fields.compactMap { unusable($0.name, filter.filter.comparator.isTokenSearch ? .tokens : .values) }
+        }
+        return terms.compactMap { unusable($0.field, .values) } + ofFilters
     }
 }

@@ -32,7 +32,17 @@ struct QueryCursor: Hashable, Sendable {
         /// Whether all ways are tried.
         var triesAll: Bool { self == .search || self == .wait }
 
-        var next: Effort { triesAll ? .walk : .persist }
+        /// How the page behind one with this effort looks for records. One that got nowhere is followed by one that tries harder, or that waits; one
+        /// that persisted, or waited, has made its way.
+        func next(gotSomewhere: Bool, lacksIndex: Bool) -> Effort {
+            switch (self, gotSomewhere) {
+            case (.persist, true): .walk
+            case (.wait, true): .search
+            case (_, true): self
+            case (_, false) where lacksIndex: .wait
+            case (_, false): triesAll ? .walk : .persist
+            }
+        }
     }
 
     /// Of the query, of where it was asked and by whom.

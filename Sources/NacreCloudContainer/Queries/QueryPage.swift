@@ -57,9 +57,7 @@ struct QueryPage: Sendable {
         let left = most == .max ? Int.max : max(0, most - self.questions)
         let end = try take(answers, from: start, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction), questions: left))
         self.cursor = end.map { end in
-            // From where this one began, the next one has to try harder, or to wait; one that persisted has made its way.
-            let goesOn: QueryCursor.Effort = effort == .persist ? .walk : effort == .wait ? .search : effort
-            let next = end != start ? goesOn : query.lacksIndex ? .wait : effort.next
+            let next = effort.next(gotSomewhere: end != start, lacksIndex: query.lacksIndex)
             return QueryCursor(digest: digest, order: chosen, effort: next, position: end, seen: seen)
         }
     }
@@ -84,7 +82,7 @@ struct QueryPage: Sendable {
             let reader = QueryReader(reads, questions: questions, keptBytes: keptBytes)
             var search = ZoneSearch(
                 query, in: order, of: zones[number].address, after: after, wanted: limit + 1, ahead: ahead, rows: rows, work: work,
-                showing: zones[number].showing, mayProbe: effort.triesAll, mayScan: effort != .wait, reader)
+                showing: zones[number].showing, effort: effort, reader)
             let answer = try search.run(mayReorder: mayReorder)
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.
@@ -110,8 +108,7 @@ struct QueryPage: Sendable {
             damaged += met.map { (record: $0, zoneID: zone.showing.zoneID) }
         }
         // Of a zone that was not reached nothing is known behind the start.
-        let unknown = ZoneSearch.Answer(hits: [], end: after ?? .start, isCut: true)
-        let answers = found.compactMap { $0 == nil ? unknown : $0?.answer }
+        let answers = found.compactMap { $0 == nil ? .nothing(after) : $0?.answer }
         return answers.count == zones.count ? answers : nil
     }
 

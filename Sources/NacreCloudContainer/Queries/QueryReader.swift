@@ -88,8 +88,8 @@ final class QueryReader {
     /// - Returns: `isWhole`: they are its last.
     func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> (rows: [RecordRow], isWhole: Bool) {
         let most = max(1, min(Self.portionBytes, workLeft))
-        let rows = try counted(reads.transaction.records(in: zone, after: name, limit: limit, bytesMax: most))
-        return (rows, rows.count < limit && rows.reduce(0) { $0 + $1.body.count } < most)
+        let (rows, isWhole) = try reads.transaction.portion(of: zone, after: name, limit: limit, bytesMax: most)
+        return (counted(rows), isWhole)
     }
 
     /// Reads the records of the first of these names, as many as a portion has, and takes their names off.

@@ -33,17 +33,14 @@ struct ZoneSearch {
     let showing: ShownRecords
     /// The caller may see some of the type's records and not others.
     private let judgesEach: Bool
-    /// Whether another way than the walk in the query's order may be looked for.
-    let mayProbe: Bool
-    /// Whether the whole zone may be read where no index is in the query's order: it was not tried before.
-    let mayScan: Bool
+    let effort: QueryCursor.Effort
     let reader: QueryReader
     /// What it did, in lines for `explainQuery`.
     private(set) var steps: [String] = []
 
     init(
         _ query: CheckedQuery, in order: QueryOrder, of zone: ZoneAddress, after: QueryPosition?, wanted: Int, ahead: Int, rows: Int, work: Int,
-        showing: ShownRecords, mayProbe: Bool, mayScan: Bool, _ reader: QueryReader
+        showing: ShownRecords, effort: QueryCursor.Effort, _ reader: QueryReader
     ) {
         self.query = query
         self.order = order
@@ -51,8 +48,7 @@ struct ZoneSearch {
         self.after = after
         self.wanted = wanted
         self.ahead = ahead
-        self.mayProbe = mayProbe
-        self.mayScan = mayScan
+        self.effort = effort
         self.rows = rows
         self.work = work
         self.showing = showing
@@ -67,8 +63,9 @@ struct ZoneSearch {
         let drivers = query.drivers.filter { !isServedByWalk($0) }
         let points = order.terms.isEmpty ? drivers.first(where: \.isPoints) : nil
         let isWalkable = order.terms.first?.isUsable ?? true
-        if !isWalkable, !mayScan { return .nothing(after) }
-        if isWalkable, !mayProbe || drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
+        // The page before has read the zone and found no end.
+        if !isWalkable, effort == .wait { return .nothing(after) }
+        if isWalkable, !effort.triesAll || drivers.isEmpty || (drivers.count == 1 && points != nil) { return try walkAll(points) }
         if isWalkable, points != nil || !order.terms.isEmpty { return try race(drivers, points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
         // One question of them: each as far as it may answer rows for all.

@@ -84,7 +84,8 @@ struct ShownRecords: Sendable {
 extension RecordFields {
     /// Costs a walk over the fields, and a copy of those that refer.
     fileprivate mutating func setZones(_ zoneID: ZoneID) {
-        for place in entries.indices {
+        // Asked first, because to take a value apart copies it.
+        for place in entries.indices where entries[place].value.refers {
             switch entries[place].value {
             case .reference(var reference):
                 guard reference.zoneID != zoneID else { continue }
@@ -108,6 +109,13 @@ extension RecordFields {
 }
 
 extension FieldValue {
+    fileprivate var refers: Bool {
+        switch self {
+        case .reference, .referenceList: true
+        default: false
+        }
+    }
+
     /// Answers without our extension show less than the whole of such a value.
     fileprivate var mayHideMore: Bool {
         switch self {

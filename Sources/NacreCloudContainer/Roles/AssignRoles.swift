@@ -49,9 +49,7 @@ extension Registry {
     func forgetRoles(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
         try await write(.schema(container: container, environment)) { database, now, transaction in
             guard try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now) != nil else { return .rollback(()) }
-            var plan = WritePlan()
-            plan.entriesRemoved = [EntryKey(database, .roleAssignment, user)]
-            try transaction.apply(plan)
+            try transaction.remove([EntryKey(database, .roleAssignment, user)])
             return .commit(())
         }
     }

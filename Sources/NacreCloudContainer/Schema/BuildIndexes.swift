@@ -127,13 +127,13 @@ struct IndexWalk: Sendable {
         if row.indexesBelow < schema.schema.nextIndex {
             plan.zoneChanges.append(ZoneChange(zone, indexesBelow: schema.schema.nextIndex))
         }
-        let rows = try transaction.records(in: zone, after: last, limit: Limits.indexBuildChunk, bytesMax: Limits.pageBytes)
+        let (rows, isWhole) = try transaction.portion(of: zone, after: last, limit: Limits.indexBuildChunk, bytesMax: Limits.pageBytes)
         for row in rows {
             // A damaged record gets its rows when it is saved again.
             guard let entries = indexRows[row.type]?.entries(of: StoredRecord(row, in: zone)) else { continue }
             if !entries.isEmpty { plan.indexed.append(IndexPut(zone: zone, name: row.name, entries: entries)) }
         }
         last = rows.last?.name
-        return rows.count < Limits.indexBuildChunk && rows.reduce(0) { $0 + $1.body.count } < Limits.pageBytes
+        return isWhole
     }
 }

@@ -57,8 +57,7 @@ extension RecordTypeDefinition {
         var kept = RecordTypeDefinition(name: name)
         for (name, field) in fields {
             var field = field
-            if let values = field.values, !indexes.contains(values.index) { field.values = nil }
-            if let tokens = field.tokens, !indexes.contains(tokens.index) { field.tokens = nil }
+            for kind in IndexKind.allCases where field[kind].map({ !indexes.contains($0.index) }) ?? false { field[kind] = nil }
             if !field.indexes.isEmpty { kept.fields[name] = field }
         }
         return kept.fields.isEmpty ? nil : kept

@@ -102,8 +102,8 @@ extension FieldDefinition {
     }
 }
 
-/// What the rows of an index stand for.
-enum IndexKind: Hashable, Sendable, CaseIterable {
+/// What the rows of an index stand for. Raw values are the order in which the indexes of a field are numbered.
+enum IndexKind: Int, Hashable, Sendable, CaseIterable {
     case values
     case tokens
 }
@@ -119,7 +119,7 @@ struct MissingIndex: Hashable, Sendable {
 extension Schema {
     /// Makes those indexes that are still allowed and missing.
     mutating func make(_ indexes: some Collection<MissingIndex>) {
-        let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind == .tokens ? 1 : 0) < ($1.type, $1.field, $1.kind == .tokens ? 1 : 0) }
+        let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind.rawValue) < ($1.type, $1.field, $1.kind.rawValue) }
         for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, nextIndex: &nextIndex) }
     }
 }

@@ -48,16 +48,9 @@ extension ReadTransaction {
         schema.nextRole = entry.nextRole ?? 1
         schema.changes = entry.changes ?? 0
         schema.entry = row.value
-        var last: String?
-        repeat {
-            let rows = try entries(in: database, .recordType, after: last, limit: Self.typesPerRead)
-            for row in rows { schema.types[row.key.key] = try RecordTypeDefinition(row) }
-            last = rows.count < Self.typesPerRead ? nil : rows.last?.key.key
-        } while last != nil
+        for row in try allEntries(.recordType, in: database) { schema.types[row.key.key] = try RecordTypeDefinition(row) }
         return schema
     }
-
-    private static var typesPerRead: Int { 200 }
 
     /// Whether an app saved anything in a container's environment. With more zones than worth a look the answer is yes: what follows from it is
     /// work that may be needless, never a wrong answer.

@@ -7,9 +7,8 @@ package struct IndexChange: Hashable, Sendable {
     package var fieldType: FieldType
     package var before: IndexOptions
     package var after: IndexOptions
-    /// The field came with the change, and so did its type.
+    /// The field came with the change.
     package var isNewField = false
-    package var isNewType = false
 }
 
 extension Registry {
@@ -54,7 +53,6 @@ extension Schema {
         _ options: IndexOptions?, of type: String, field name: String, as fieldType: FieldType? = nil
     ) throws(ServerError) -> IndexChange {
         var definition: RecordTypeDefinition
-        let isNewType = self.definition(of: type) == nil
         if let known = self.definition(of: type) {
             definition = known
         } else {
@@ -76,8 +74,7 @@ extension Schema {
             isNewField = true
         }
         if let fieldType, fieldType != next.type { throw .fieldKeepsType(field, in: type, definedAs: next.shape) }
-        var change = IndexChange(
-            field: field, fieldType: next.type, before: next.options, after: next.options, isNewField: isNewField, isNewType: isNewType)
+        var change = IndexChange(field: field, fieldType: next.type, before: next.options, after: next.options, isNewField: isNewField)
         guard let options = options ?? (isNewField ? [] : nil) else { return change }
         if type == UserRecord.type, !options.isEmpty { throw .usersAreNotIndexed }
         let impossible = options.subtracting(.possible(for: next.shape))

@@ -114,6 +114,13 @@ extension ReadTransaction {
         try records(in: zone, after: name, limit: limit, bytesMax: .max)
     }
 
+    /// The next live records of a zone, by name, as many as a portion has.
+    /// - Returns: `isWhole`: they are its last.
+    func portion(of zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> (rows: [RecordRow], isWhole: Bool) {
+        let rows = try records(in: zone, after: name, limit: limit, bytesMax: bytesMax)
+        return (rows, rows.count < limit && rows.reduce(0) { $0 + $1.body.count } < bytesMax)
+    }
+
     /// All records of these names, live ones and tombstones, in the names' order.
     package func records(in zone: ZoneAddress, named names: [String]) throws -> [RecordRow] {
         try records(in: zone, named: names, bytesMax: .max)

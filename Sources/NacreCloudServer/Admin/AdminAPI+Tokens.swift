@@ -50,18 +50,9 @@ extension AdminAPI {
     /// `GET /admin/1/tokens?container=…&after=…`
     @Sendable func listTokens(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let (page, next) = try await cloud.registry.appCredentials(
-            of: request.query("container"), after: try request.query("after").map(Self.position))
+            of: request.query("container"), after: try request.query("after").map(AppCredential.Position.init(text:)))
         return try answer(
-            AdminMessages.Tokens(
-                tokens: page.map(AdminMessages.TokenLine.init), next: next.map { "\($0.kind.rawValue):\($0.id ?? "")" }))
-    }
-
-    private static func position(_ text: String) throws -> AppCredential.Position {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let kind = AppCredential.Kind(rawValue: String(parts[0])) else {
-            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
-        }
-        return AppCredential.Position(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
+            AdminMessages.Tokens(tokens: page.map(AdminMessages.TokenLine.init), next: next?.text))
     }
 
     /// `POST /admin/1/tokens/revoke`

@@ -57,19 +57,6 @@ extension AccountMessages.Session {
     }
 }
 
-extension SignIn.Position {
-    /// As an answer's `next`.
-    var text: String { "\(kind.rawValue):\(id ?? "")" }
-
-    init(text: String) throws(ServerError) {
-        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, let kind = SignIn.Kind(rawValue: String(parts[0])) else {
-            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
-        }
-        self.init(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
-    }
-}
-
 extension ServerError {
     fileprivate static func missingBeside(_ field: String) -> ServerError {
         ServerError(

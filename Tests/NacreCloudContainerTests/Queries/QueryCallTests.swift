@@ -75,12 +75,23 @@ import Testing
     /// Its roles are a call too.
     @Test func `a page for somebody who has a role asks the store no more often`() async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
+        let ann = try await editor(store)
+        try await expectFewCalls(of: ann, in: .defaultZone, store)
+    }
+
+    /// The page that asks most often has no call left for them.
+    @Test func `a page by distance for somebody who has a role asks the store no more often`() async throws {
+        let store = CountingStore(try await Engine.sqlite.makeStore())
+        try await expectFewCalls(of: try await editor(store), in: .defaultZone, .farSpot, isAscending: true, store)
+    }
+
+    private func editor(_ store: CountingStore) async throws -> TestCloudUser {
         let ann = try await user(store, in: .public)
         let registry = ann.cloud.registry
         try await registry.changeSchema(of: TestCloud.container, .development) { $0.declare(role: "Editor") }
         _ = try await registry.createContainer(TestCloud.container)
         _ = try await registry.assign("Editor", to: "_ann", in: TestCloud.container, .development)
-        try await expectFewCalls(of: ann, in: .defaultZone, store)
+        return ann
     }
 
     private func expectFewCalls(of ann: TestCloudUser, in zone: ZoneID, _ store: CountingStore) async throws {
@@ -157,6 +168,10 @@ import Testing
         let store = CountingStore(try await Engine.sqlite.makeStore())
         let ann = try await user(store)
         try await ann.makeZone("Z")
+        try await expectFewCalls(of: ann, in: ZoneID(zoneName: "Z"), map, isAscending: isAscending, store)
+    }
+
+    private func expectFewCalls(of ann: TestCloudUser, in zone: ZoneID, _ map: Map, isAscending: Bool, _ store: CountingStore) async throws {
         var data = QueryData(seed: HistorySeed.value)
         var distances: [String: Double] = [:]
         let here = GeoPoint(latitude: 48, longitude: 2)
@@ -166,11 +181,11 @@ import Testing
                 distances["r\(number)"] = GeoPoint(location).distance(to: here)
                 return RecordOperation.make(.create, "r\(number)", RecordFields([.init("at", .location(location))]))
             }
-            try await ann.modify(operations, zone: "Z")
+            try await ann.modify(operations, zone: zone.zoneName)
         }
         for limit in [10, 200] {
             let sort = QuerySort("at", isAscending: isAscending, relativeLocation: Location(latitude: 48, longitude: 2))
-            var request = RecordsQueryRequest(query: Self.query([], [sort]), zoneID: ZoneID(zoneName: "Z"), resultsLimit: limit)
+            var request = RecordsQueryRequest(query: Self.query([], [sort]), zoneID: zone, resultsLimit: limit)
             var found: [Double] = []
             var pages = 0
             var most = 0

@@ -20,12 +20,9 @@ enum TokenList {
         let admin = try await AdminClient.connect(call)
         let isJSON = call.has(SharedOptions.json)
         var all = AdminMessages.Tokens(tokens: [])
-        var next: String?
-        repeat {
-            let page = try await admin.tokens(of: call.value(container), after: next)
+        try await admin.eachPageOfTokens(of: call.value(container)) { page in
             if isJSON { all.tokens += page.tokens } else { for token in page.tokens { try Output.data(token.line) } }
-            next = page.next
-        } while next != nil
+        }
         if isJSON { try Output.json(all) }
     }
 }
