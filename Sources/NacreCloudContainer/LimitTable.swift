@@ -46,6 +46,7 @@ extension Limits {
         Limit("fieldsPerRecordType", fieldsPerRecordType, .server),
         Limit("schemaChangesKept", schemaChangesKept, .server),
         Limit("schemaChangeBytes", schemaChangeBytes, .server),
+        Limit("auditEntriesKept", auditEntriesKept, .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),
         Limit("checkRows", checkRows, .server),
         Limit("reclaimChunk", reclaimChunk, .server),

@@ -33,6 +33,8 @@ extension Limits {
     package static let schemaChangesKept = 50
     /// Bytes of a change in the history of a schema. On this server: of a larger one only the number of its differences is kept.
     package static let schemaChangeBytes = 64_000
+    /// Entries that the log of what administrators did keeps. On this server: years of a small team's work, some megabytes.
+    package static let auditEntriesKept = 10_000
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
     /// Rows that one step of a check looks at. On this server.

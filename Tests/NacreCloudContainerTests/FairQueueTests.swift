@@ -197,6 +197,17 @@ extension FairQueue {
         #expect(done == turns.count && lanes.count == 0)
     }
 
+    @Test func `bulk may have a smaller share of an asker's places, in which its queries count`() {
+        let places = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
+        let (query, bulk) = (Turn(asker: "a", lane: .query), Turn(asker: "a", lane: .bulk))
+        for (turns, most) in [
+            ([bulk, bulk, bulk], 2), ([query, query, query, query, query], 4), ([query, query, bulk], 2), ([query, bulk, bulk], 2),
+        ] {
+            var lanes = lanes([], places)
+            #expect(turns.count { lanes.beginNow($0) } == most, "\(turns)")
+        }
+    }
+
     @Test func `lanes take turns for a place that any may have`() {
         let turns = (0..<5).flatMap { _ in Turn.Lane.allCases.map { Turn(asker: "a", lane: $0) } }
         var lanes = lanes(turns, LanePlaces(all: 1, long: 1, longOfOneKind: 1, shortOfOneAsker: 1, longOfOneAsker: 1))

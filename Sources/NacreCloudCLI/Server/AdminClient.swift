@@ -34,6 +34,11 @@ struct AdminClient {
         try read(AdminMessages.Container.self, try await web.send("POST", "/admin/1/containers", bearer: token, body: container))
     }
 
+    /// All that administrators did, page by page.
+    func eachPageOfAudit(_ body: (AdminMessages.AuditLog) throws -> Void) async throws {
+        try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
+    }
+
     /// All containers, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)
@@ -235,6 +240,7 @@ private protocol AdminPage: Decodable {
     var next: String? { get }
 }
 
+extension AdminMessages.AuditLog: AdminPage {}
 extension AdminMessages.Containers: AdminPage {}
 extension AdminMessages.Tokens: AdminPage {}
 extension AdminMessages.Users: AdminPage {}

@@ -18,8 +18,14 @@ package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Se
     package init(text: String) throws(ServerError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else {
-            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
+            throw ServerError.unknownPlace
         }
         self.init(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
     }
+}
+
+extension ServerError {
+    /// `after` of a list is nobody's `next`.
+    package static let unknownPlace = ServerError(
+        .badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
 }

@@ -132,6 +132,14 @@ extension RegistryEntry {
     }
 }
 
+extension String {
+    /// The key of an entry that has a number: the entry with the highest stands first.
+    static func newestFirst(_ number: Int64) -> String {
+        let digits = String(Int64.max - number)
+        return String(repeating: "0", count: String(Int64.max).count - digits.count) + digits
+    }
+}
+
 extension [EntryRow] {
     /// Those that have not expired.
     func living(at now: Timestamp) -> [EntryRow] {

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
 ///
-/// The registry is made of databases too: one for the server, one for each account, one for each e-mail address, one for the schema of each
+/// The registry is made of databases too: one for the server, one for the log of its administrators, one for each account, one for each e-mail address, one for the schema of each
 /// container and environment, so that what must be unique is unique within one of them. Thread-safe; each call is one transaction, or says how many.
 package final class Registry: StoreClient {
     package let store: any Store
@@ -98,6 +98,7 @@ extension Registry {
 
     enum Part: Sendable {
         case server
+        case audit
         case account(String)
         case email(String)
         case schema(container: String, DatabaseKey.Environment)
@@ -105,6 +106,7 @@ extension Registry {
         var key: DatabaseKey {
             switch self {
             case .server: Self.key(owner: "server")
+            case .audit: Self.key(owner: "audit")
             case .account(let id): Self.key(owner: "account:\(id)")
             case .email(let address): Self.key(owner: "email:\(address)")
             case .schema(let container, let environment):

@@ -40,12 +40,6 @@ struct SchemaChangeEntry: RegistryEntry {
     var time: Double
     var count: Int
     var differences: [SchemaDifference]?
-
-    /// The newest change stands first.
-    static func key(_ number: Int64) -> String {
-        let digits = String(Int64.max - number)
-        return String(repeating: "0", count: String(Int64.max).count - digits.count) + digits
-    }
 }
 
 extension Schema {
@@ -57,14 +51,14 @@ extension Schema {
         changes = before.changes + 1
         var entry = SchemaChangeEntry(
             number: changes, verb: kind, time: now.secondsSince2001, count: differences.count, differences: differences)
-        var row = try entry.row(SchemaChangeEntry.key(changes), in: database)
+        var row = try entry.row(.newestFirst(changes), in: database)
         if row.value.count > Limits.schemaChangeBytes {
             entry.differences = nil
-            row = try entry.row(SchemaChangeEntry.key(changes), in: database)
+            row = try entry.row(.newestFirst(changes), in: database)
         }
         plan.entries.append(row)
         let oldest = changes - Int64(Limits.schemaChangesKept)
-        if oldest > 0 { plan.entriesRemoved.append(EntryKey(database, .schemaChange, SchemaChangeEntry.key(oldest))) }
+        if oldest > 0 { plan.entriesRemoved.append(EntryKey(database, .schemaChange, .newestFirst(oldest))) }
     }
 
     /// This schema as it would be if these differences had not been made: what came goes, what went comes back, what changed is as it was.

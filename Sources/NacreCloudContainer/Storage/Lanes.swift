@@ -22,7 +22,7 @@ package struct Lanes {
     package init(_ places: LanePlaces, room: LaneRoom) {
         self.places = places
         self.room = room
-        queues = Turn.Lane.allCases.map { FairQueue(share: $0 == .short ? places.shortOfOneAsker : places.longOfOneAsker) }
+        queues = Turn.Lane.allCases.map { FairQueue(share: places.ofOneAsker(in: $0)) }
         underWay = queues.map { _ in 0 }
     }
 
@@ -104,13 +104,25 @@ package struct LanePlaces: Hashable, Sendable {
     /// Of one asker, in the short lane and in both long ones together.
     package var shortOfOneAsker: Int
     package var longOfOneAsker: Int
+    /// Of those, as many as there may be when one begins that is bulk.
+    package var bulkOfOneAsker: Int
 
-    package init(all: Int, long: Int, longOfOneKind: Int, shortOfOneAsker: Int, longOfOneAsker: Int) {
+    /// - Parameter bulkOfOneAsker: nil: as `longOfOneAsker`.
+    package init(all: Int, long: Int, longOfOneKind: Int, shortOfOneAsker: Int, longOfOneAsker: Int, bulkOfOneAsker: Int? = nil) {
         self.all = all
         self.long = long
         self.longOfOneKind = longOfOneKind
         self.shortOfOneAsker = shortOfOneAsker
         self.longOfOneAsker = longOfOneAsker
+        self.bulkOfOneAsker = bulkOfOneAsker ?? longOfOneAsker
+    }
+
+    fileprivate func ofOneAsker(in lane: Turn.Lane) -> Int {
+        switch lane {
+        case .short: shortOfOneAsker
+        case .query: longOfOneAsker
+        case .bulk: bulkOfOneAsker
+        }
     }
 
     /// As many as come.

@@ -378,6 +378,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case roleAssignment = 13
     /// Of a schema: a change by an administrator.
     case schemaChange = 14
+    /// What an administrator asked the server to do.
+    case audit = 15
 }
 
 package struct EntryKey: Hashable, Sendable {

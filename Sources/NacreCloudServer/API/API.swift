@@ -7,9 +7,10 @@ import NacreHTTPServer
 /// CloudKit Web Services: every endpoint decodes, asks the cloud, and encodes.
 struct API: Sendable {
     /// Pages of records that are made at the same time. On this server: as many as keep a loop and its readers busy; each may be 8 MB in several forms.
-    /// Two are left for short answers, and of the others one asker has four at most: two that are read, as the engine's readers allow, and two that
-    /// are written down meanwhile or are next. With fewer a reader falls asleep between two pages of one asker, which costs a third of their rate.
-    private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4)
+    /// Two are left for short answers, and of the others one asker has four queries at most: two that are read, as the engine's readers allow, and two
+    /// that are written down meanwhile or are next. With fewer a reader falls asleep between two pages of one asker, which costs a third of their rate.
+    /// Pages of feeds are larger, and lose nothing with two.
+    private static let pagesAtATime = LanePlaces(all: 8, long: 6, longOfOneKind: 6, shortOfOneAsker: 6, longOfOneAsker: 4, bulkOfOneAsker: 2)
     /// A larger body is decoded off the loop, which serves others meanwhile; one like a batch of 200 notes takes it less than the change of threads
     /// costs others.
     private static let decodedOnLoopBytesMax = 512 * 1024

@@ -15,7 +15,7 @@ extension AdminAPI {
     @Sendable func listUsers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let after = try request.query("after").map { text in
             guard let number = Int64(text) else {
-                throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
+                throw ServerError.unknownPlace
             }
             return DatabaseID(rawValue: number)
         }

@@ -42,8 +42,10 @@ package struct AdminAPI: Sendable {
             return AdminProblem.response(to: error, of: request)
         }
         router.use(authenticate)
+        router.use(audit)
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
+        router.get("/admin/1/audit", listAudit)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
@@ -161,12 +163,15 @@ package struct AdminAPI: Sendable {
     }
 
     func body<Message: Decodable>(_ type: Message.Type, of request: HTTPRequest, bytesMax: Int = Limits.accountBodyBytes) async throws -> Message {
-        let bytes = try await request.body.collect(upTo: bytesMax)
+        let bytes = Data(try await request.body.collect(upTo: bytesMax))
+        let message: Message
         do {
-            return try JSONDecoder().decode(type, from: Data(bytes))
+            message = try JSONDecoder().decode(type, from: bytes)
         } catch {
             throw ServerError(error)
         }
+        try await AuditedRequest.current?.begin(with: bytes)
+        return message
     }
 
     func answer(_ message: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPResponse {

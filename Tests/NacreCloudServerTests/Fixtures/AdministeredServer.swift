@@ -1,3 +1,5 @@
+import NacreCloudContainer
+import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCrypto
 import NacreHTTPServer
@@ -9,8 +11,8 @@ struct AdministeredServer {
     let server: TestServer
     private let admin: Router
 
-    init() async throws {
-        server = try await TestServer()
+    init(over store: any Store = MemoryStore()) async throws {
+        server = try await TestServer(over: store)
         var router = Router()
         AdminAPI(
             cloud: server.cloud, authenticator: server.authenticator, backups: BackupRunner(folder: server.folder.path, nil),

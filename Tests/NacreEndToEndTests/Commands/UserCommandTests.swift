@@ -43,6 +43,9 @@ import Testing
 
             let containers = try await administrator.run(["container", "list"])
             #expect(containers.status == 0 && containers.output.hasPrefix("\(Administrator.container) 20"), "\(containers.messages)")
+            let audit = try await administrator.run(["audit", "list"])
+            let made = "127.0.0.1 POST /admin/1/containers justInTime=native name=\(Administrator.container)\n"
+            #expect(audit.status == 0 && audit.output.contains(" 201 \(made)"), "\(audit.output)")
             let listed = try await administrator.run(["user", "list"])
             #expect(listed.status == 0 && listed.output.contains(" \(Administrator.email) "))
             let shown = try await administrator.run(["user", "show"] + Self.account)

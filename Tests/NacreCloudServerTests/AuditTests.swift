@@ -1,0 +1,73 @@
+import Foundation
+import NacreCloudContainer
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreLocks
+import Testing
+
+@testable import NacreCloudServer
+
+struct AuditTests {
+    private func log(of scene: AdministeredServer) async throws -> [AdminMessages.AuditLine] {
+        let answer = await scene.administrate("GET", "/admin/1/audit")
+        #expect(answer.status == 200)
+        return try JSONDecoder().decode(AdminMessages.AuditLog.self, from: Data(answer.body)).entries.reversed()
+    }
+
+    @Test func `what administrators change is noted with whom it names and how it ended, and no secret`() async throws {
+        let scene = try await AdministeredServer()
+        #expect(await scene.administrate("POST", "/admin/1/containers", #"{"name":"iCloud.com.example.new"}"#).status == 201)
+        #expect(await scene.administrate("POST", "/admin/1/users", #"{"email":"eve@example.com","password":"a secret of eve's"}"#).status == 201)
+        #expect(await scene.administrate("POST", "/admin/1/users", #"{"email":"eve@example.com","password":"a secret of eve's"}"#).status == 409)
+        let explained = #"{"container":"\#(TestServer.container)","environment":"development","database":"public","request":"{}"}"#
+        _ = await scene.administrate("POST", "/admin/1/query/explain", explained)
+        let lines = try await log(of: scene)
+        #expect(lines.map(\.number) == [1, 2, 3, 4])
+        #expect(
+            lines.prefix(3).map { [$0.action, "\($0.subject)", "\($0.status ?? 0)"] } == [
+                ["POST /admin/1/containers", #"["name": "iCloud.com.example.new"]"#, "201"],
+                ["POST /admin/1/users", #"["email": "eve@example.com"]"#, "201"], ["POST /admin/1/users", #"["email": "eve@example.com"]"#, "409"],
+            ])
+        #expect(lines.last?.action == "POST /admin/1/query/explain" && lines.last?.subject["database"] == "public")
+        #expect(Set(lines.map(\.requestID)).count == 4)
+        #expect(await !scene.administrate("GET", "/admin/1/audit").text.contains("secret"))
+    }
+
+    @Test func `what only reads, what cannot be read and what nobody may ask is not noted`() async throws {
+        let scene = try await AdministeredServer()
+        #expect(await scene.administrate("GET", "/admin/1/users").status == 200)
+        let question = #"{"container":"\#(TestServer.container)","environment":"development","text":"DEFINE SCHEMA"}"#
+        _ = await scene.administrate("POST", "/admin/1/schema/diff", question)
+        #expect(await scene.administrate("POST", "/admin/1/users", "no JSON").status == 400)
+        #expect(await scene.administrate("POST", "/admin/1/nothing", "{}").status == 404)
+        #expect(try await log(of: scene).isEmpty)
+        #expect(await scene.administrate("GET", "/admin/1/audit?after=x").status == 400)
+    }
+
+    /// Fails the next write after `begin`.
+    private final class FailsOnce: LayeredStore {
+        let below: any Store = MemoryStore()
+        private let fails = Locked(false)
+
+        func begin() { fails.withLock { $0 = true } }
+
+        func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
+            let failsNow = fails.withLock { fails in
+                defer { fails = false }
+                return fails
+            }
+            if failsNow { throw StoreError(.full, "A planted failure") }
+            return try await below.write(body)
+        }
+    }
+
+    @Test func `what cannot be noted is not done`() async throws {
+        let store = FailsOnce()
+        let scene = try await AdministeredServer(over: store)
+        store.begin()
+        #expect(await scene.administrate("POST", "/admin/1/containers", #"{"name":"iCloud.com.example.new"}"#).status == 503)
+        #expect(try await scene.server.cloud.registry.container("iCloud.com.example.new") == nil)
+        #expect(await scene.administrate("POST", "/admin/1/containers", #"{"name":"iCloud.com.example.new"}"#).status == 201)
+        #expect(try await log(of: scene).map(\.status) == [201])
+    }
+}
