@@ -348,10 +348,10 @@ import Testing
         for email in ["ada@example.com", "eve@example.com"] {
             let body = Array(#"{"email":"\#(email)","password":"another password"}"#.utf8)
             let statuses = await withTaskGroup(of: Int.self) { group in
-                for _ in 0..<6 { group.addTask { await server.respond(Question(method: "POST", target: "/account/1/sign-up", body: body)).status } }
+                for _ in 0..<12 { group.addTask { await server.respond(Question(method: "POST", target: "/account/1/sign-up", body: body)).status } }
                 return await group.reduce(into: [Int]()) { $0.append($1) }
             }
-            #expect(Set(statuses) == [200, 503], "\(email) \(statuses)")
+            #expect(statuses.contains(503) && statuses.allSatisfy { [200, 503].contains($0) }, "\(email) \(statuses)")
         }
     }
 
