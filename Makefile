@@ -24,7 +24,11 @@ QUESTIONS ?=
 SECONDS ?= 1800
 PARTS ?=
 
-.PHONY: help setup run test bench soak format coverage clean
+# `make browsers`: BROWSER=firefox for one of the two, CHECKS='popup pages' for some of Scripts/browsers/checks.py.
+BROWSER ?=
+CHECKS ?=
+
+.PHONY: help setup run test bench soak browsers format coverage clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +59,11 @@ soak: setup ## look for faults for a long time: histories, kills, fuzzing, slow 
 	@swift build --build-tests $(BUILD_FLAGS)
 	@swift build -c release --product nacre $(BUILD_FLAGS)
 	@Scripts/soak/run --seconds '$(SECONDS)' --nacre "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre" $(PARTS)
+
+browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as others would (BROWSER=firefox, CHECKS='popup pages')
+	@swift build --product nacre $(BUILD_FLAGS)
+	@python=$$(Scripts/browsers/setup) && "$$python" Scripts/browsers/run --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
+		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)

@@ -13,6 +13,7 @@ enum Target: String, CaseIterable {
     case framing
     case predicates
     case schemas
+    case forms
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
@@ -25,6 +26,7 @@ enum Target: String, CaseIterable {
         case .framing: FramingTarget.run(input)
         case .predicates: PredicateTarget.run(input)
         case .schemas: SchemaTarget.run(input)
+        case .forms: FormTarget.run(input)
         }
     }
 

@@ -305,6 +305,7 @@ def seeds(server):
                                   "desiredKeys": [], "nacre": {"operationID": "again"}})),
         ("zones/changes", {}),
         ("users/caller", None), ("users/current", None), ("zones/list", None), ("/limits", None), ("/metrics", None), ("/version", None), ("/sign-in", None),
+        (f"/sign-in?ckAPIToken={server.api_token}&origin=https%3A%2F%2Fapp.example", None),
         ("public:users/caller", None), ("signed:users/caller", None),
         ("public:records/lookup", {"records": [{"recordName": f"p{number}"} for number in range(20)]}),
         ("public:records/query", public_question), ("signed:records/query", public_question),

@@ -121,7 +121,7 @@ extension Limits {
     package static let waitsPerUser = 100
     /// Seconds that a web auth token is good for without use. CloudKit: Web Services Reference, 30 minutes.
     package static let sessionSeconds: Double = 30 * 60
-    /// The same where the user asked to be kept signed in; no session lives longer. CloudKit: Web Services Reference, two weeks.
+    /// The same where the user asked to be kept signed in. CloudKit: Web Services Reference, two weeks.
     package static let keptSessionSeconds: Double = 14 * 24 * 3600
     /// Sessions on the web that an account has at most; of more, the oldest end. On this server: a session that is not used any more is kept for two weeks,
     /// and nobody has to clear up before signing in.
@@ -152,8 +152,22 @@ extension Limits {
     /// Seconds between a signature's date and the server's clock. On this server: clocks differ, and a signed request waits on its way; CloudKit prints no
     /// number.
     package static let signatureSeconds = 600.0
+    /// Seconds after which the use of a session counts its life anew. On this server: a write a day for a session that is in use.
+    package static let sessionProlongSeconds: Double = 24 * 3600
+    /// Seconds for which a sign-in page may lie open before its form is sent. On this server: a user is called away.
+    package static let signInSeconds: Double = 3600
+    /// Seconds between a password on the sign-in page and the click that grants. On this server: the question is short.
+    package static let consentSeconds: Double = 600
+    /// Bytes of the `state` that an app gives the sign-in page and gets back with its redirect. On this server: an identifier, signed if need be.
+    package static let signInStateBytes = 512
     /// Characters of a token's name. On this server: a line in a list.
     package static let tokenNameCharacters = 200
+    /// Origins of an API token. On this server: an app's pages, its tests and its developers' machines.
+    package static let originsPerToken = 50
+    /// Characters of an origin. On this server: a host of 253, with its scheme and port.
+    package static let originCharacters = 270
+    /// Characters of the URL of an API token's sign-in callback. On this server: room for a token behind it, within what browsers take.
+    package static let callbackCharacters = 1000
     /// Wrong passwords for an account, or for one from a known device, before there are pauses. On this server: people mistype.
     package static let wrongPasswordsPerAccount = 10
     /// Wrong passwords from an address before there are pauses. On this server: the address may be a school's.

@@ -181,18 +181,18 @@ package final class Server: Sendable {
         isRunning: @escaping @Sendable () -> Bool
     ) -> Router {
         var router = Router()
-        let signInPage = SignInPage(publicURL: configuration.publicURL)
-        let errors = ErrorAnswer(logger: configuration.logger, signInPage: signInPage)
+        let signIn = SignInAddress(publicURL: configuration.publicURL)
+        let errors = ErrorAnswer(logger: configuration.logger, signIn: signIn)
         Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
         let rates = RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows, rates: rates
         ).addRoutes(to: &router)
-        signInPage.addRoutes(to: &router)
-        AccountAPI(
+        let accounts = AccountAPI(
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
-            logger: configuration.logger, overload: overload, rates: rates
-        ).addRoutes(to: &router)
+            logger: configuration.logger, overload: overload, rates: rates)
+        accounts.addRoutes(to: &router)
+        SignInPage(address: signIn, accounts: accounts, errors: errors).addRoutes(to: &router)
         Health(registry: cloud.registry, requestRate: configuration.requestRate, isRunning: isRunning).addRoutes(to: &router)
         return router
     }

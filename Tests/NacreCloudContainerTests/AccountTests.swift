@@ -127,7 +127,7 @@ import Testing
         #expect(try await cloud.registry.accountToken(device.id, of: ada) == device, "nobody revokes another's")
         try await cloud.registry.revokeAccountToken(device.id, of: ada)
         #expect(try await cloud.registry.accountToken(device.id, of: ada) == nil)
-        test.clock.move(bySeconds: 14 * 24 * 3600)
+        test.clock.move(bySeconds: 15 * 24 * 3600)
         #expect(try await cloud.registry.session(session.id, of: ada) == nil)
         let other = try await cloud.registry.startSession(of: account, as: name, apiToken: api, entry: entry, isKept: false)
         try await cloud.registry.endSession(other.id, of: ada)

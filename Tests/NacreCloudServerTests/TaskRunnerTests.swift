@@ -133,7 +133,7 @@ import Testing
         let runner = runner(server)
         runner.start()
         await server.clock.sleeps(Self.sleepers)
-        server.clock.advance(Limits.keptSessionSeconds + 1)
+        server.clock.advance(Limits.keptSessionSeconds + Limits.sessionProlongSeconds + 1)
         // The lanes rest for a minute, the upkeep for two seconds.
         for rest in 0..<29 {
             await server.clock.sleeps(2 * Self.sleepers + rest)

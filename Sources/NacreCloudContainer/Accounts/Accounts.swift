@@ -22,11 +22,38 @@ extension Registry {
         }
     }
 
+    /// Makes an account for somebody who must not learn whether there is one. One that is there stays as it is; it costs the same reads and writes.
+    /// See `docs/decisions/sign-up-does-not-tell-who-is-there.md`.
+    /// - Parameter passwordHash: never the password. Of an account that is there it is not looked at.
+    /// - Returns: the address as it is kept.
+    /// - Throws: what is wrong with the address.
+    package func signUp(email: String, passwordHash: String) async throws -> String {
+        let address = try Self.normalized(email)
+        let candidate = hex(2)
+        let id = try await write(.email(address)) { database, now, transaction in
+            let claim = try transaction.entry(EmailEntry.self, address, in: database, at: now) ?? EmailEntry(account: candidate)
+            try transaction.put([try claim.row(address, in: database)])
+            return .commit(claim.account)
+        }
+        try await write(.account(id)) { database, now, transaction in
+            let made = AccountEntry(id: id, email: address, passwordHash: passwordHash, created: now.secondsSince2001)
+            let entry = try transaction.entry(AccountEntry.self, id, in: database, at: now) ?? made
+            try transaction.put([try entry.row(id, in: database)])
+            return .commit(())
+        }
+        return address
+    }
+
     /// Asks whether an account can be made for an address, before its password is hashed: that is a tenth of a second of a core.
     /// - Throws: as `createAccount`, which asks again.
     package func requireFree(email: String) async throws {
         _ = try Self.normalized(email)
         if try await account(email: email) != nil { throw ServerError.emailTaken }
+    }
+
+    /// nil for an ID that is no living account's.
+    package func account(id: String) async throws -> AccountEntry? {
+        try await lookUp(AccountEntry.self, id, in: .account(id)).flatMap { $0.isLiving ? $0 : nil }
     }
 
     /// nil for an address without an account, and for text that is not an address.
@@ -59,7 +86,7 @@ extension Registry {
 
     /// Lower case, one `@` with something on both sides, printable ASCII: beyond it two spellings of one address need not have the same bytes.
     /// Whether mail arrives there is not asked.
-    static func normalized(_ email: String) throws(ServerError) -> String {
+    package static func normalized(_ email: String) throws(ServerError) -> String {
         let isPlain = email.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
         let address = email.lowercased()
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)

@@ -18,6 +18,10 @@ package struct AppCredential: Hashable, Sendable {
     package var created: Timestamp
     /// Of a server-to-server key: no grant of a public database holds it.
     package var isAdministrator = false
+    /// Of an API token: of the pages that may use it; nil: of any.
+    package var origins: [String]?
+    /// Of an API token: its sign-in callback, where that is a URL.
+    package var redirect: String?
 }
 
 extension Registry {
@@ -89,7 +93,7 @@ extension AppCredential {
             let entry = try APITokenEntry(row)
             self.init(
                 kind: .api, id: row.key.key, container: entry.container, environment: entry.environment, name: entry.name,
-                created: Timestamp(secondsSince2001: entry.created))
+                created: Timestamp(secondsSince2001: entry.created), origins: entry.origins, redirect: entry.redirect)
         } else {
             let entry = try ServerKeyEntry(row)
             self.init(

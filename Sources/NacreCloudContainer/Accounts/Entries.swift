@@ -21,6 +21,10 @@ package struct APITokenEntry: RegistryEntry {
     package var environment: String
     package var name: String
     package var created: Double
+    /// Of the pages that may use it; nil: of any.
+    package var origins: [String]?
+    /// The URL that a browser is sent to with the token of who signed in; nil: the page that opened the sign-in page gets it as a message.
+    package var redirect: String?
 }
 
 /// A server-to-server key: who holds its private half may use the public database of one container in one environment, as itself.
@@ -55,6 +59,19 @@ package struct AccountEntry: RegistryEntry {
     package var leaving: [EmailClaim]?
     /// Nobody signs in any more, and its data go.
     package var isDeleted: Bool?
+    /// Consents of the sign-in page that began a session: none begins another.
+    package var usedConsents: [UsedConsent]?
+}
+
+/// A consent that was used, for as long as it could be shown again.
+package struct UsedConsent: Codable, Hashable, Sendable {
+    package var id: String
+    package var expires: Double
+
+    package init(id: String, expires: Timestamp) {
+        self.id = id
+        self.expires = expires.secondsSince2001
+    }
 }
 
 /// An address that an account has claimed.
@@ -97,6 +114,8 @@ package struct SessionEntry: RegistryEntry {
     package var created: Double
     /// "Keep me signed in": tokens live two weeks and not half an hour.
     package var isKept: Bool
+    /// When its life was counted anew; nil: it is as it began.
+    package var prolonged: Double?
 }
 
 /// What a device signs in with: one account, named containers, one environment; revocable.

@@ -61,11 +61,17 @@ extension Registry {
     }
 
     /// Makes an API token for a container that is there.
+    /// - Parameters:
+    ///   - origins: of the pages that may use it; empty: of any.
+    ///   - redirect: where a browser is sent with the token of who signed in; nil: the page that asks gets a message.
     /// - Returns: the token, 64 hexadecimal digits. It is shown to users of web pages, so it is kept as it is.
-    package func createAPIToken(container: String, environment: DatabaseKey.Environment, name: String) async throws -> String {
+    package func createAPIToken(
+        container: String, environment: DatabaseKey.Environment, name: String, origins: [String] = [], redirect: String? = nil
+    ) async throws -> String {
         let token = hex(4)
         let entry = APITokenEntry(
-            container: container, environment: environment.rawValue, name: name, created: clock().secondsSince2001)
+            container: container, environment: environment.rawValue, name: name, created: clock().secondsSince2001,
+            origins: try WebOrigin.registered(origins), redirect: try redirect.map { try SignInCallback($0).url })
         return try await write(.server) { database, now, transaction in
             guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
                 throw ServerError.noContainer

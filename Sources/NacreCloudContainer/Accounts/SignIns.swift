@@ -48,15 +48,21 @@ package struct SignIn: Hashable, Sendable {
     }
 }
 
+extension SessionEntry {
+    /// Seconds for which a session that nobody prolongs is kept: as long as any token of it can be good.
+    static let longestLife = Limits.keptSessionSeconds + Limits.sessionProlongSeconds
+}
+
 /// Beginning sign-ins, and finding and ending those of an account.
 extension Registry {
     /// Starts a session of an account under an API token. Of more than `Limits.sessionsPerAccount` the oldest end.
     /// - Parameters:
     ///   - account: as it was when its password was checked.
     ///   - user: the account's name in the token's container, by `Cloud.admit`.
-    /// - Throws: `ServerError.accountChanged` where the password is another one by now, or the account is gone.
+    ///   - consent: which is used up by it, in the same transaction; nil: none was given.
+    /// - Throws: `ServerError.accountChanged` where the password is another one by now, or the account is gone; `ServerError.consentUsed`.
     package func startSession(
-        of account: AccountEntry, as user: String, apiToken: String, entry: APITokenEntry, isKept: Bool
+        of account: AccountEntry, as user: String, apiToken: String, entry: APITokenEntry, isKept: Bool, consent: UsedConsent? = nil
     ) async throws -> SessionEntry {
         let session = SessionEntry(
             id: hex(2), account: account.id, container: entry.container, environment: entry.environment, apiToken: apiToken,
@@ -69,9 +75,20 @@ extension Registry {
             plan.entriesRemoved = others.sorted { ($0.created, $0.id) < ($1.created, $1.id) }.prefix(tooMany).map {
                 EntryKey(database, .session, $0.id)
             }
-            plan.entries = [try session.row(session.id, in: database, expires: now + Limits.keptSessionSeconds)]
+            plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
+            if let consent { plan.entries.append(try transaction.accountUsing(consent, account.id, in: database, at: now)) }
             try transaction.apply(plan)
             return .commit(session)
+        }
+    }
+
+    /// Counts the life of a session anew, because it is used. One that has ended stays so.
+    package func prolongSession(_ id: String, of account: String) async throws {
+        try await write(.account(account)) { database, now, transaction in
+            guard var session = try transaction.entry(SessionEntry.self, id, in: database, at: now) else { return .rollback(()) }
+            session.prolonged = now.secondsSince2001
+            try transaction.put([try session.row(id, in: database, expires: now + SessionEntry.longestLife)])
+            return .commit(())
         }
     }
 
@@ -210,6 +227,16 @@ extension ReadTransaction {
         return try entry(AccountTokenEntry.self, id, in: database, at: now).map { SignIn($0) }
     }
 
+    /// The account's row once a consent is used. It knows as many of those that are still good as it may have sessions.
+    /// - Throws: `ServerError.consentUsed`.
+    fileprivate func accountUsing(_ consent: UsedConsent, _ account: String, in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
+        guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
+        let used = (entry.usedConsents ?? []).filter { $0.expires > now.secondsSince2001 }
+        guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
+        entry.usedConsents = used.suffix(Limits.sessionsPerAccount - 1) + [consent]
+        return try entry.row(account, in: database)
+    }
+
     /// Holds a sign-in against a change of the password, or the end of the account, that came between its check and its commit.
     /// - Returns: the account as it is now.
     @discardableResult
@@ -224,6 +251,9 @@ extension ServerError {
     package static let accountChanged = ServerError(
         .authenticationFailed, "the password was changed, or the account deleted, while this request was under way",
         remedy: "Try again with the password as it is now.")
+
+    package static let consentUsed = ServerError(
+        .authenticationFailed, "this sign-in was used already, or took too long", remedy: "Begin anew, in the app that asked for it.")
 
     package static let tooManyDevices = ServerError(
         .quotaExceeded, "the account has as many devices as it may have (\(Limits.devicesPerAccount))", native: .limitExceeded,

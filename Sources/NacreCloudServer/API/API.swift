@@ -122,6 +122,10 @@ struct API: Sendable {
             }
             if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
             if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
+            if let origin = identity.readableBy {
+                response.headers["Access-Control-Allow-Origin"] = origin
+                response.headers.addItem("Vary", "Origin")
+            }
             return response
         }
     }

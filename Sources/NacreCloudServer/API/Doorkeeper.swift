@@ -48,18 +48,20 @@ struct Doorkeeper: Sendable {
         return appRoots.contains(root)
     }
 
-    /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere.
+    /// Credentials travel in the query, never in cookies: a page that has them may ask from anywhere. An answer that says itself that it differs by the
+    /// origin has settled who may read it.
     private func addHeaders(to response: inout HTTPResponse, _ request: HTTPRequest) {
         let id = request.id
         response.headers["X-Apple-Request-UUID"] = id
         response.headers["X-Request-Id"] = id
-        response.headers["Referrer-Policy"] = "no-referrer"
+        if response.headers["Referrer-Policy"] == nil { response.headers["Referrer-Policy"] = "no-referrer" }
         response.headers["X-Content-Type-Options"] = "nosniff"
         guard isForApps(request) else { return }
         response.headers["Cache-Control"] = "no-store"
         guard request.header("Origin") != nil else { return }
-        response.headers["Access-Control-Allow-Origin"] = "*"
-        response.headers["Access-Control-Expose-Headers"] = Self.exposed
+        let isSettled = response.headers["Vary"]?.contains("Origin") == true
+        if !isSettled { response.headers["Access-Control-Allow-Origin"] = "*" }
+        if response.headers["Access-Control-Allow-Origin"] != nil { response.headers["Access-Control-Expose-Headers"] = Self.exposed }
     }
 
     private func preflight(_ request: HTTPRequest, _ methods: [HTTPMethod]) -> HTTPResponse {

@@ -7,7 +7,7 @@ import NacreTelemetry
 /// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
 struct ErrorAnswer: Sendable {
     let logger: Logger
-    var signInPage = SignInPage(publicURL: nil)
+    var signIn = SignInAddress(publicURL: nil)
 
     func response(to error: any Error, _ request: HTTPRequest) -> HTTPResponse {
         if let detailed = error as? DetailedError {
@@ -19,16 +19,23 @@ struct ErrorAnswer: Sendable {
 
     /// The error dictionary with its status, and `Retry-After` where there is one.
     private func response(_ cause: any Error, _ request: HTTPRequest, details: Bool) -> HTTPResponse {
-        var error = Self.serverError(cause, request)
-        if error.code == .authenticationRequired { error.redirectURL = signInPage.url(for: request) }
-        log(cause, as: error, request)
+        var error = heard(cause, request)
+        if error.code == .authenticationRequired { error.redirectURL = signIn.url(for: request) }
         let http = cause as? HTTPError
         let answer = ErrorResponse(uuid: request.id, error: error)
         var response = HTTPResponse.json(
             answer.json(AnswerForm(details: details)), status: http?.status ?? HTTPStatus(rawValue: error.code.status))
         for (name, value) in http?.headers ?? [:] { response.headers.add(name, value) }
         if let seconds = error.retryAfter, response.headers["Retry-After"] == nil { response.headers["Retry-After"] = String(seconds) }
+        if error == .originRefused { response.headers.addItem("Vary", "Origin") }
         return response
+    }
+
+    /// What a client hears of an error, and nothing more; the log hears the rest.
+    func heard(_ cause: any Error, _ request: HTTPRequest) -> ServerError {
+        let error = Self.serverError(cause, request)
+        log(cause, as: error, request)
+        return error
     }
 
     /// What a client hears of an error. What it need not know is `internalError`, and stands in the log.

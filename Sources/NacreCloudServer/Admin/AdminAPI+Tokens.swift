@@ -25,9 +25,15 @@ extension AdminAPI {
                 throw ServerError(
                     .badRequest, "an API token is nobody's", field: "isAdministrator", remedy: "Make a server-to-server key for an administrator.")
             }
-            let token = try await cloud.registry.createAPIToken(container: asked.container, environment: environment, name: name)
+            let token = try await cloud.registry.createAPIToken(
+                container: asked.container, environment: environment, name: name, origins: asked.origins ?? [], redirect: asked.redirect)
             return try answer(AdminMessages.Token(token: token), .created)
         case .server:
+            guard asked.origins == nil, asked.redirect == nil else {
+                throw ServerError(
+                    .badRequest, "a server-to-server key signs nobody in", field: asked.origins == nil ? "redirect" : "origins",
+                    remedy: "Make a token of kind api with it.")
+            }
             let id = try await cloud.registry.createServerKey(
                 container: asked.container, environment: environment, name: name, publicKey: try Self.publicKey(asked.publicKey),
                 isAdministrator: asked.isAdministrator ?? false)
@@ -66,6 +72,7 @@ extension AdminMessages.TokenLine {
     init(_ credential: AppCredential) {
         self.init(
             kind: credential.kind.rawValue, id: credential.id, container: credential.container, environment: credential.environment,
-            name: credential.name, created: credential.created.secondsSince2001, isAdministrator: credential.isAdministrator)
+            name: credential.name, created: credential.created.secondsSince2001, isAdministrator: credential.isAdministrator,
+            origins: credential.origins, redirect: credential.redirect)
     }
 }

@@ -79,10 +79,17 @@ package enum AdminMessages {
         package var publicKey: String?
         /// true: no grant holds the server-to-server key in the public database.
         package var isAdministrator: Bool?
+        /// Of the pages that may use the API token; nil: of any.
+        package var origins: [String]?
+        /// The API token's sign-in callback; nil: a message to the page that asks.
+        package var redirect: String?
 
         package init(
-            container: String, environment: String, kind: String, name: String?, publicKey: String? = nil, isAdministrator: Bool? = nil
+            container: String, environment: String, kind: String, name: String?, publicKey: String? = nil, isAdministrator: Bool? = nil,
+            origins: [String]? = nil, redirect: String? = nil
         ) {
+            self.origins = origins
+            self.redirect = redirect
             self.publicKey = publicKey
             self.isAdministrator = isAdministrator
             self.container = container
@@ -125,6 +132,10 @@ package enum AdminMessages {
         package var created: Double
         /// true of a server-to-server key that no grant holds.
         package var isAdministrator: Bool
+        /// Of the pages that may use an API token; absent: of any.
+        package var origins: [String]?
+        /// The sign-in callback of an API token; absent: a message to the page that asks.
+        package var redirect: String?
     }
 
     /// `POST /admin/1/tokens/revoke`

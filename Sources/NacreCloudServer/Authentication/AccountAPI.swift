@@ -36,7 +36,7 @@ struct AccountAPI: Sendable {
     private typealias Endpoint = @Sendable (HTTPRequest) async throws -> HTTPResponse
 
     /// All requests from an address share its rate; one with a password costs far more than the others.
-    private func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+    func withinRate(of request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
         try rates.require(payers)
         let meter = WorkMeter(requestID: request.id)
@@ -49,11 +49,20 @@ struct AccountAPI: Sendable {
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
         let asked = try await body(AccountMessages.SignUp.self, of: request)
-        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
-        return try answer(AccountMessages.SignedUp(email: account.email))
+        return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password)))
     }
 
-    /// Makes an account, for sign-up and for administrators.
+    /// Makes an account where the address has none. Whether it had one is told by neither answer nor time: the password is hashed and as much is written.
+    /// - Returns: the address as it is kept.
+    func signUp(email: String, password: String) async throws -> String {
+        guard opensSignUp else { throw ServerError.signUpClosed }
+        if let fault = PasswordRule.fault(password) { throw fault }
+        _ = try Registry.normalized(email)
+        let hash = try await Self.hashed(overload) { try await passwords.hash(password) }
+        return try await cloud.registry.signUp(email: email, passwordHash: hash)
+    }
+
+    /// Makes an account, for administrators.
     static func createAccount(
         email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
@@ -69,6 +78,7 @@ struct AccountAPI: Sendable {
         let asked = try await body(AccountMessages.SignIn.self, of: request)
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
+        try Authenticator.requireOrigin(of: request, for: entry)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         let user = try await cloud.admit(account: account.id, to: entry.container, environment)
         switch asked.kind ?? .web {
@@ -141,7 +151,7 @@ struct AccountAPI: Sendable {
         if let token = Authenticator.bearer(request) {
             try await authenticator.signOut(accountToken: token)
         } else if let apiToken = request.query("ckAPIToken"), let token = request.query("ckWebAuthToken") {
-            try await authenticator.signOut(webAuthToken: token, apiToken: apiToken)
+            try await authenticator.signOut(webAuthToken: token, apiToken: apiToken, request)
         } else {
             throw ServerError.noCredential
         }

@@ -12,6 +12,8 @@ final class Authenticator: Sendable {
     struct Identity: Sendable {
         var caller: Caller
         var webAuthToken: String?
+        /// The one origin whose pages may read the answer; nil: any.
+        var readableBy: String?
         /// The body, where it had to be read to know who it is.
         var body: [UInt8]?
         /// When the request came.
@@ -65,7 +67,7 @@ final class Authenticator: Sendable {
     }
 
     private let cloud: Cloud
-    private let sealer: TokenSealer
+    let sealer: TokenSealer
     private let clock: ServerClock
     private let apiTokens = Remembered<APITokenEntry>()
     private let sessions = Remembered<SessionEntry>()
@@ -85,12 +87,17 @@ final class Authenticator: Sendable {
         }
         if request.header(SignedRequest.keyIDHeader) != nil { return try await signer(request, container: container, environment: environment) }
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noCredential }
-        _ = try await apiTokenEntry(apiToken, container: container, environment: environment)
-        guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world), known: now) }
+        let entry = try await apiTokenEntry(apiToken, container: container, environment: environment)
+        try Self.requireOrigin(of: request, for: entry)
+        let origin = entry.origins == nil ? nil : request.header("Origin")
+        guard let text = request.query("ckWebAuthToken"), !text.isEmpty else {
+            return Identity(caller: Caller(.world), readableBy: origin, known: now)
+        }
         let (token, session) = try await session(text, apiToken: apiToken)
+        await prolong(session, at: now)
         return Identity(
             caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken),
-            known: now)
+            readableBy: origin, known: now)
     }
 
     /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
@@ -119,7 +126,8 @@ final class Authenticator: Sendable {
         }
         guard let apiToken = request.query("ckAPIToken"), let text = request.query("ckWebAuthToken") else { throw ServerError.noCredential }
         let (_, session) = try await session(text, apiToken: apiToken)
-        guard try await cloud.registry.apiToken(apiToken) != nil else { throw ServerError.authenticationFailed }
+        guard let entry = try await cloud.registry.apiToken(apiToken) else { throw ServerError.authenticationFailed }
+        try Self.requireOrigin(of: request, for: entry)
         return SignedIn(
             account: session.account, id: session.id, place: SignIn.Place(containers: [session.container], environment: session.environment))
     }
@@ -133,11 +141,19 @@ final class Authenticator: Sendable {
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.
     func apiTokenEntry(_ token: String, container: String, environment: DatabaseKey.Environment) async throws -> APITokenEntry {
-        let entry = try await apiTokens.value(token, at: clock.now()) { try await cloud.registry.apiToken(token) }
-        guard let entry, entry.container == container, entry.environment == environment.rawValue else {
+        guard let entry = try await apiTokenEntry(token), entry.container == container, entry.environment == environment.rawValue else {
             throw ServerError.authenticationFailed
         }
         return entry
+    }
+
+    func apiTokenEntry(_ token: String) async throws -> APITokenEntry? {
+        try await apiTokens.value(token, at: clock.now()) { try await cloud.registry.apiToken(token) }
+    }
+
+    /// - Throws: `originRefused` where a page asks whose origin the API token is not for.
+    static func requireOrigin(of request: HTTPRequest, for entry: APITokenEntry) throws(ServerError) {
+        guard entry.origins == nil || entry.allows(origin: request.header("Origin")) else { throw .originRefused }
     }
 
     // MARK: Sessions
@@ -148,8 +164,9 @@ final class Authenticator: Sendable {
     }
 
     /// Ends the session that a web auth token belongs to.
-    func signOut(webAuthToken text: String, apiToken: String) async throws {
+    func signOut(webAuthToken text: String, apiToken: String, _ request: HTTPRequest) async throws {
         let (token, _) = try await session(text, apiToken: apiToken)
+        if let entry = try await apiTokenEntry(apiToken) { try Self.requireOrigin(of: request, for: entry) }
         try await cloud.registry.endSession(token.session, of: token.account)
         sessions.forget(token.session)
     }
@@ -172,6 +189,13 @@ final class Authenticator: Sendable {
         else { return nil }
         try await cloud.admitAgain(session.userRecordName, to: session.container, environment)
         return session
+    }
+
+    /// Lets a session that is in use live on. Where the server cannot write it lives as long as it would have.
+    private func prolong(_ session: SessionEntry, at now: Timestamp) async {
+        guard now.secondsSince2001 - (session.prolonged ?? session.created) >= Limits.sessionProlongSeconds else { return }
+        try? await cloud.registry.prolongSession(session.id, of: session.account)
+        sessions.forget(session.id)
     }
 
     private func renewed(_ token: WebAuthToken, _ text: String, _ apiToken: String) throws -> String {

@@ -12,6 +12,10 @@ struct TokenSealer: TokenSealing {
         case change
         case webAuth
         case account
+        /// What a sign-in page was opened for.
+        case signIn
+        /// What a click on it grants.
+        case consent
     }
 
     /// Longer texts are no tokens of ours, and are not even decoded. The longest one is a query's marker: a key for each of its sorts, a record's name

@@ -33,7 +33,10 @@ extension Scenario {
             asks(email: "carol@example.com").secret.gives(200, ["userRecordName": .prefix("_"), "token": .some]).keeps("carol", "token"),
             .get("private/zones/list", .world).query(["ckWebAuthToken": "<<carol>>"]).gives(200, ["zones": .count(1)])),
         Scenario("sign-up is closed unless the server opens it", new("carol@example.com").refuses(403, "ACCESS_DENIED", "sign-up is closed")),
-        open("an address that is taken", new("ADA@example.com").refuses(409, "EXISTS", "an account with this e-mail address exists")),
+        open(
+            "an address that is taken gets the answer of a new one, and stays as it was",
+            new("ADA@example.com", "another password").gives(200, ["email": "ada@example.com", "": .count(1)]),
+            asks(password: "another password").refuses(401, "AUTHENTICATION_FAILED", wrong), asks().secret.gives()),
         open(
             "addresses that are none", new("carol").refuses(400, "BAD_REQUEST", "invalid e-mail address"),
             new("@x").refuses(400, "BAD_REQUEST", "invalid e-mail address"), new("a b@c").refuses(400, "BAD_REQUEST", "invalid e-mail address"),

@@ -75,10 +75,16 @@ extension Scenario {
             .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives().answers(header: header, "<<next>>"), .later(1500),
             required(.get(list, .ada)), .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives()),
         Scenario(
-            "a session ends two weeks after its sign-in, however fresh its token", .later(13 * 24 * 3600),
-            .get(list, .world).query(["ckWebAuthToken": "<<ada.kept>>"]).gives().keeps("next", "header:" + header), .later(24 * 3600 - 1),
-            .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives(), .later(6),
-            required(.get(list, .world).query(["ckWebAuthToken": "<<next>>"]))),
+            "a session that is kept lives on while it is used, and its older tokens end in their time", .later(23 * 3600),
+            .get(list, .world).query(["ckWebAuthToken": "<<ada.kept>>"]).gives().keeps("next", "header:" + header), .later(14 * 24 * 3600 - 1),
+            required(.get(list, .world).query(["ckWebAuthToken": "<<ada.kept>>"])),
+            .get(list, .world).query(["ckWebAuthToken": "<<next>>"]).gives().keeps("later", "header:" + header), .later(14 * 24 * 3600 - 1),
+            .get(list, .world).query(["ckWebAuthToken": "<<later>>"]).gives().keeps("last", "header:" + header), .later(14 * 24 * 3600),
+            required(.get(list, .world).query(["ckWebAuthToken": "<<last>>"]))),
+        Scenario(
+            "a session lives on where the server cannot write, as long as it would have", .later(2 * 24 * 3600), .store(.full),
+            .get(list, .world).query(["ckWebAuthToken": "<<ada.kept>>"]).gives().keeps("next", "header:" + header), .later(14 * 24 * 3600 - 1),
+            .store(nil), required(.get(list, .world).query(["ckWebAuthToken": "<<next>>"]))),
         Scenario(
             "signing out ends the session, whichever of its tokens is shown", .later(400),
             .get(list, .ada).gives().keeps("next", "header:" + header), .post("/account/1/sign-out", .ada).gives(),

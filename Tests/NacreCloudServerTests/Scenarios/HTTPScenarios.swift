@@ -82,7 +82,6 @@ extension Scenario {
         Scenario(
             "what no app needs is not for pages",
             page("/healthz", 200), page("/readyz", 200), page("/limits", 200), page("/version", 200), page("/nothing", 404),
-            page("/sign-in", 501),
             .send("OPTIONS", "/limits", .nobody).header("Origin", "https://app.example").gives(200).answers(header: "Allow", "GET, HEAD, OPTIONS")
                 .answers(header: "Access-Control-Allow-Methods", nil).answers(header: "Access-Control-Allow-Origin", nil)),
         Scenario("without an origin there is no CORS", .get("private/zones/list", .ada).gives().answers(header: "Access-Control-Allow-Origin", nil)),

@@ -148,7 +148,9 @@ struct ScenarioRun {
     private func checkWhatIsNeverSaid(_ asked: Ask, _ answer: Answer, _ json: JSON?) {
         var never = [".swift", "Sources/", "Swift.", "Optional(", "StoreError", "/secret", server.folder.path, "passwordHash", "argon2"]
         if !asked.showsSecrets {
-            never += server.names.filter { !$0.key.contains("name") }.values
+            // Where to sign in is told with the API token that asked, which its pages show to everybody.
+            let isShown: (String) -> Bool = { name in name.contains("name") || (name.hasPrefix("api") && json?["redirectURL"] != nil) }
+            never += server.names.filter { !isShown($0.key) }.values
         }
         if !asked.showsDetails { never.append("\"nacre\":") }
         for text in never { #expect(!answer.text.contains(text), "\(label): \(text) is in \(answer.text.prefix(2000))") }

@@ -12,15 +12,18 @@ extension Scenario {
             "who must sign in is told where",
             .get("private/zones/list", .world).header("Host", "localhost:8787")
                 .refuses(421, "AUTHENTICATION_REQUIRED", "request needs authorization")
-                .gives(421, ["redirectURL": "http://localhost:8787/sign-in", "": .count(4)]),
+                .gives(421, ["redirectURL": "http://localhost:8787/sign-in?ckAPIToken=<<api>>", "": .count(4)]),
             .post("public/records/modify", .world, Body.modify("create", Body.note("a"))).gives(421, ["redirectURL": .some]),
             .get("private/zones/list", .world).query(["ckWebAuthToken": "wrong"]).gives(421, ["redirectURL": .some]),
             .get("private/zones/list", .world).query(["ckAPIToken": "wrong"]).lacks("redirectURL").gives(401)),
         Scenario(
-            "the page says to programs what it says to people",
-            .get("/sign-in", .nobody).contains("nacre user sign-in").lacks("<html").gives(501, ["serverErrorCode": "BAD_REQUEST", "uuid": .some]),
-            .get("/sign-in", .nobody).header("Accept", "application/json, */*").contains("/account/1/sign-in").gives(501),
-            .get("/sign-in", .nobody).header("Accept", "text/html;q=0, application/json").lacks("<html").gives(501)),
+            "the page that must sign a user in is told with its origin, or none where it has none",
+            .get("private/zones/list", .world).header("Host", "localhost").header("Origin", "https://app.example:8443")
+                .gives(421, ["redirectURL": "http://localhost/sign-in?ckAPIToken=<<api>>&origin=https%3A%2F%2Fapp.example%3A8443"]),
+            .get("private/zones/list", .world).header("Host", "localhost").header("Origin", "null")
+                .gives(421, ["redirectURL": "http://localhost/sign-in?ckAPIToken=<<api>>"]),
+            .get("private/zones/list", .world).header("Host", "localhost").header("Sec-Fetch-Site", "same-origin")
+                .gives(421, ["redirectURL": "http://localhost/sign-in?ckAPIToken=<<api>>&origin=http%3A%2F%2Flocalhost"])),
     ]
 
     private static func unbuilt(_ method: String, _ path: String, _ name: String, _ sender: Sender = .ada) -> Step {

@@ -31,7 +31,7 @@ struct HelpTests {
         Documented("container create", "just-in-time data server token-file json"),
         Documented("container list", "data server token-file json"),
         Documented("container change", "just-in-time data server token-file json"),
-        Documented("token create", "container environment kind name public-key administrator data server token-file json"),
+        Documented("token create", "container environment kind name public-key administrator origin redirect data server token-file json"),
         Documented("token list", "container data server token-file json"),
         Documented("token revoke", "data server token-file json"),
         Documented("user reset-password", "email data server token-file json"),

@@ -60,4 +60,36 @@ import Testing
             #expect(again.status == 1 && again.messages.contains("nacre token list"))
         }
     }
+
+    @Test func `an API token is made for pages and a callback, which its line in the list tells`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.run(["container", "create", Administrator.container])
+            func create(_ more: [String], kind: String = "api") async throws -> Nacre {
+                try await administrator.run(["token", "create", "--environment", "development", "--kind", kind] + Self.container + more)
+            }
+            let pages = ["--origin", "https://app.example", "--origin=http://localhost:3000"]
+            let made = try await create(pages + ["--redirect", "https://app.example/in?from=cloud"])
+            #expect(made.status == 0 && made.line.count == 64, "\(made.messages)")
+            let open = try await create([])
+            let listed = try await administrator.run(["token", "list"]).output.split(separator: "\n").map(String.init)
+            let line = "api \(made.line) \(Administrator.container) development "
+            #expect(listed.contains(line + "origin=https://app.example origin=http://localhost:3000 redirect=https://app.example/in?from=cloud"))
+            #expect(listed.contains("api \(open.line) \(Administrator.container) development"), "\(listed)")
+            let json = try await administrator.run(["token", "list", "--json"]).output
+            let tokens = try #require(try (JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?["tokens"] as? [[String: Any]])
+            #expect(tokens.first { $0["id"] as? String == made.line }?["origins"] as? [String] == ["https://app.example", "http://localhost:3000"])
+            #expect(tokens.first { $0["id"] as? String == open.line }?["origins"] == nil)
+            for more in [
+                ["--origin", "app.example"], ["--origin", "https://app.example/"], ["--origin", "null"], ["--redirect", "javascript:alert(1)"],
+            ] {
+                let refused = try await create(more)
+                #expect(refused.status == 1 && refused.messages.contains("invalid"), "\(more) \(refused.messages)")
+            }
+            _ = try shell(
+                "openssl ecparam -name prime256v1 -genkey -noout -out e.pem; openssl ec -in e.pem -pubout -out p.pem 2>&1", in: server.scratch)
+            let key = try await create(["--public-key", server.scratch + "/p.pem", "--origin", "https://app.example"], kind: "server")
+            #expect(key.status == 1 && key.messages.contains("signs nobody in"), "\(key.messages)")
+        }
+    }
 }

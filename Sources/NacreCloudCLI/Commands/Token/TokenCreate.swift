@@ -7,6 +7,10 @@ enum TokenCreate {
     private static let name = Option.value("name", "text", "What the token is for, to tell it from others.")
     private static let publicKey = Option.value("public-key", "file", "The public half of a server-to-server key on P-256, in PEM.")
 
+    private static let origin = Option.value(
+        "origin", "origin", "Let pages of this origin alone use an API token, such as https://app.example; give it once for each.")
+    private static let redirect = Option.value("redirect", "url", "Send who signs in to this URL, instead of a message to the page that asks.")
+
     private static let administrator = Option.flag("administrator", "Let a server-to-server key do everything in the public database.")
 
     static let command = Command(
@@ -17,16 +21,18 @@ enum TokenCreate {
             eckey.pem, then openssl ec -in eckey.pem -pubout -out public.pem. A server-to-server key may use the public database alone, as a \
             user of its own: nacre role assign gives it roles, and --administrator makes it one that no grant holds.
             """,
-        options: [SharedOptions.container, SharedOptions.environment, kind, name, publicKey, administrator] + AdminServer.options + [
-            SharedOptions.json
-        ]
+        options: [SharedOptions.container, SharedOptions.environment, kind, name, publicKey, administrator, origin, redirect] + AdminServer.options
+            + [
+                SharedOptions.json
+            ]
     ) { call in
         let isServer = try call.require(kind) == "server"
         let key = try call.value(publicKey).map(pem)
         if isServer, key == nil { throw UsageError(.missingOption(publicKey.spelling), path: call.path) }
         let asked = AdminMessages.NewToken(
             container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
-            kind: try call.require(kind), name: call.value(name), publicKey: key, isAdministrator: call.has(administrator) ? true : nil)
+            kind: try call.require(kind), name: call.value(name), publicKey: key, isAdministrator: call.has(administrator) ? true : nil,
+            origins: call.isGiven(origin) ? call.all(origin) : nil, redirect: call.value(redirect))
         let admin = try await AdminClient.connect(call)
         if isServer {
             let key = try await admin.createKey(asked)

@@ -14,7 +14,7 @@ enum TokenList {
     static let command = Command(
         "list", "List API tokens and server-to-server keys.",
         discussion:
-            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment and the name.",
+            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment, the name, and of an API token the origins of its pages and the URL of its sign-in callback.",
         options: [container] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
@@ -46,7 +46,9 @@ enum TokenRevoke {
 
 extension AdminMessages.TokenLine {
     fileprivate var line: String {
-        let shown = [isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name].filter { !$0.isEmpty }
+        let callback = redirect.map { "redirect=\($0)" } ?? ""
+        let pages = (origins ?? []).map { "origin=\($0)" }
+        let shown = ([isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name] + pages + [callback]).filter { !$0.isEmpty }
         return shown.joined(separator: " ")
     }
 }

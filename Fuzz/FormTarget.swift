@@ -1,0 +1,27 @@
+import NacreCloudContainer
+import NacreHTTPServer
+
+/// What a browser or an administrator writes for the sign-in page: forms, origins, the URLs of callbacks.
+enum FormTarget {
+    static func run(_ input: UnsafeRawBufferPointer) {
+        let bytes = [UInt8](input)
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let value = FormFields(bytes)["a"] {
+            let written = FormFields(Array("a=\(PercentEncoding.ofQueryValue(value))".utf8))
+            promise("a field that was read is written as the same field", written["a"] == value)
+        }
+        if let origin = WebOrigin(text) {
+            promise("an origin is as it was written", origin.text == text)
+            promise("an origin has nothing but a scheme, a host and a port", !text.dropFirst(8).contains { "/?#@\\% ".contains($0) })
+            promise("an origin is the origin of its URLs", WebOrigin(ofURL: text + "/a@b?c#d") == origin)
+        }
+        if let callback = try? SignInCallback(text) {
+            let url = callback.url(with: [("a", text)])
+            promise("a URL with values begins as the callback", url.hasPrefix(text))
+            promise(
+                "values bring nothing but escapes",
+                url.dropFirst(text.count + 1).utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") })
+            promise("a callback has a place to show", callback.place.count > 1)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+"""What is asked of each browser. A check fails by an error; what it answers is printed."""
+
+import json
+import os
+import time
+import importlib.util
+import urllib.parse
+
+from chromium import Chromium
+from serving import form, frame, opener
+
+PATIENCE_SECONDS = 20
+TAB, ENTER, SPACE = "\ue004", "\ue007", " "
+
+
+def until(what, question):
+    """The first answer that is not nothing."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            answer = question()
+        except Exception as error:  # A page between two pages.
+            answer, last = None, error
+        else:
+            last = None
+        if answer:
+            return answer
+        assert time.monotonic() < end, f"waited in vain for {what}" + (f": {last}" if last else "")
+        time.sleep(0.05)
+
+
+def expect(isTrue, text):
+    assert isTrue, text
+
+
+def heading(browser, text):
+    until(text, lambda: browser.text("h1") == text)
+
+
+def focus(browser):
+    return browser.run("return document.activeElement && (document.activeElement.id || document.activeElement.value || document.activeElement.tagName)")
+
+
+def sign_in(browser, scene):
+    browser.type("#email", scene.email)
+    browser.type("#password", scene.password)
+    browser.click("button.main")
+    heading(browser, "Allow access?")
+
+
+def opened(browser, url, button="#in"):
+    """Opens a page, clicks, and goes into the window that opens. Answers the first window."""
+    browser.go(url)
+    until("a button", lambda: browser.run("return !document.querySelector(arguments[0]).disabled", button))
+    first = browser.window()
+    before = set(browser.windows())
+    browser.click(button)
+    browser.use(until("a popup", lambda: set(browser.windows()) - before).pop())
+    heading(browser, "Sign in")
+    return first
+
+
+def closed(browser, first):
+    """Waits until only the first window is there, and goes into it."""
+    until("the popup to close", lambda: len(browser.windows()) == 1)
+    browser.use(first)
+
+
+def check_popup(browser, scene, pictures):
+    """By the keyboard alone; the popup closes by itself, and the app's page gets one message and can use its token."""
+    first = opened(browser, scene.app.origin + "/")
+    expect(scene.app.origin in browser.text("main") and scene.container in browser.text("main"), "the page does not say who asks")
+    expect(focus(browser) == "email", f"the focus is on {focus(browser)}")
+    browser.press(scene.email)
+    browser.press(TAB)
+    browser.press(scene.password)
+    browser.press(TAB + SPACE)
+    expect(browser.run("return document.getElementById('password').type") == "text", "the password is not shown")
+    browser.press(TAB + SPACE + ENTER)
+    heading(browser, "Allow access?")
+    until("the focus", lambda: focus(browser) == "H1")
+    browser.press(ENTER)
+    browser.press(TAB)
+    expect(focus(browser) == "allow", f"the focus is on {focus(browser)}")
+    browser.press(ENTER)
+    closed(browser, first)
+    answer = json.loads(until("an answer", lambda: browser.text("#answer")))
+    messages = json.loads(browser.text("#messages"))
+    expect(len(messages) == 1 and messages[0]["origin"] == scene.url, f"{messages}")
+    data = messages[0]["data"]
+    expect(set(data) == {"ckWebAuthToken", "ckSession"} and data["ckSession"] == data["ckWebAuthToken"], f"{set(data)}")
+    expect(answer["status"] == 200 and answer["body"]["userRecordName"].startswith("_"), f"{answer}")
+    expect(answer["token"] == data["ckWebAuthToken"], "the page cannot read the header with the next token")
+    expect(scene.caller(scene.redirect_token, data["ckWebAuthToken"]) is None, "the token is good for another API token")
+
+
+def check_denial(browser, scene, pictures):
+    first = opened(browser, scene.app.origin + "/")
+    sign_in(browser, scene)
+    browser.click("button[value=deny]")
+    closed(browser, first)
+    messages = json.loads(until("a message", lambda: browser.text("#messages") != "[]" and browser.text("#messages")))
+    expect([message["data"] for message in messages] == [{"errorMessage": "accessError"}], f"{messages}")
+
+
+def check_redirect(browser, scene, pictures):
+    """The callback gets the token and the app's state, and hears nothing of the page before."""
+    browser.go(scene.page(scene.redirect_token, state="a&b=\"<"))
+    heading(browser, "Sign in")
+    sign_in(browser, scene)
+    browser.click("button[value=allow]")
+    until("the callback", lambda: browser.url.startswith(scene.app.origin + "/signed-in?"))
+    values = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(browser.url).query))
+    expect(set(values) == {"ckWebAuthToken", "ckSession", "state"} and values["state"] == "a&b=\"<", f"{values}")
+    expect(scene.caller(scene.redirect_token, values["ckWebAuthToken"]), "the token is none")
+    expect(browser.text("#from") == "", f"the callback hears of {browser.text('#from')}")
+
+
+def check_sign_up(browser, scene, pictures):
+    """From the form for a new account to a token."""
+    email = f"new-{browser.name}-{time.time_ns()}@example.com"
+    browser.go(scene.page(scene.redirect_token))
+    browser.click("main > p a")
+    heading(browser, "Create an account")
+    browser.type("#email", email)
+    browser.type("#password", scene.password)
+    browser.click("button.main")
+    heading(browser, "Sign in")
+    expect(browser.run("return document.getElementById('email').value") == email, "the address is not kept")
+    until("the focus", lambda: focus(browser) == "password")
+    browser.type("#password", scene.password)
+    browser.click("button.main")
+    heading(browser, "Allow access?")
+    browser.click("button[value=allow]")
+    until("the callback", lambda: "ckWebAuthToken=" in browser.url)
+
+
+def check_wrong_password(browser, scene, pictures):
+    """The reader's place is what went wrong, which belongs to both fields."""
+    browser.go(scene.page(scene.message_token, scene.app.origin))
+    browser.type("#email", scene.email)
+    browser.type("#password", "not the password")
+    browser.click("button.main")
+    until("the problem", lambda: browser.text("#problem"))
+    until("the focus", lambda: focus(browser) == "problem")
+    expect(browser.run("return document.title").startswith("Error: "), "the title does not tell")
+    for field in ["email", "password"]:
+        expect(browser.run(f"return document.getElementById('{field}').getAttribute('aria-describedby')") == "problem", field)
+
+
+def check_another_opener(browser, scene, pictures):
+    """Somebody opens the page in the app's name: who allows it gives that page nothing."""
+    scene.evil.pages["/opener"] = opener(scene.page(scene.message_token, scene.app.origin))
+    first = opened(browser, scene.evil.origin + "/opener")
+    sign_in(browser, scene)
+    browser.click("button[value=allow]")
+    closed(browser, first)
+    # A message of a window that has closed would have come with this turn of the page.
+    browser.run("return new Promise(done => setTimeout(done, 300))")
+    expect(browser.text("#messages") == "[]", f"{browser.text('#messages')}")
+    browser.go(scene.page(scene.message_token, scene.evil.origin))
+    heading(browser, "You cannot sign in")
+
+
+def check_another_origin(browser, scene, pictures):
+    """A page that the API token is not for cannot read an answer."""
+    browser.go(scene.evil.origin + "/app")
+    answer = until("an answer", lambda: browser.text("#where"))
+    expect(answer.startswith("TypeError"), answer)
+
+
+def check_frame(browser, scene, pictures):
+    """The page does not stand in another's."""
+    scene.evil.pages["/frame"] = frame(scene.page(scene.message_token, scene.app.origin))
+    browser.go(scene.evil.origin + "/frame")
+    browser.use_frame("#frame")
+    time.sleep(1)
+    expect(browser.text("#email") is None and browser.text("h1") != "Sign in", "the page stands in a frame")
+    browser.use(browser.window())
+
+
+def check_foreign_form(browser, scene, pictures):
+    """A form of another page does nothing, though the browser has our cookie."""
+    browser.go(scene.page(scene.message_token, scene.app.origin))
+    flow = browser.run("return document.querySelector('[name=flow]').value")
+    for pages in [scene.evil, scene.app]:
+        pages.pages["/form"] = form(scene.url + "/sign-in", {"step": "sign-in", "flow": flow, "email": scene.email, "password": scene.password})
+        browser.go(pages.origin + "/form")
+        heading(browser, "You cannot sign in")
+        expect("another page" in browser.text("#problem"), browser.text("#problem"))
+
+
+def check_once(browser, scene, pictures):
+    """The question that was answered is not answered again, whatever the history holds."""
+    browser.go(scene.page(scene.redirect_token))
+    sign_in(browser, scene)
+    consent = browser.run("return document.querySelector('[name=consent]').value")
+    browser.click("button[value=allow]")
+    until("the callback", lambda: "ckWebAuthToken=" in browser.url)
+    browser.go(scene.page(scene.redirect_token))
+    browser.run("const form = document.forms[0]; form.flow.name = 'consent'; form.consent.value = arguments[0]; form.step.value = 'allow';"
+                "form.email.remove(); form.password.remove(); form.submit()", consent)
+    heading(browser, "You cannot sign in")
+    expect("used already" in browser.text("#problem"), browser.text("#problem"))
+
+
+def check_without_script(browser, scene, pictures):
+    """All but a message works without JavaScript."""
+    if not isinstance(browser, Chromium):
+        return "not asked: Marionette needs it"
+    plain = Chromium(script=False)
+    try:
+        plain.go(scene.page(scene.message_token, scene.app.origin))
+        expect("needs JavaScript" in plain.text("main"), "nobody is told that the app will not hear")
+        plain.go(scene.page(scene.redirect_token))
+        expect("JavaScript" not in plain.text("main"), "JavaScript is not needed here")
+        sign_in(plain, scene)
+        plain.click("button[value=allow]")
+        until("the callback", lambda: "ckWebAuthToken=" in plain.url)
+    finally:
+        plain.close()
+
+
+def axe():
+    """axe-core, from the package that brings it. The package itself is not imported."""
+    folder = importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]
+    with open(os.path.join(folder, "axe.min.js")) as file:
+        return file.read()
+
+
+def shown(browser, scene):
+    """Brings up each page in turn, and answers its name."""
+    browser.go(scene.page(scene.message_token, scene.app.origin))
+    yield "sign-in"
+    browser.type("#email", scene.email)
+    browser.type("#password", "not the password")
+    browser.click("button.main")
+    until("the problem", lambda: browser.text("#problem"))
+    yield "wrong-password"
+    browser.go(scene.page(scene.message_token, scene.app.origin, form="sign-up"))
+    yield "sign-up"
+    browser.type("#email", scene.email)
+    browser.type("#password", scene.password)
+    browser.click("button.main")
+    heading(browser, "Sign in")
+    yield "signed-up"
+    sign_in(browser, scene)
+    yield "question"
+    browser.click("button[value=allow]")
+    heading(browser, "The app was not told")
+    yield "lost"
+    browser.go(scene.url + "/sign-in")
+    yield "problem"
+
+
+def check_pages(browser, scene, pictures):
+    """Each page in both themes, on a desk and on a telephone: axe finds nothing, nothing is cut off, nothing comes from elsewhere."""
+    source, pages, rules = axe(), 0, 0
+    if isinstance(browser, Chromium):
+        browser.complaints()
+    widths = [None, 390, 320] if isinstance(browser, Chromium) else [None]
+    for theme in ["light", "dark"]:
+        browser.theme(theme)
+        for name in shown(browser, scene):
+            for width in widths:
+                if width or len(widths) > 1:
+                    browser.width(width)
+                label = f"{name} {theme} {width or ''}"
+                result = json.loads(browser.run(
+                    source + ";return axe.run(document, {resultTypes: ['violations', 'incomplete']}).then(found => JSON.stringify({"
+                    "violations: found.violations.map(rule => [rule.id, rule.nodes.map(node => node.html + ' ' + node.failureSummary)]),"
+                    "passes: found.passes.length}))"))
+                expect(not result["violations"], f"{label}: {result['violations']}")
+                seen = browser.run(
+                    "return [document.documentElement.scrollWidth - innerWidth, matchMedia('(prefers-color-scheme: dark)').matches,"
+                    "performance.getEntriesByType('resource').length,"
+                    "Math.min(99, ...[...document.querySelectorAll('button, input:not([type=hidden], [type=checkbox])')].map(it => it.getBoundingClientRect().height))]")
+                expect(seen[0] <= 0, f"{label}: {seen[0]} pixels are cut off")
+                expect(seen[1] == (theme == "dark"), f"{label}: the browser shows another theme")
+                expect(seen[2] == 0, f"{label}: something was loaded")
+                expect(seen[3] >= 44, f"{label}: a field of {seen[3]} pixels")
+                browser.picture(os.path.join(pictures, f"{name}-{theme}{f'-{width}' if width else ''}.png"))
+                pages, rules = pages + 1, rules + result["passes"]
+            if len(widths) > 1:
+                browser.width(None)
+    if isinstance(browser, Chromium):
+        # 401 and 400 of these pages, and the form fields' own warnings, are no faults.
+        complaints = [line for line in browser.complaints() if "status of 4" not in line]
+        expect(not complaints, f"{complaints}")
+    return f"{pages} pages, {rules} rules of axe passed"

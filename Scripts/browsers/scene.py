@@ -1,0 +1,57 @@
+"""A server, an app's pages, and the pages of somebody else."""
+
+import json
+import os
+import shutil
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from harness import nacre
+from serving import Pages, app
+
+
+class Scene:
+    email = "ada@example.com"
+    password = "correct horse battery"
+
+    def __init__(self, binary, home):
+        os.makedirs(home, exist_ok=True)
+        folder = os.path.join(home, "data")
+        shutil.rmtree(folder, ignore_errors=True)
+        self.server = nacre.Nacre(binary, folder, options=["--open-sign-up"])
+        self.server.make_user()
+        self.server.administrator.json("POST", "/admin/1/users", {"email": self.email, "password": self.password})
+        # Three origins, of which the app's is another site than the server's.
+        self.url = f"http://127.0.0.1:{self.server.port}"
+        self.app, self.evil = Pages("localhost"), Pages("127.0.0.1")
+        self.api = f"{self.url}/database/1/{nacre.CONTAINER}/development"
+        self.container = nacre.CONTAINER
+        self.message_token = self.token(origins=[self.app.origin])
+        self.redirect_token = self.token(origins=[self.app.origin], redirect=self.app.origin + "/signed-in")
+        self.app.pages["/"] = app(self.api, self.message_token)
+        self.evil.pages["/app"] = app(self.api, self.message_token)
+        self.app.pages["/signed-in"] = "<!doctype html><title>Signed in</title><pre id='from'></pre><script>from.textContent = document.referrer</script>"
+
+    def token(self, **more):
+        return self.server.administrator.json("POST", "/admin/1/tokens", {
+            "container": nacre.CONTAINER, "environment": "development", "kind": "api", "name": "browsers", **more})["token"]
+
+    def page(self, token, origin=None, **more):
+        """The URL of the sign-in page."""
+        values = {"ckAPIToken": token, **({"origin": origin} if origin else {}), **more}
+        return f"{self.url}/sign-in?{urllib.parse.urlencode(values)}"
+
+    def caller(self, token, web_auth_token):
+        """The user record name behind a token; None where there is no user."""
+        query = urllib.parse.urlencode({"ckAPIToken": token, "ckWebAuthToken": web_auth_token})
+        try:
+            with urllib.request.urlopen(f"{self.api}/private/users/caller?{query}") as answer:
+                return json.load(answer)["userRecordName"]
+        except urllib.error.HTTPError:
+            return None
+
+    def close(self):
+        self.app.close()
+        self.evil.close()
+        self.server.stop()

@@ -1,0 +1,50 @@
+import NacreCloudContainer
+import NacreHTTPServer
+
+/// Where the sign-in page is, as browsers know it.
+struct SignInAddress: Sendable {
+    static let path = "/sign-in"
+
+    /// The URL by which clients reach the server; nil: the host that they asked, over HTTP.
+    let publicURL: String?
+
+    /// `redirectURL` of `AUTHENTICATION_REQUIRED`: the page, for the app and the page that asked.
+    /// - Parameter request: the one that is refused. Its host is one of ours: no other is answered.
+    func url(for request: HTTPRequest) -> String {
+        var values: [(String, String)] = []
+        if let token = request.query("ckAPIToken") { values.append(("ckAPIToken", token)) }
+        if let origin = askingOrigin(of: request) { values.append(("origin", origin)) }
+        return root(for: request) + Self.path + Self.query(values)
+    }
+
+    /// The origin of a page that asks. Browsers leave it out where page and server have the same one and nothing is changed.
+    private func askingOrigin(of request: HTTPRequest) -> String? {
+        if let origin = request.header("Origin") { return WebOrigin(origin)?.text }
+        return request.header("Sec-Fetch-Site") == "same-origin" ? origin(for: request) : nil
+    }
+
+    /// The origin of the sign-in page.
+    func origin(for request: HTTPRequest) -> String {
+        let root = root(for: request)
+        let authority = (root.firstRange(of: "://").map { root[$0.upperBound...] } ?? root[...]).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        var origin = root[..<authority.endIndex].lowercased()
+        // A browser leaves out the port that is the scheme's own.
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where origin.hasPrefix(scheme) && origin.hasSuffix(port) {
+            origin.removeLast(port.count)
+        }
+        return origin
+    }
+
+    var isSecure: Bool { publicURL?.lowercased().hasPrefix("https://") ?? false }
+
+    private func root(for request: HTTPRequest) -> String {
+        var root = publicURL ?? "http://\(request.header("Host") ?? "localhost")"
+        while root.hasSuffix("/") { root.removeLast() }
+        return root
+    }
+
+    /// Values behind a path, with the question mark; empty for none.
+    static func query(_ values: [(name: String, value: String)]) -> String {
+        values.isEmpty ? "" : "?" + values.map { "\($0.name)=\(PercentEncoding.ofQueryValue($0.value))" }.joined(separator: "&")
+    }
+}

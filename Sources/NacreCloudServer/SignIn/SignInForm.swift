@@ -1,0 +1,99 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// The page with a form for address and password.
+struct SignInForm {
+    enum Kind {
+        case signIn
+        case signUp
+    }
+
+    var kind: Kind
+    var asked: SignInAsked
+    /// What the form is for.
+    var sealed: String
+    /// By which the other form is opened.
+    var query: [(name: String, value: String)]
+    var email: String
+    var isKept: Bool
+    var opensSignUp: Bool
+    var problem: ServerError?
+    /// The form for a new account was sent just now.
+    var isSignedUp: Bool
+
+    var view: SignInViews.View {
+        let title: HTML = kind == .signIn ? "Sign in" : "Create an account"
+        return SignInViews.page(
+            title: title, isProblem: problem != nil,
+            """
+            <h1>\(title)</h1>
+            \(SignInViews.summary(asked))
+            \(message)
+            \(noscript)
+            <form method="post" action="sign-in">
+            <input type="hidden" name="flow" value="\(sealed)">
+            <input type="hidden" name="step" value="\(kind == .signIn ? "sign-in" : "sign-up")">
+            <label for="email">E-mail address</label>
+            <input id="email" name="email" type="email" autocomplete="username" required maxlength="\(Limits.emailCharacters)" value="\(email)"\(wrong)\(email.isEmpty ? focus : nil)>
+            \(password)
+            <p class="check" id="shown" hidden><input type="checkbox" id="show"> <label for="show">Show password</label></p>
+            \(kind == .signIn ? keep : nil)
+            <div class="buttons"><button class="main">\(kind == .signIn ? "Sign in" : "Create account" as HTML)</button></div>
+            </form>
+            \(other)
+            """)
+    }
+
+    private var focus: HTML { " data-focus" }
+
+    /// Ties a field to what is said of it.
+    private var wrong: HTML? {
+        guard let problem, problem.retryAfter == nil else { return nil }
+        return " aria-describedby=\"problem\" aria-invalid=\"true\""
+    }
+
+    private var message: HTML? {
+        if let problem { return "<p id=\"problem\" class=\"problem\" role=\"alert\" tabindex=\"-1\">\(SignInViews.sentence(problem))</p>" }
+        guard isSignedUp else { return nil }
+        return """
+            <p class="notice" role="status">Now sign in with this address and password. If the address had an account before, that account and its \
+            password are as they were.</p>
+            """
+    }
+
+    private var noscript: HTML? {
+        guard case .message = asked.delivery else { return nil }
+        return "<noscript><p class=\"problem\">To tell the app that you are signed in, this page needs JavaScript. Turn it on first.</p></noscript>"
+    }
+
+    private var password: HTML {
+        let later: HTML? = email.isEmpty ? nil : focus
+        return switch kind {
+        case .signIn:
+            """
+            <label for="password">Password</label>
+            <input id="password" name="password" type="password" autocomplete="current-password" required\(wrong)\(later)>
+            """
+        case .signUp:
+            """
+            <label for="password">New password</label>
+            <p class="hint" id="rule">At least \(Limits.passwordCharacters) characters.</p>
+            <input id="password" name="password" type="password" autocomplete="new-password" required minlength="\(Limits.passwordCharacters)" aria-describedby="rule\(problem == nil ? nil : " problem" as HTML)"\(later)>
+            """
+        }
+    }
+
+    private var keep: HTML {
+        """
+        <p class="check"><input type="checkbox" id="keep" name="keep" value="1"\(isKept ? " checked" : nil as HTML?)> <label for="keep">Keep me signed in \
+        for two weeks</label></p>
+        """
+    }
+
+    /// The way to the other form.
+    private var other: HTML {
+        if kind == .signUp { return "<p>You have an account? <a href=\"sign-in\(SignInAddress.query(query))\">Sign in</a></p>" }
+        guard opensSignUp else { return "<p class=\"hint\">Accounts are made by the administrator of this server.</p>" }
+        return "<p>You have no account? <a href=\"sign-in\(SignInAddress.query(query + [("form", "sign-up")]))\">Create one</a></p>"
+    }
+}

@@ -1,0 +1,181 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import NacreTelemetry
+
+/// The page behind `redirectURL`: a user signs in or signs up with the verbs of `AccountAPI`, and grants one app a web auth token by a click.
+///
+/// Three pages at one path, which work without a script but for the last: a form for address and password, the question whether the app may have the token,
+/// and what gives it to the page that asked. Between them nothing is kept here: what they are about is in their forms, sealed, and good in one browser.
+struct SignInPage: Sendable {
+    let address: SignInAddress
+    let accounts: AccountAPI
+    let errors: ErrorAnswer
+
+    var authenticator: Authenticator { accounts.authenticator }
+    var sealer: TokenSealer { authenticator.sealer }
+    var now: Timestamp { accounts.clock.now() }
+
+    func addRoutes(to router: inout Router) {
+        router.get(SignInAddress.path) { request, _ in try await shown(request) { try await open(request) } }
+        router.post(SignInAddress.path, bodyBytesMax: Limits.accountBodyBytes) { request, _ in try await shown(request) { try await step(request) } }
+    }
+
+    /// What goes wrong is told on a page too. A page costs what an endpoint of accounts does.
+    private func shown(_ request: HTTPRequest, _ page: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        do {
+            return try await accounts.withinRate(of: request, page)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let heard = errors.heard(error, request)
+            return try SignInAnswer.page(HTTPStatus(rawValue: heard.code.status), SignInViews.problem(heard), retryAfter: heard.retryAfter)
+        }
+    }
+
+    // MARK: Opening
+
+    private func open(_ request: HTTPRequest) async throws -> HTTPResponse {
+        guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noApp }
+        let state = request.query("state")
+        guard state?.utf8.count ?? 0 <= Limits.signInStateBytes else { throw ServerError.stateTooLong }
+        let flow = SignInFlow(apiToken: apiToken, origin: request.query("origin"), state: state, issued: now.secondsSince2001)
+        let asked = try await asked(flow)
+        let browser = try SignInBrowser(request, isSecure: address.isSecure) ?? SignInBrowser()
+        let isSignUp = request.query("form") == "sign-up" && accounts.opensSignUp
+        var response = try form(isSignUp ? .signUp : .signIn, asked, flow, browser)
+        if browser.isNew { response.headers.add("Set-Cookie", browser.cookie(isSecure: address.isSecure)) }
+        return response
+    }
+
+    /// Who asks, and where the token would go.
+    /// - Throws: why nobody can be given one.
+    private func asked(_ flow: SignInFlow) async throws -> SignInAsked {
+        guard let entry = try await authenticator.apiTokenEntry(flow.apiToken) else { throw ServerError.unknownApp }
+        return SignInAsked(entry: entry, delivery: try TokenDelivery(entry, asking: flow.origin))
+    }
+
+    private func form(
+        _ kind: SignInForm.Kind, _ asked: SignInAsked, _ flow: SignInFlow, _ browser: SignInBrowser, email: String = "", isKept: Bool = false,
+        problem: ServerError? = nil, isSignedUp: Bool = false
+    ) throws -> HTTPResponse {
+        let form = SignInForm(
+            kind: kind, asked: asked, sealed: try sealer.seal(flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
+            isKept: isKept, opensSignUp: accounts.opensSignUp, problem: problem, isSignedUp: isSignedUp)
+        return try SignInAnswer.page(problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, form.view, retryAfter: problem?.retryAfter)
+    }
+
+    // MARK: Forms
+
+    /// A form that was sent. It comes from a page of ours, in the browser that it was made for, or nothing is done.
+    private func step(_ request: HTTPRequest) async throws -> HTTPResponse {
+        // Browsers send both with every form, and no page can change them.
+        guard request.header("Origin") == address.origin(for: request), ["same-origin", nil].contains(request.header("Sec-Fetch-Site")) else {
+            throw ServerError.foreignForm
+        }
+        guard let browser = SignInBrowser(request, isSecure: address.isSecure) else { throw ServerError.otherBrowser }
+        let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
+        switch fields["step"] {
+        case "sign-in": return try await signIn(fields, browser, request)
+        case "sign-up": return try await signUp(fields, browser, request)
+        case "allow": return try await allow(fields, browser)
+        case "deny": return try await deny(fields, browser)
+        default: throw ServerError.unknownStep
+        }
+    }
+
+    private func flow(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInFlow {
+        guard let flow = sealer.open(SignInFlow.self, fields["flow"] ?? "", for: .signIn, binding: browser.id),
+            now.secondsSince2001 - flow.issued < Limits.signInSeconds
+        else { throw .otherBrowser }
+        return flow
+    }
+
+    private func signIn(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest) async throws -> HTTPResponse {
+        let flow = try flow(fields, browser)
+        let asked = try await asked(flow)
+        let (email, isKept) = (fields["email"] ?? "", fields["keep"] != nil)
+        let account: AccountEntry
+        do {
+            account = try await accounts.checked(email: email, password: fields["password"] ?? "", of: request)
+        } catch let error as ServerError where error.code != .internalError {
+            return try form(.signIn, asked, flow, browser, email: email, isKept: isKept, problem: errors.heard(error, request))
+        }
+        let consent = try SignInConsent(flow, account, isKept: isKept, at: now)
+        let sealed = try sealer.seal(consent, for: .consent, binding: browser.id)
+        return try SignInAnswer.page(
+            .ok, SignInViews.question(asked, sealed, email: account.email, isKept: isKept), formsTo: asked.delivery)
+    }
+
+    /// One answer, whether the address has had an account or not.
+    private func signUp(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest) async throws -> HTTPResponse {
+        let flow = try flow(fields, browser)
+        let asked = try await asked(flow)
+        let email = fields["email"] ?? ""
+        do {
+            let address = try await accounts.signUp(email: email, password: fields["password"] ?? "")
+            return try form(.signIn, asked, flow, browser, email: address, isSignedUp: true)
+        } catch let error as ServerError where error.code == .badRequest || error.code == .tryAgainLater {
+            return try form(.signUp, asked, flow, browser, email: email, problem: errors.heard(error, request))
+        }
+    }
+
+    // MARK: The click
+
+    private func consent(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInConsent {
+        guard let consent = sealer.open(SignInConsent.self, fields["consent"] ?? "", for: .consent, binding: browser.id) else { throw .otherBrowser }
+        guard now < consent.expires else { throw .consentUsed }
+        return consent
+    }
+
+    private func allow(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
+        let consent = try consent(fields, browser)
+        let asked = try await asked(consent.flow)
+        guard let environment = DatabaseKey.Environment(rawValue: asked.entry.environment) else { throw ServerError.unknownApp }
+        guard let account = try await accounts.cloud.registry.account(id: consent.account), consent.isOf(account) else {
+            throw ServerError.accountChanged
+        }
+        let user = try await accounts.cloud.admit(account: account.id, to: asked.entry.container, environment)
+        let session = try await accounts.cloud.registry.startSession(
+            of: account, as: user, apiToken: consent.flow.apiToken, entry: asked.entry, isKept: consent.isKept,
+            consent: UsedConsent(id: consent.id, expires: consent.expires))
+        let token = try authenticator.webAuthToken(for: session)
+        // CloudKit: both names, one token.
+        return try SignInAnswer.deliver([("ckWebAuthToken", token), ("ckSession", token)], for: consent.flow, by: asked.delivery)
+    }
+
+    private func deny(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
+        let consent = try consent(fields, browser)
+        let asked = try await asked(consent.flow)
+        // CloudKit: what its page says where it cannot give a token.
+        return try SignInAnswer.deliver([("errorMessage", "accessError")], for: consent.flow, by: asked.delivery)
+    }
+}
+
+/// The app that asks for a user, as its API token says.
+struct SignInAsked: Sendable {
+    var entry: APITokenEntry
+    var delivery: TokenDelivery
+}
+
+extension ServerError {
+    fileprivate static let noApp = ServerError(
+        .badRequest, "no app has asked for this sign-in", field: "ckAPIToken", remedy: "Open this page from the app that you want to use.")
+
+    fileprivate static let unknownApp = ServerError(
+        .authenticationFailed, "the app that asks for this sign-in is not known here", field: "ckAPIToken",
+        remedy: "Ask the people who make the app: its API token may have been revoked.")
+
+    fileprivate static let stateTooLong = ServerError(
+        .badRequest, "state is too long", field: "state", remedy: "Give at most \(Limits.signInStateBytes) bytes.")
+
+    fileprivate static let foreignForm = ServerError(
+        .accessDenied, "the form was sent from another page", field: "Origin", remedy: "Open the sign-in page from the app that you want to use.")
+
+    fileprivate static let otherBrowser = ServerError(
+        .accessDenied, "the form was made for another browser, or is too old",
+        remedy: "Allow cookies, and begin anew in the app that you want to use.")
+
+    fileprivate static let unknownStep = ServerError(
+        .badRequest, "the form is unknown", field: "step", remedy: "Begin anew in the app that you want to use.")
+}

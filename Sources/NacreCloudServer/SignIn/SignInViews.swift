@@ -1,0 +1,96 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// The pages of the sign-in, as HTML.
+enum SignInViews {
+    typealias View = (_ nonce: String) -> HTML
+
+    /// Whether an app may have a token, asked of who has just shown a password.
+    static func question(_ asked: SignInAsked, _ sealed: String, email: String, isKept: Bool) -> View {
+        let end: HTML = isKept ? "you have not used it for two weeks" : "you have not used it for 30 minutes"
+        return page(
+            title: "Allow access?",
+            """
+            <h1 tabindex="-1" data-focus>Allow access?</h1>
+            <p>You are signed in as <strong>\(email)</strong>.</p>
+            \(summary(asked))
+            <p>If you allow it, the app can read and change what you keep in this container, until \(end) or you sign out.</p>
+            <form method="post" action="sign-in">
+            <input type="hidden" name="consent" value="\(sealed)">
+            <div class="buttons">
+            <button class="main" name="step" value="allow">Allow</button>
+            <button name="step" value="deny">Do not allow</button>
+            </div>
+            </form>
+            """)
+    }
+
+    /// Gives the token to the page that asked.
+    /// - Parameter data: the message and its origin, as JSON.
+    static func delivery(_ data: HTML, isGranted: Bool) -> View {
+        let heading: HTML = isGranted ? "You are signed in" : "Nothing was allowed"
+        return page(
+            title: heading,
+            """
+            <h1 data-lost="The app was not told">\(heading)</h1>
+            <p id="done" role="status" hidden>You can close this window and go back to the app.</p>
+            <p id="lost" role="alert" hidden>The page that opened this window is gone. Close the window and sign in from the app once more.</p>
+            <noscript><p role="alert">This page needs JavaScript to tell the app. Turn it on, and sign in from the app once more.</p></noscript>
+            <script type="application/json" id="delivery">\(data)</script>
+            """)
+    }
+
+    static func problem(_ error: ServerError) -> View {
+        page(
+            title: "You cannot sign in",
+            """
+            <h1>You cannot sign in</h1>
+            <p id="problem" class="problem" role="alert" tabindex="-1">\(sentence(error))</p>
+            """)
+    }
+
+    /// Who asks, and where a token would go.
+    static func summary(_ asked: SignInAsked) -> HTML {
+        let isDevelopment = asked.entry.environment == DatabaseKey.Environment.development.rawValue
+        let development: HTML = " <span class=\"mark\">development</span>"
+        return """
+            <dl>
+            <div><dt>App</dt><dd>\(asked.entry.container)\(isDevelopment ? development : nil)</dd></div>
+            <div><dt>Access for</dt><dd>\(asked.delivery.place)</dd></div>
+            </dl>
+            """
+    }
+
+    /// An error as people read it: what is wrong, and what to do.
+    static func sentence(_ error: ServerError) -> HTML {
+        if error == .wrongPassword { return "Wrong e-mail address or password. Check both, and try again." }
+        if let seconds = error.retryAfter { return "Too many people or attempts at this moment. Try again in \(seconds) s." }
+        return "\(error.reason.prefix(1).uppercased() + error.reason.dropFirst()). \(error.remedy ?? "")"
+    }
+
+    static func page(title: HTML, isProblem: Bool = false, _ body: HTML) -> View {
+        { nonce in
+            """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <title>\(isProblem ? "Error: " : nil as HTML?)\(title)</title>
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <meta name="color-scheme" content="light dark">
+            <meta name="robots" content="noindex">
+            <style nonce="\(nonce)">\(SignInStyle.text)</style>
+            </head>
+            <body>
+            <main>
+            <div class="shell" aria-hidden="true"></div>
+            \(body)
+            </main>
+            <script nonce="\(nonce)">\(SignInScript.text)</script>
+            </body>
+            </html>
+
+            """
+        }
+    }
+}
