@@ -5,9 +5,12 @@ extension Registry {
     /// Makes an account. The address is claimed first, in a database of its own: two sign-ups cannot both have it, and one that was cut short
     /// is taken up where it stopped.
     /// - Parameter passwordHash: never the password.
-    /// - Throws: `ServerError.emailTaken`, or what is wrong with the address.
-    package func createAccount(email: String, passwordHash: String) async throws -> AccountEntry {
+    /// - Throws: `ServerError.emailTaken`, or what is wrong with the address or a name.
+    package func createAccount(
+        email: String, passwordHash: String, names: NameComponents = NameComponents()
+    ) async throws -> AccountEntry {
         let address = try Self.normalized(email)
+        if let fault = names.fault { throw fault }
         let candidate = hex(2)
         let id = try await write(.email(address)) { database, now, transaction -> Ending<String> in
             if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) { return .rollback(old.account) }
@@ -16,7 +19,9 @@ extension Registry {
         }
         return try await write(.account(id)) { database, now, transaction in
             guard try transaction.entry(AccountEntry.self, id, in: database, at: now) == nil else { throw ServerError.emailTaken }
-            let entry = AccountEntry(id: id, email: address, passwordHash: passwordHash, created: now.secondsSince2001)
+            let entry = AccountEntry(
+                id: id, email: address, passwordHash: passwordHash, created: now.secondsSince2001,
+                givenName: PersonNameRule.kept(names.givenName), familyName: PersonNameRule.kept(names.familyName))
             try transaction.put([try entry.row(id, in: database)])
             return .commit(entry)
         }

@@ -55,6 +55,12 @@ package struct AccountEntry: RegistryEntry {
     package var leaving: [EmailClaim]?
     /// Nobody signs in any more, and its data go.
     package var isDeleted: Bool?
+    package var givenName: String?
+    package var familyName: String?
+    /// How often its names or its address have changed; nil as 0.
+    var identityChanges: Int64?
+
+    var changesOfIdentity: Int64 { identityChanges ?? 0 }
 }
 
 /// An address that an account has claimed.

@@ -24,7 +24,7 @@ struct AccountAPI: Sendable {
         let endpoints: [(String, Endpoint)] = [
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
-            ("change-email", changeEmail), ("delete", delete),
+            ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
@@ -49,18 +49,20 @@ struct AccountAPI: Sendable {
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
         let asked = try await body(AccountMessages.SignUp.self, of: request)
-        let account = try await Self.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
+        let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
+        let account = try await Self.createAccount(
+            email: asked.email, password: asked.password, names: names, in: cloud.registry, passwords)
         return try answer(AccountMessages.SignedUp(email: account.email))
     }
 
     /// Makes an account, for sign-up and for administrators.
     static func createAccount(
-        email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
+        email: String, password: String, names: NameComponents = NameComponents(), in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
-        if let fault = PasswordRule.fault(password) { throw fault }
+        if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         try await registry.requireFree(email: email)
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
-        return try await registry.createAccount(email: email, passwordHash: hash)
+        return try await registry.createAccount(email: email, passwordHash: hash, names: names)
     }
 
     // MARK: Sign-in

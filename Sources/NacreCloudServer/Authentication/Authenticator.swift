@@ -89,7 +89,8 @@ final class Authenticator: Sendable {
         guard let text = request.query("ckWebAuthToken"), !text.isEmpty else { return Identity(caller: Caller(.world), known: now) }
         let (token, session) = try await session(text, apiToken: apiToken)
         return Identity(
-            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken),
+            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id), account: session.account),
+            webAuthToken: try renewed(token, text, apiToken),
             known: now)
     }
 
@@ -221,7 +222,7 @@ final class Authenticator: Sendable {
         guard let device, device.environment == environment, let user = device.userRecordNames[container] else {
             throw ServerError.authenticationFailed
         }
-        return Caller(.user(user), client: .framework, deviceID: device.deviceID)
+        return Caller(.user(user), client: .framework, deviceID: device.deviceID, account: device.account)
     }
 }
 
