@@ -71,13 +71,18 @@ extension Cloud {
     }
 
     fileprivate func refreshIdentity(of id: String, at place: AccountPlace) async throws {
-        let (user, hash) = (place.userRecordName, tokens.code)
         let part = Registry.Part.discovery(of: place)
-        guard let known = try await registry.lookUp(DiscoverabilityEntry.self, user, in: part), known.isAllowed,
+        guard let known = try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part), known.isAllowed,
             let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving,
             known.identityChanges < account.changesOfIdentity
         else { return }
-        try await registry.write(part) { database, now, transaction in
+        try await takeOver(account, at: place)
+    }
+
+    /// - Parameter account: as it was a moment ago.
+    func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
+        let (user, hash) = (place.userRecordName, tokens.code)
+        try await registry.write(.discovery(of: place)) { database, now, transaction in
             guard let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now), before.isAllowed,
                 // A later state may have been taken over before this one.
                 before.identityChanges < account.changesOfIdentity, let key = try transaction.contactKey(in: database)
