@@ -16,9 +16,10 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
-/// Debian's libcurl; elsewhere, and in a build of its own with NACRE_URLSESSION, the framework goes through URLSession.
+/// Debian's libcurl, and its libraries of cryptography; elsewhere, and in a build of its own with NACRE_URLSESSION, the framework goes through URLSession.
 let client: [Target.Dependency] =
-    Context.environment["NACRE_URLSESSION"] == nil ? [.target(name: "NacreHTTPClient", condition: .when(platforms: [.linux]))] : []
+    Context.environment["NACRE_URLSESSION"] == nil
+    ? ["NacreHTTPClient", "NacreCrypto"].map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
 
 let package = Package(
     name: "nacre",

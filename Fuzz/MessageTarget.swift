@@ -15,7 +15,11 @@ enum MessageTarget {
         case 5: check(ChangesDatabaseRequest.self, json)
         case 6: check(RecordsQueryRequest.self, json)
         case 7: check(RecordsChangesRequest.self, json)
-        default: check(ZonesChangesRequest.self, json)
+        default:
+            check(ZonesChangesRequest.self, json)
+            check(UsersDiscoverRequest.self, json)
+            check(UsersLookupRequest.self, json)
+            check(UsersPermissionRequest.self, json)
         }
     }
 
@@ -28,7 +32,10 @@ enum MessageTarget {
         case 1: check(ZonesResponse.self, json, form)
         case 2: check(ChangesZoneResponse.self, json, form)
         case 3: check(ChangesDatabaseResponse.self, json, form)
-        case 4: check(UserIdentity.self, json, form)
+        case 4:
+            check(UserIdentity.self, json, form)
+            check(UsersDiscoverResponse.self, json, form)
+            check(UsersLookupResponse.self, json, form)
         case 5: check(ErrorResponse.self, json, form)
         case 6: check(RecordsQueryResponse.self, json, form)
         case 7: check(RecordsChangesResponse.self, json, form)

@@ -74,7 +74,7 @@ final class KeyMemory: Sendable {
     }
 }
 
-/// Makes change tokens opaque and proves that they are ours. Values inside, text outside.
+/// Makes change tokens opaque and proves that they are ours, values inside, text outside; and hashes what clients hash too.
 package protocol TokenSealing: Sendable {
     /// The same bytes give the same text while the key is the same. Throws where the machine cannot seal.
     func seal(_ bytes: [UInt8]) throws -> String
@@ -82,6 +82,8 @@ package protocol TokenSealing: Sendable {
     func open(_ text: String) -> [UInt8]?
     /// Whether an earlier version made the text, in a form that is not opened any more.
     func isOutdated(_ text: String) -> Bool
+    /// The code of a message under a key, HMAC-SHA256: the same on every server.
+    func code(for message: [UInt8], key: [UInt8]) -> [UInt8]
 }
 
 package enum UUIDText {

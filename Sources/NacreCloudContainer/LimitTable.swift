@@ -67,6 +67,8 @@ extension Limits {
         Limit("unansweredBytes", unansweredBytes, .server),
         Limit("targetsPerRequest", targetsPerRequest, .server),
         Limit("cascadeBytes", cascadeBytes, .server),
+        Limit("addressLookupCost", addressLookupCost, .server),
+        Limit("personNameBytes", personNameBytes, .server),
         Limit("passwordCost", passwordCost, .server),
         Limit("indexKeyBytes", indexKeyBytes, .server),
         Limit("queryScanRows", queryScanRows, .server),

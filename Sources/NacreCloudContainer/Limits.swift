@@ -81,6 +81,11 @@ extension Limits {
     package static let targetsPerRequest = 10_000
     /// Bytes of records that go in the transaction of the deletion that they follow; the rest goes in transactions of its own. On this server.
     package static let cascadeBytes = 32_000_000
+    /// What an address or a number that somebody is looked up by counts for in a rate, so that guessing them costs. On this server: a user looks up ten a
+    /// second, and an address book of hundreds at once.
+    package static let addressLookupCost = 1000
+    /// Bytes of a given or a family name. On this server.
+    package static let personNameBytes = 256
     /// What a check or a making of a password counts for in a rate. On this server: a tenth of a second of a core.
     package static let passwordCost = 10_000
     /// Bytes of a value in an index. On this server: longer texts are ordered by as many bytes; filters compare all of them.

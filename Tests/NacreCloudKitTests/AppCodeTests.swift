@@ -202,6 +202,43 @@ private final class Sync {
         database.add(operation)
     }
 
+    func friends(_ emails: [String]) async throws -> [String] {
+        guard try await container.requestApplicationPermission(.userDiscoverability) == .granted else { return [] }
+        let friend: CKUserIdentity? = try await container.userIdentity(forEmailAddress: "ada@example.com")
+        print(friend?.nameComponents?.givenName ?? "nobody")
+        let identities: [String: CKUserIdentity] = try await container.userIdentities(forEmailAddresses: emails)
+        _ = try await container.userIdentities(forPhoneNumbers: emails)
+        return identities.values.compactMap { $0.userRecordID?.recordName }
+    }
+
+    func friendsInTheOldStyle(_ emails: [String], _ id: CKRecord.ID) {
+        container.status(forApplicationPermission: .userDiscoverability) { status, error in
+            switch status {
+            case .initialState, .couldNotComplete, .denied, .granted: print(status, error as Any)
+            @unknown default: break
+            }
+        }
+        let block: @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void = { status, _ in print(status) }
+        let same: CKContainer.ApplicationPermissionBlock = block
+        print(same as Any)
+        container.requestApplicationPermission([.userDiscoverability], completionHandler: block)
+        container.discoverUserIdentity(withEmailAddress: "ada@example.com") { identity, _ in print(identity?.lookupInfo?.emailAddress ?? "") }
+        container.discoverUserIdentity(withPhoneNumber: "+44") { identity, error in print(identity as Any, error as Any) }
+        container.discoverUserIdentity(withUserRecordID: id) { identity, _ in print(identity?.hasiCloudAccount ?? false) }
+        container.discoverUserIdentities(forEmailAddresses: emails) { result in print((try? result.get().count) ?? 0) }
+        container.discoverUserIdentities(forPhoneNumbers: emails) { result in print((try? result.get().count) ?? 0) }
+        container.discoverUserIdentities(forUserRecordIDs: [id]) { result in print((try? result.get()[id]) as Any) }
+        container.discoverAllIdentities { identities, _ in print(identities?.flatMap(\.contactIdentifiers) ?? []) }
+        let operation = CKDiscoverUserIdentitiesOperation(userIdentityLookupInfos: CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails))
+        operation.userIdentityDiscoveredBlock = { identity, info in print(identity, info) }
+        operation.discoverUserIdentitiesCompletionBlock = { error in print(error as Any) }
+        container.add(operation)
+        let all = CKDiscoverAllUserIdentitiesOperation()
+        all.userIdentityDiscoveredBlock = { print($0) }
+        all.discoverAllUserIdentitiesResultBlock = { result in if case .failure(let error) = result { print(error) } }
+        container.add(all)
+    }
+
     func archive(_ record: CKRecord) throws -> Data {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         record.encodeSystemFields(with: coder)

@@ -33,6 +33,18 @@ actor PretendCloud: Transport {
     private var zonePages: [ChangesZoneResponse.Result] = []
     private var queryPages: [RecordsQueryResponse] = []
     private(set) var zones: [ZoneID] = [.defaultZone]
+    private var discoverable: [UserLookupInfo: UserIdentity] = [:]
+    private var discoveryPages: [UsersDiscoverResponse] = []
+    private var permission = Discoverability.initialState
+
+    func makeDiscoverable(_ user: UserIdentity, by infos: UserLookupInfo...) {
+        for info in infos { discoverable[info] = user }
+    }
+    func answerDiscovery(_ answer: UsersDiscoverResponse) { discoveryPages.append(answer) }
+
+    func discoveries() throws -> [UsersDiscoverRequest] {
+        try seen.filter { $0.path == "users/discover" && $0.request.method == .post }.map { try UsersDiscoverRequest(json: $0.request.body) }
+    }
 
     /// More items of a lookup or a modify than these are too many for one answer.
     private var itemsPerAnswer = Int.max
@@ -93,11 +105,31 @@ actor PretendCloud: Transport {
             case "changes/zone" where !zonePages.isEmpty:
                 return TransportAnswer(status: 200, body: ChangesZoneResponse(zones: [zonePages.removeFirst()]).json(form))
             case "users/caller": return TransportAnswer(status: 200, body: UserIdentity(userRecordName: "_alice").json(form))
+            case "users/contact-key": return TransportAnswer(status: 200, body: UsersContactKeyResponse(contactKey: [1, 2, 3]).json(form))
+            case "users/permission":
+                if request.method == .post, permission == .initialState {
+                    permission = try UsersPermissionRequest(json: request.body).userDiscoverability
+                }
+                return TransportAnswer(status: 200, body: UsersPermissionResponse(userDiscoverability: permission).json(form))
+            case "users/discover" where request.method == .get:
+                return TransportAnswer(status: 200, body: UsersDiscoverResponse(users: []).json(form))
+            case "users/discover":
+                if !discoveryPages.isEmpty { return TransportAnswer(status: 200, body: discoveryPages.removeFirst().json(form)) }
+                return TransportAnswer(status: 200, body: discover(try UsersDiscoverRequest(json: request.body)).json(form))
             default: throw ServerError(.notFound, "could not find handler for endpoint")
             }
         } catch {
             return Self.refusal(error)
         }
+    }
+
+    private func discover(_ request: UsersDiscoverRequest) -> UsersDiscoverResponse {
+        UsersDiscoverResponse(
+            users: request.lookupInfos.compactMap { info in
+                guard var user = discoverable[info] else { return nil }
+                user.lookupInfo = info
+                return user
+            })
     }
 
     static func refusal(_ error: ServerError) -> TransportAnswer {
@@ -248,6 +280,14 @@ struct Setting {
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
             database.add(operation)
+        }
+    }
+
+    /// Runs an operation on the container and waits for its end.
+    func run(_ operation: CKOperation) async {
+        await withCheckedContinuation { continuation in
+            operation.completionBlock = { continuation.resume() }
+            container.add(operation)
         }
     }
 }

@@ -52,6 +52,30 @@ import Testing
         #expect(pauses > 10)
     }
 
+    @Test func `addresses that a user looks others up by are paid for, whoever has them`() async throws {
+        let server = try await TestServer(requestRate: 1000)
+        func discover(_ infos: [String], as user: String = "ada") async -> Answer {
+            await server.respond(
+                Question(
+                    method: "POST", target: "/database/1/\(TestServer.container)/development/public/users/discover",
+                    headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"],
+                    body: Array(#"{"lookupInfos":[\#(infos.joined(separator: ","))]}"#.utf8)))
+        }
+        let names = (0..<200).map { #"{"userRecordName":"_\#($0)"}"# }
+        for _ in 0..<20 { #expect(await discover(names).status == 200) }
+        // A minute's rate is 60,000, of which names took 200 a request: 100 addresses are more than what is left.
+        let addresses = (0..<100).map { #"{"emailAddress":"\#($0)@example.com"}"# }
+        #expect(await discover(addresses).status == 200)
+        let refused = await discover(Array(addresses.prefix(1)))
+        #expect(refused.status == 429 && refused.json?["users"] == nil)
+        let seconds = try #require(refused.header("Retry-After").flatMap(Double.init))
+        #expect(seconds > 35 && seconds < 50)
+        #expect(await discover(names).status == 429)
+        #expect(await discover(addresses, as: "bob").status == 200)
+        server.clock.advance(seconds)
+        #expect(await discover(Array(addresses.prefix(1))).status == 200)
+    }
+
     /// A hash of a password is paid for with more than all else.
     @Test func `an address that is taken or none is told before a password is hashed`() async throws {
         let server = try await TestServer()

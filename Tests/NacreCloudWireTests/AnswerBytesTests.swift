@@ -160,6 +160,16 @@ struct AnswerBytesTests {
         #expect(text(UserIdentity(userRecordName: "_u"), AnswerForm(details: true)) == #"{"userRecordName":"_u"}"#)
         #expect(try UserIdentity(json: Array(#"{"users":[{"userRecordName":"_u","nameComponents":{"givenName":"A"}}]}"#.utf8)).userRecordName == "_u")
         #expect(throws: ServerError.self) { try UserIdentity(json: Array(#"{"users":[]}"#.utf8)) }
+        let ada = UserIdentity(
+            userRecordName: "_u", nameComponents: NameComponents(givenName: "A", familyName: "B"), lookupInfo: .emailAddress("a@b"))
+        let names = #""nameComponents":{"givenName":"A","familyName":"B"},"lookupInfo":{"emailAddress":"a@b"}"#
+        #expect(text(ada, AnswerForm()) == #"{"userRecordName":"_u",\#(names)}"#)
+        #expect(
+            text(UsersLookupResponse(users: [UserDictionary(ada)]), AnswerForm())
+                == #"{"users":[{"userRecordName":"_u",\#(names),"firstName":"A","lastName":"B","emailAddress":"a@b"}]}"#)
+        let hashed = UsersDiscoverResponse(users: [UserIdentity(userRecordName: "_u", lookupInfo: .emailHash("00"))])
+        #expect(text(hashed, AnswerForm()) == #"{"users":[{"userRecordName":"_u"}]}"#)
+        #expect(text(hashed, AnswerForm(details: true)) == #"{"users":[{"userRecordName":"_u","lookupInfo":{"nacre":{"emailHash":"00"}}}]}"#)
     }
 
     @Test func `what other servers answer is understood`() throws {

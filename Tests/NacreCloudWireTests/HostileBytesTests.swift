@@ -16,6 +16,10 @@ struct HostileBytesTests {
             reads { try ErrorResponse(json: json) }, reads { try RecordsQueryRequest(json: json) }, reads { try RecordsQueryResponse(json: json) },
             reads { try RecordsChangesRequest(json: json) }, reads { try RecordsChangesResponse(json: json) },
             reads { try ZonesChangesRequest(json: json) }, reads { try ZonesChangesResponse(json: json) },
+            reads { try UsersDiscoverRequest(json: json) }, reads { try UsersDiscoverResponse(json: json) },
+            reads { try UsersLookupRequest(json: json) }, reads { try UsersLookupResponse(json: json) },
+            reads { try UsersPermissionRequest(json: json) }, reads { try UsersPermissionResponse(json: json) },
+            reads { try UsersContactKeyResponse(json: json) },
         ]
     }
 
@@ -36,6 +40,8 @@ struct HostileBytesTests {
             short(&seed) { RecordsQueryResponse(records: [$0.record(in: zone)], continuationMarker: "m").json(form) },
             short(&seed) { RecordsChangesRequest($0.feedItem()).json() }, short(&seed) { $0.recordsChanges(in: zone).json(form) },
             short(&seed) { $0.zonesChanges().json(form) },
+            short(&seed) { UsersDiscoverRequest(lookupInfos: [$0.lookupInfo(), $0.lookupInfo()], extension: $0.requestExtension()).json() },
+            short(&seed) { UsersDiscoverResponse(users: [$0.user(), $0.user()]).json(form) },
         ]
     }
 

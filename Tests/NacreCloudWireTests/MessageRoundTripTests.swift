@@ -131,4 +131,26 @@ struct MessageRoundTripTests {
         let user = UserIdentity(userRecordName: seed.text())
         try expect(user, as: user, AnswerForm(), seed)
     }
+
+    @Test(arguments: rounds) func `users are looked up and answered`(_: Int) throws {
+        var seed = SeededRandom()
+        try expectExact(UsersDiscoverRequest(lookupInfos: seed.list(upTo: 5) { $0.lookupInfo() }, extension: seed.requestExtension()), seed)
+        let items = seed.list(upTo: 5) { UsersLookupRequest.Item(emailAddress: $0.maybe { $0.text() }, userRecordName: $0.maybe { $0.text() }) }
+        try expectExact(UsersLookupRequest(users: items, extension: seed.requestExtension()), seed)
+        for status in Discoverability.allCases {
+            try expectExact(UsersPermissionRequest(userDiscoverability: status, extension: seed.requestExtension()), seed)
+            let answer = UsersPermissionResponse(userDiscoverability: status)
+            try expect(answer, as: answer, AnswerForm(), seed)
+        }
+        let key = UsersContactKeyResponse(contactKey: seed.list(upTo: 40) { .random(in: 0...255, using: &$0) })
+        try expect(key, as: key, AnswerForm(), seed)
+        let found = UsersDiscoverResponse(users: seed.list(upTo: 5) { $0.user() })
+        try expect(found, as: found, AnswerForm(details: true), seed)
+        // A hash is ours: the web sees nothing of it.
+        let web = UsersDiscoverResponse(users: found.users.map(\.web))
+        try expect(found, as: web, AnswerForm(), seed)
+        let older = UsersLookupResponse(users: web.users.map(UserDictionary.init))
+        try expect(older, as: older, AnswerForm(), seed)
+        for user in older.users { try expect(user, as: user, AnswerForm(), seed) }
+    }
 }

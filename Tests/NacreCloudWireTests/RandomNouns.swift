@@ -8,6 +8,20 @@ extension SeededRandom {
 
     mutating func fieldName() -> String { (chance(2) ? "f" : "Z_") + String(next() % 1_000_000, radix: 36) }
 
+    mutating func lookupInfo() -> UserLookupInfo {
+        switch Int.random(in: 0..<4, using: &self) {
+        case 0: .emailAddress(text())
+        case 1: .phoneNumber(text())
+        case 2: .userRecordName(text())
+        default: .emailHash(text())
+        }
+    }
+
+    mutating func user() -> UserIdentity {
+        let names = maybe { seed in NameComponents(givenName: seed.maybe { $0.text() }, familyName: seed.maybe { $0.text() }) }
+        return UserIdentity(userRecordName: text(), nameComponents: names, lookupInfo: maybe { $0.lookupInfo() })
+    }
+
     mutating func timestamp() -> Timestamp {
         chance(2)
             ? Timestamp(secondsSince2001: .random(in: -1e10...1e10, using: &self))

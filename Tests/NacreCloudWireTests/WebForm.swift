@@ -134,3 +134,11 @@ extension RecordsModifyRequest {
         return request
     }
 }
+
+extension UserIdentity {
+    var web: UserIdentity {
+        var web = self
+        if case .emailHash? = lookupInfo { web.lookupInfo = nil }
+        return web
+    }
+}

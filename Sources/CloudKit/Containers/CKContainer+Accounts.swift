@@ -18,7 +18,7 @@ extension CKContainer {
     /// Asks the server. `couldNotDetermine` comes with the error; nothing else does.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
-        IdentityOperation(self) { result in
+        identifying { result in
             let (status, error) = CKAccountStatus.reading(result)
             completionHandler(status, error)
         }.start()
@@ -26,7 +26,7 @@ extension CKContainer {
 
     /// Throws where the status could not be determined, as when the server cannot be reached.
     public func accountStatus() async throws -> CKAccountStatus {
-        let (status, error) = CKAccountStatus.reading(await IdentityOperation.result(self))
+        let (status, error) = CKAccountStatus.reading(await SingleCall.result { identifying($0) })
         if let error { throw error }
         return status
     }
@@ -34,7 +34,7 @@ extension CKContainer {
     /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        IdentityOperation(self) { result in
+        identifying { result in
             switch result {
             case .success(let user): completionHandler(CKRecord.ID(recordName: user.userRecordName), nil)
             case .failure(let error): completionHandler(nil, error)
@@ -44,7 +44,7 @@ extension CKContainer {
 
     /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
-        CKRecord.ID(recordName: try await IdentityOperation.result(self).get().userRecordName)
+        CKRecord.ID(recordName: try await SingleCall.result { identifying($0) }.get().userRecordName)
     }
 }
 
@@ -63,41 +63,8 @@ extension CKAccountStatus {
     }
 }
 
-/// Asks the server who the caller is.
-private final class IdentityOperation: CKOperation, @unchecked Sendable {
-    // Sendable: as `CKOperation`; `identity` is touched on the callback queue alone.
-
-    private let asked: CKContainer
-    private let completion: @Sendable (Result<UserIdentity, CKError>) -> Void
-    private var identity: UserIdentity?
-
-    init(_ container: CKContainer, completion: @escaping @Sendable (Result<UserIdentity, CKError>) -> Void) {
-        asked = container
-        self.completion = completion
-        super.init()
-        configuration = container.configuration.map(CKOperation.Configuration.init(values:))
-        group = container.group
-    }
-
-    static func result(_ container: CKContainer) async -> Result<UserIdentity, CKError> {
-        await SingleCall.result { IdentityOperation(container, completion: $0) }
-    }
-
-    override var builtInQuality: QualityOfService { .userInitiated }
-
-    override func run() async throws(CKError) {
-        guard try asked.line.settings().accountToken != nil else { throw .needsAccount }
-        let conversation = Conversation(
-            line: asked.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality))
-        let identity = try await conversation.caller()
-        report { self.identity = identity }
-    }
-
-    override func deliver(_ error: CKError?) {
-        if let error {
-            completion(.failure(error))
-        } else {
-            completion(identity.map(Result.success) ?? .failure(.unexpectedAnswer))
-        }
+extension CKContainer {
+    fileprivate func identifying(_ completion: @escaping @Sendable (Result<UserIdentity, CKError>) -> Void) -> CKOperation {
+        ContainerCall(self, ask: { conversation throws(CKError) in try await conversation.caller() }, completion: completion)
     }
 }

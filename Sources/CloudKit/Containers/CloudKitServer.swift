@@ -49,6 +49,19 @@ public struct CloudKitServer: Hashable, Sendable {
     public static func setDefaultContainer(_ containerIdentifier: String?) {
         ConfiguredServers.shared.state.withLock { $0.defaultContainer = containerIdentifier }
     }
+
+    /// Says what asks the user when the app calls `requestApplicationPermission`: on Apple's platforms the system does.
+    ///
+    /// - Parameters:
+    ///   - ask: shows the user the question and says whether the answer was yes. Called for each user and container as long as no answer is kept.
+    ///     nil: nobody is asked, which is how it begins.
+    ///   - containerIdentifier: nil: for all containers that have no call of their own.
+    public static func setPermissionPrompt(
+        _ ask: (@Sendable (_ permission: CKContainer.ApplicationPermissions, _ containerIdentifier: String) async -> Bool)?,
+        forContainer containerIdentifier: String? = nil
+    ) {
+        PermissionPrompt.shared.set(ask, for: containerIdentifier)
+    }
 }
 
 extension CKContainer {

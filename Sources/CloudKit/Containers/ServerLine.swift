@@ -21,6 +21,14 @@ final class ServerLine: Sendable {
     /// What the server answered last when it was asked who the app is.
     let knownUser = Locked<KnownUser?>(nil)
 
+    /// Under which e-mail addresses are hashed for the server.
+    let contactKey = Locked<ContactKey?>(nil)
+
+    struct ContactKey: Sendable {
+        var settings: ServerSettings
+        var bytes: [UInt8]
+    }
+
     struct KnownUser: Sendable {
         var settings: ServerSettings
         var recordName: String

@@ -110,6 +110,16 @@ extension CKError {
             details: [.remedy: ServerSetting.accountToken.remedy])
     }
 
+    static var nobodyAsks: CKError {
+        CKError(
+            .permissionFailure, text: "Nothing asks the user for the permission",
+            details: [.remedy: "Call CloudKitServer.setPermissionPrompt with what shows the user the question"])
+    }
+
+    static var cannotHash: CKError {
+        CKError(.serverRejectedRequest, text: "E-mail addresses cannot be hashed on this platform, and are not sent as they are")
+    }
+
     static func tooManyItems(count: Int, maximum: Int) -> CKError {
         CKError(
             .limitExceeded,

@@ -116,7 +116,7 @@ private final class AppleUnreadable: NSObject, NSSecureCoding {
 }
 
 extension NSCoder {
-    fileprivate func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
+    func object<Object: NSObject & NSCoding>(of type: Object.Type, forKey key: String) -> Object? {
         containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
     }
 }

@@ -65,7 +65,7 @@ struct Conversation: Sendable {
     }
 
     /// Costs a request the first time, and again when the line goes to another server or with another account.
-    private func currentUser() async throws(CKError) -> CurrentUser {
+    func currentUser() async throws(CKError) -> CurrentUser {
         let settings = try line.settings()
         guard settings.accountToken != nil else { return CurrentUser(recordName: nil) }
         if let known = line.knownUser.withLock({ $0 }), known.settings == settings { return CurrentUser(recordName: known.recordName) }
@@ -83,7 +83,7 @@ struct Conversation: Sendable {
     private static let shortestTimeout = 0.1
 
     /// Asks with our details, and a change under an operation ID, which its repetitions keep.
-    private func ask<Answer: AnswerMessage>(
+    func ask<Answer: AnswerMessage>(
         _ path: String, _ request: some RequestMessage, _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> Answer {
         try Self.read(await bytes(path, request, kind, since: start))
@@ -109,7 +109,7 @@ struct Conversation: Sendable {
     /// Sends the same bytes until there is an answer, or until `RetryState` gives up.
     ///
     /// - Parameter start: when its time began, where another request went before it.
-    private func send(
+    func send(
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
         let address = try line.address()

@@ -69,6 +69,10 @@ struct AdminClient {
         try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
     }
 
+    func changeName(_ asked: AdminMessages.NewNames) async throws -> AdminMessages.Names {
+        try read(AdminMessages.Names.self, try await web.send("POST", "/admin/1/users/change-name", bearer: token, body: asked))
+    }
+
     /// All accounts, page by page.
     func eachPageOfUsers(_ body: (AdminMessages.Users) throws -> Void) async throws {
         try await eachPage(AdminMessages.Users.self, "/admin/1/users", [], body)

@@ -5,9 +5,12 @@ extension Registry {
     /// Makes an account. The address is claimed first, in a database of its own: two sign-ups cannot both have it, and one that was cut short
     /// is taken up where it stopped.
     /// - Parameter passwordHash: never the password.
-    /// - Throws: `ServerError.emailTaken`, or what is wrong with the address.
-    package func createAccount(email: String, passwordHash: String) async throws -> AccountEntry {
+    /// - Throws: `ServerError.emailTaken`, or what is wrong with the address or a name.
+    package func createAccount(
+        email: String, passwordHash: String, names: NameComponents = NameComponents()
+    ) async throws -> AccountEntry {
         let address = try Self.normalized(email)
+        if let fault = names.fault { throw fault }
         let candidate = hex(2)
         let id = try await write(.email(address)) { database, now, transaction -> Ending<String> in
             if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) { return .rollback(old.account) }
@@ -16,7 +19,7 @@ extension Registry {
         }
         return try await write(.account(id)) { database, now, transaction in
             guard try transaction.entry(AccountEntry.self, id, in: database, at: now) == nil else { throw ServerError.emailTaken }
-            let entry = AccountEntry(id: id, email: address, passwordHash: passwordHash, created: now.secondsSince2001)
+            let entry = AccountEntry(id: id, email: address, passwordHash: passwordHash, names, at: now)
             try transaction.put([try entry.row(id, in: database)])
             return .commit(entry)
         }
@@ -26,9 +29,10 @@ extension Registry {
     /// See `docs/decisions/sign-up-does-not-tell-who-is-there.md`.
     /// - Parameter passwordHash: never the password. Of an account that is there it is not looked at.
     /// - Returns: the address as it is kept.
-    /// - Throws: what is wrong with the address.
-    package func signUp(email: String, passwordHash: String) async throws -> String {
+    /// - Throws: what is wrong with the address or a name.
+    package func signUp(email: String, passwordHash: String, names: NameComponents = NameComponents()) async throws -> String {
         let address = try Self.normalized(email)
+        if let fault = names.fault { throw fault }
         let candidate = hex(2)
         let id = try await write(.email(address)) { database, now, transaction in
             let claim = try transaction.entry(EmailEntry.self, address, in: database, at: now) ?? EmailEntry(account: candidate)
@@ -36,7 +40,7 @@ extension Registry {
             return .commit(claim.account)
         }
         try await write(.account(id)) { database, now, transaction in
-            let made = AccountEntry(id: id, email: address, passwordHash: passwordHash, created: now.secondsSince2001)
+            let made = AccountEntry(id: id, email: address, passwordHash: passwordHash, names, at: now)
             let entry = try transaction.entry(AccountEntry.self, id, in: database, at: now) ?? made
             try transaction.put([try entry.row(id, in: database)])
             return .commit(())
@@ -106,4 +110,12 @@ extension ServerError {
     package static let emailTaken = ServerError(
         .exists, "an account with this e-mail address exists", native: .invalidArguments, field: "email",
         remedy: "Sign in, or take another address.")
+}
+
+extension AccountEntry {
+    fileprivate init(id: String, email: String, passwordHash: String, _ names: NameComponents, at now: Timestamp) {
+        self.init(
+            id: id, email: email, passwordHash: passwordHash, created: now.secondsSince2001, givenName: PersonNameRule.kept(names.givenName),
+            familyName: PersonNameRule.kept(names.familyName))
+    }
 }

@@ -34,6 +34,7 @@ extension Registry {
                 entry.email = address
                 entry.claim = claim.claim
                 entry.reset = nil
+                entry.identityChanges = entry.changesOfIdentity + 1
             }
         }
         // Where this fails, the task does it.
@@ -75,7 +76,7 @@ extension Registry {
 
 extension WriteTransaction {
     /// Changes an account that is as its password was checked, and leaves a task that settles it.
-    fileprivate func changeAccount(
+    func changeAccount(
         _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {
         var entry = try requireUnchanged(account, in: database, at: now)

@@ -24,6 +24,8 @@ package struct Caller: Hashable, Sendable {
     package var identity: Identity
     package var client: Client
     package var deviceID: String?
+    /// The account behind a user who is signed in.
+    package var account: String?
     /// Names the request where it was signed and a repetition of the same bytes is the same request; nil elsewhere.
     package var signedOperationID: String?
     /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
@@ -31,10 +33,11 @@ package struct Caller: Hashable, Sendable {
     /// It administrates the container: in its public database no grant holds it.
     package var isAdministrator = false
 
-    package init(_ identity: Identity, client: Client = .web, deviceID: String? = nil) {
+    package init(_ identity: Identity, client: Client = .web, deviceID: String? = nil, account: String? = nil) {
         self.identity = identity
         self.client = client
         self.deviceID = deviceID
+        self.account = account
     }
 
     /// Who administrates the server, in nobody's name.

@@ -6,6 +6,12 @@ package struct AccountPlace: Hashable, Sendable {
     package var environment: DatabaseKey.Environment
     package var userRecordName: String
 
+    init(container: String, environment: DatabaseKey.Environment, userRecordName: String) {
+        self.container = container
+        self.environment = environment
+        self.userRecordName = userRecordName
+    }
+
     /// Of the entry that keeps the name.
     static func key(_ container: String, _ environment: DatabaseKey.Environment) -> String { "\(container) \(environment.rawValue)" }
 
@@ -65,6 +71,7 @@ extension Cloud {
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .private, owner: user)
         let id = try await databaseID(key)
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
+        try await forgetDiscoverability(at: place)
         try await registry.forgetRoles(of: user, in: place.container, place.environment)
         try await deletePublicUserRecord(user, in: DatabaseTarget(container: place.container, environment: place.environment, scope: .public))
         // Last: until then a worker that begins anew finds the place.

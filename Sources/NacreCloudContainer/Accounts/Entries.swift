@@ -61,6 +61,12 @@ package struct AccountEntry: RegistryEntry {
     package var isDeleted: Bool?
     /// Consents of the sign-in page that began a session: none begins another.
     package var usedConsents: [UsedConsent]?
+    package var givenName: String?
+    package var familyName: String?
+    /// How often its names or its address have changed; nil as 0.
+    var identityChanges: Int64?
+
+    var changesOfIdentity: Int64 { identityChanges ?? 0 }
 }
 
 /// A consent that was used, for as long as it could be shown again.

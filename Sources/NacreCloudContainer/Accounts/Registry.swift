@@ -2,8 +2,9 @@ package import NacreCloudWire
 
 /// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
 ///
-/// The registry is made of databases too: one for the server, one for the log of its administrators, one for each account, one for each e-mail address, one for the schema of each
-/// container and environment, so that what must be unique is unique within one of them. Thread-safe; each call is one transaction, or says how many.
+/// The registry is made of databases too: one for the server, one for the log of its administrators, one for each account, one for each e-mail address,
+/// and in each container and environment one for the schema and one for discovery, so that what must be unique is unique within one of them.
+/// Thread-safe; each call is one transaction, or says how many.
 package final class Registry: StoreClient {
     package let store: any Store
     let clock: @Sendable () -> Timestamp
@@ -108,6 +109,7 @@ extension Registry {
         case account(String)
         case email(String)
         case schema(container: String, DatabaseKey.Environment)
+        case discovery(container: String, DatabaseKey.Environment)
 
         var key: DatabaseKey {
             switch self {
@@ -117,6 +119,8 @@ extension Registry {
             case .email(let address): Self.key(owner: "email:\(address)")
             case .schema(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
+            case .discovery(let container, let environment):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: "discovery")
             }
         }
 

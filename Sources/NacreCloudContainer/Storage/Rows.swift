@@ -380,6 +380,11 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case schemaChange = 14
     /// What an administrator asked the server to do.
     case audit = 15
+    /// Of discovery in a container and environment: a user's answer, what others see of a user, whose an address is, and the key of its hashes.
+    case discoverability = 20
+    case discoverable = 21
+    case contact = 22
+    case contactKey = 23
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -1,6 +1,7 @@
 import NacreCloudWire
 
-/// The task that settles an account: releases addresses that it has left or did not get, and takes a deleted one away with its data.
+/// The task that settles an account: releases addresses that it has left or did not get, lets containers show its names and find it by its address as
+/// they are, and takes a deleted one away with its data.
 ///
 /// What is to be done is in the account itself, so the task has nothing to remember.
 struct SettleAccount: TaskHandler {
@@ -24,6 +25,7 @@ struct SettleAccount: TaskHandler {
             if try await cloud.clearPlace(of: account) { return true }
             try await cloud.registry.release(EmailClaim(address: account.email, claim: account.claim), of: id)
         }
+        try await cloud.refreshIdentity(of: id)
         try await cloud.registry.releaseAddresses(of: id)
         let now = cloud.clock()
         return try await cloud.store.write { transaction in

@@ -47,7 +47,15 @@ struct API: Sendable {
         post(database + "/changes/database", to: &router, changesDatabase)
         post(database + "/changes/zone", to: &router, changesZone)
         get(database + "/users/caller", to: &router, usersCaller)
-        get(database + "/users/current", to: &router, usersCaller)
+        get(database + "/users/current", to: &router, usersCurrent)
+        get(database + "/users/discover", to: &router, usersDiscoverAll)
+        post(database + "/users/discover", to: &router, usersDiscover)
+        post(database + "/users/lookup/email", to: &router, usersLookupEmail)
+        post(database + "/users/lookup/id", to: &router, usersLookupID)
+        post(database + "/users/lookup/contacts", to: &router, usersLookupContacts)
+        get(database + "/users/permission", to: &router, usersPermission)
+        post(database + "/users/permission", to: &router, usersAnswerPermission)
+        get(database + "/users/contact-key", to: &router, usersContactKey)
         UnbuiltEndpoints.addRoutes(to: &router)
     }
 

@@ -7,7 +7,6 @@ enum UnbuiltEndpoints {
     private static let ofDatabases: [(methods: [HTTPMethod], name: String)] = [
         ([.post], "records/resolve"), ([.post], "records/accept"), ([.post], "assets/upload"), ([.post], "assets/rereference"),
         ([.get, .post], "subscriptions/list"), ([.post], "subscriptions/lookup"), ([.post], "subscriptions/modify"),
-        ([.get, .post], "users/discover"), ([.post], "users/lookup/email"), ([.post], "users/lookup/id"), ([.post], "users/lookup/contacts"),
     ]
 
     /// CloudKit documents them under `database`, and serves them under `device`.

@@ -4,10 +4,19 @@ import NacreCloudWire
 import NacreHTTPServer
 
 extension API {
-    /// `GET users/caller`, and `users/current`, which it has replaced: in any database, as the live service does.
+    /// `GET users/caller`: in any database, as the live service does.
     func usersCaller(_ call: Call) async throws -> HTTPResponse {
+        .json(try await identity(of: call).json(AnswerForm()))
+    }
+
+    /// `GET users/current`, which `users/caller` has replaced.
+    func usersCurrent(_ call: Call) async throws -> HTTPResponse {
+        .json(UserDictionary(try await identity(of: call)).json(AnswerForm()))
+    }
+
+    private func identity(of call: Call) async throws -> UserIdentity {
         if case .serverKey = call.caller.identity { throw ServerError.authenticationFailed }
         guard let name = call.caller.userRecordName else { throw ServerError.authenticationRequired }
-        return .json(UserIdentity(userRecordName: name).json(AnswerForm()))
+        return try await cloud.identity(of: name, in: call.target)
     }
 }

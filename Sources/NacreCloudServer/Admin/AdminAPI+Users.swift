@@ -7,8 +7,21 @@ extension AdminAPI {
     /// `POST /admin/1/users`
     @Sendable func createUser(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUser.self, of: request)
-        let account = try await AccountAPI.createAccount(email: asked.email, password: asked.password, in: cloud.registry, passwords)
+        let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
+        let account = try await AccountAPI.createAccount(
+            email: asked.email, password: asked.password, names: names, in: cloud.registry, passwords)
         return try answer(AdminMessages.User(id: account.id, email: account.email), .created)
+    }
+
+    /// `POST /admin/1/users/change-name`
+    @Sendable func changeName(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewNames.self, of: request)
+        let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
+        let changed = try await cloud.registry.changeNames(of: try await account(asked.email), to: names)
+        // Where this fails, the task does it.
+        try? await cloud.refreshIdentity(of: changed.id)
+        return try answer(
+            AdminMessages.Names(id: changed.id, email: changed.email, givenName: changed.givenName, familyName: changed.familyName))
     }
 
     /// `GET /admin/1/users?after=…`
@@ -40,7 +53,7 @@ extension AdminAPI {
         } while next != nil
         return try answer(
             AdminMessages.UserDetails(
-                id: account.id, email: account.email, created: account.began,
+                id: account.id, email: account.email, givenName: account.givenName, familyName: account.familyName, created: account.began,
                 places: places.map {
                     .init(container: $0.container, environment: $0.environment.rawValue, userRecordName: $0.userRecordName)
                 },
@@ -53,6 +66,8 @@ extension AdminAPI {
         let account = try await account(asked.email)
         defer { authenticator.forget(account: account.id) }
         try await cloud.registry.deleteAccount(account)
+        // Where this fails, the task does it.
+        try? await cloud.concealIdentity(of: account.id)
         return try answer(AdminMessages.User(id: account.id, email: account.email))
     }
 

@@ -3,11 +3,36 @@ extension AdminMessages {
     package struct NewUser: Codable, Hashable, Sendable {
         package var email: String
         package var password: String
+        package var givenName: String?
+        package var familyName: String?
 
-        package init(email: String, password: String) {
+        package init(email: String, password: String, givenName: String? = nil, familyName: String? = nil) {
             self.email = email
             self.password = password
+            self.givenName = givenName
+            self.familyName = familyName
         }
+    }
+
+    /// `POST /admin/1/users/change-name`
+    package struct NewNames: Codable, Hashable, Sendable {
+        package var email: String
+        /// nil: the account has none from now on.
+        package var givenName: String?
+        package var familyName: String?
+
+        package init(email: String, givenName: String?, familyName: String?) {
+            self.email = email
+            self.givenName = givenName
+            self.familyName = familyName
+        }
+    }
+
+    package struct Names: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+        package var givenName: String?
+        package var familyName: String?
     }
 
     package struct User: Codable, Hashable, Sendable {
@@ -40,6 +65,8 @@ extension AdminMessages {
     package struct UserDetails: Codable, Hashable, Sendable {
         package var id: String
         package var email: String
+        package var givenName: String?
+        package var familyName: String?
         /// Milliseconds since 1970.
         package var created: Int64
         package var places: [UserPlace]

@@ -10,6 +10,8 @@ extension AccountAPI {
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         do {
             let changed = try await cloud.registry.changeEmail(of: account, to: asked.newEmail)
+            // Where this fails, the task does it.
+            try? await cloud.refreshIdentity(of: account.id)
             return try answer(AccountMessages.EmailChanged(email: changed.email))
         } catch var error as ServerError where error.field == "email" {
             // The rule is the sign-up's; here the address stands in another field.
@@ -23,6 +25,8 @@ extension AccountAPI {
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         defer { authenticator.forget(account: account.id) }
         try await cloud.registry.deleteAccount(account)
+        // Where this fails, the task does it.
+        try? await cloud.concealIdentity(of: account.id)
         logger.log(
             .notice, "An account was deleted",
             [.address: .string(request.clientAddress), .user: .string(account.id), .requestID: .string(request.id)])

@@ -24,7 +24,7 @@ struct AccountAPI: Sendable {
         let endpoints: [(String, Endpoint)] = [
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
-            ("change-email", changeEmail), ("delete", delete),
+            ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
@@ -49,27 +49,28 @@ struct AccountAPI: Sendable {
     private func signUp(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard opensSignUp else { throw ServerError.signUpClosed }
         let asked = try await body(AccountMessages.SignUp.self, of: request)
-        return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password)))
+        let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
+        return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password, names: names)))
     }
 
     /// Makes an account where the address has none. Whether it had one is told by neither answer nor time: the password is hashed and as much is written.
     /// - Returns: the address as it is kept.
-    func signUp(email: String, password: String) async throws -> String {
+    func signUp(email: String, password: String, names: NameComponents = NameComponents()) async throws -> String {
         guard opensSignUp else { throw ServerError.signUpClosed }
-        if let fault = PasswordRule.fault(password) { throw fault }
+        if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         _ = try Registry.normalized(email)
         let hash = try await Self.hashed(overload) { try await passwords.hash(password) }
-        return try await cloud.registry.signUp(email: email, passwordHash: hash)
+        return try await cloud.registry.signUp(email: email, passwordHash: hash, names: names)
     }
 
     /// Makes an account, for administrators.
     static func createAccount(
-        email: String, password: String, in registry: Registry, _ passwords: PasswordHasher
+        email: String, password: String, names: NameComponents = NameComponents(), in registry: Registry, _ passwords: PasswordHasher
     ) async throws -> AccountEntry {
-        if let fault = PasswordRule.fault(password) { throw fault }
+        if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         try await registry.requireFree(email: email)
         let hash = try await hashed(.silent) { try await passwords.hash(password) }
-        return try await registry.createAccount(email: email, passwordHash: hash)
+        return try await registry.createAccount(email: email, passwordHash: hash, names: names)
     }
 
     // MARK: Sign-in

@@ -4,6 +4,8 @@ package enum AccountMessages {
     package struct SignUp: Codable, Hashable, Sendable {
         package var email: String
         package var password: String
+        package var givenName: String?
+        package var familyName: String?
     }
 
     package struct SignedUp: Codable, Hashable, Sendable {
@@ -132,6 +134,35 @@ package enum AccountMessages {
 
     package struct EmailChanged: Codable, Hashable, Sendable {
         package var email: String
+    }
+
+    /// `POST /account/1/change-name`
+    package struct NameChange: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        /// nil: the account has none from now on.
+        package var givenName: String?
+        package var familyName: String?
+    }
+
+    package struct NameChanged: Codable, Hashable, Sendable {
+        package var email: String
+        package var givenName: String?
+        package var familyName: String?
+    }
+
+    /// `POST /account/1/discoverability`
+    package struct DiscoverabilityAnswer: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var container: String
+        package var environment: String
+        /// `GRANTED` or `DENIED`.
+        package var userDiscoverability: String
+    }
+
+    package struct DiscoverabilityAnswered: Codable, Hashable, Sendable {
+        package var userDiscoverability: String
     }
 
     /// `POST /account/1/delete`

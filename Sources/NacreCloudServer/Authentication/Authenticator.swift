@@ -96,8 +96,8 @@ final class Authenticator: Sendable {
         let (token, session) = try await session(text, apiToken: apiToken)
         await prolong(session, at: now)
         return Identity(
-            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id)), webAuthToken: try renewed(token, text, apiToken),
-            readableBy: origin, known: now)
+            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id), account: session.account),
+            webAuthToken: try renewed(token, text, apiToken), readableBy: origin, known: now)
     }
 
     /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
@@ -245,7 +245,7 @@ final class Authenticator: Sendable {
         guard let device, device.environment == environment, let user = device.userRecordNames[container] else {
             throw ServerError.authenticationFailed
         }
-        return Caller(.user(user), client: .framework, deviceID: device.deviceID)
+        return Caller(.user(user), client: .framework, deviceID: device.deviceID, account: device.account)
     }
 }
 

@@ -61,6 +61,7 @@ struct TokenSealer: TokenSealing {
 
     func seal(_ bytes: [UInt8]) throws -> String { try seal(bytes, for: .change) }
     func open(_ text: String) -> [UInt8]? { open(text, for: .change) }
+    func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
     func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
 }
 

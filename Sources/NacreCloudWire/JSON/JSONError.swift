@@ -22,6 +22,7 @@ package struct JSONError: Error, Equatable, Sendable {
         case tooManyKeys
         case zonesDiffer
         case twoFieldNames
+        case twoWaysToLookUp
         case listTypeExpected
         case invalidBase64
         case invalidNumberOfSeconds
@@ -81,6 +82,7 @@ extension JSONError.Problem {
         case .tooManyKeys: "desiredKeys has too many entries"
         case .zonesDiffer: "one request asks of one zone"
         case .twoFieldNames: "a field is named by fieldName or by systemFieldName, not by both"
+        case .twoWaysToLookUp: "a lookup info names a user in one way: by emailAddress, phoneNumber or userRecordName"
         case .listTypeExpected: "this comparator takes a list, whose type is one of those that end in _LIST"
         case .invalidBase64: "standard base64 with padding is expected here"
         case .invalidNumberOfSeconds: "seconds must be finite, one for each moment of the value"

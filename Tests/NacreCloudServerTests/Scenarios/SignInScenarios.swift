@@ -43,9 +43,9 @@ extension Scenario {
             "endpoints that are not built say so by name",
             steps: [
                 "records/resolve", "records/accept", "assets/upload", "assets/rereference", "subscriptions/list", "subscriptions/lookup",
-                "subscriptions/modify", "users/discover", "users/lookup/email", "users/lookup/id", "users/lookup/contacts",
+                "subscriptions/modify",
             ].map { unbuilt("POST", "public/\($0)", $0) } + [
-                unbuilt("GET", "private/subscriptions/list", "subscriptions/list"), unbuilt("GET", "public/users/discover", "users/discover"),
+                unbuilt("GET", "private/subscriptions/list", "subscriptions/list"),
                 unbuilt("POST", "shared/subscriptions/modify", "subscriptions/modify", .nobody),
                 unbuilt("POST", "/database/1/iCloud.test.scenes/development/tokens/create", "tokens/create"),
                 unbuilt("POST", "/device/1/iCloud.test.scenes/development/tokens/register", "tokens/register"),

@@ -71,7 +71,8 @@ struct HelpTests {
         Documented("cktool delete-records", "team-id container-id environment database-type zone-name data server record-type filters dry-run"),
         Documented("task list", "parked data server token-file json"),
         Documented("task retry", "all data server token-file json"),
-        Documented("user create", "password-stdin data server token-file json"),
+        Documented("user create", "password-stdin given-name family-name data server token-file json"),
+        Documented("user change-name", "email given-name family-name data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),

@@ -31,6 +31,24 @@ import Testing
         }
     }
 
+    @Test func `names are given with the account, changed and shown`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let made = try await administrator.run(
+                ["user", "create", Administrator.email, "--password-stdin", "--given-name", "Ada"], input: Administrator.password)
+            #expect(made.status == 0, "\(made.messages)")
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\nname Ada\n"))
+            let changed = try await administrator.run(["user", "change-name"] + Self.account + ["--given-name", "Augusta", "--family-name", "King"])
+            #expect(changed.status == 0 && changed.line == made.line && changed.messages.contains("is Augusta King now"), "\(changed.messages)")
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\nname Augusta King\n"))
+            #expect(try await administrator.run(["user", "change-name"] + Self.account).messages.contains("without a name"))
+            #expect(!(try await administrator.run(["user", "show"] + Self.account).output.contains("\nname ")))
+            let long = ["--given-name", String(repeating: "x", count: 257)]
+            let refused = try await administrator.run(["user", "change-name"] + Self.account + long)
+            #expect(refused.status != 0 && refused.messages.contains("name is too long"))
+        }
+    }
+
     @Test func `an account is listed, shown and deleted, and its app is not signed in from then on`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

@@ -5,7 +5,8 @@ enum UserCommands {
     static let command = Command(
         "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
         subcommands: [
-            UserCreate.command, UserList.command, UserShow.command, UserSignIn.command, UserResetPassword.command, UserDelete.command,
+            UserCreate.command, UserChangeName.command, UserList.command, UserShow.command, UserSignIn.command, UserResetPassword.command,
+            UserDelete.command,
         ])
 }
 
@@ -16,11 +17,14 @@ enum UserCreate {
     static let command = Command(
         "create", "Make an account.",
         discussion: "Prints the account's ID.\n\n  printf '%s' \"$PASSWORD\" | nacre user create ada@example.com --password-stdin",
-        arguments: [email], options: [SharedOptions.passwordFromInput] + AdminServer.options + [SharedOptions.json]
+        arguments: [email],
+        options: [SharedOptions.passwordFromInput, UserNames.given, UserNames.family] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let password = try Password.fromInput()
         let admin = try await AdminClient.connect(call)
-        let user = try await admin.create(AdminMessages.NewUser(email: try call.require(email), password: password))
+        let user = try await admin.create(
+            AdminMessages.NewUser(
+                email: try call.require(email), password: password, givenName: call.value(UserNames.given), familyName: call.value(UserNames.family)))
         if call.has(SharedOptions.json) { return try Output.json(user) }
         try Output.data(user.id)
         Output.message("The account of \(user.email) is made.")

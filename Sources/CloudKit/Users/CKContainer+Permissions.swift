@@ -1,0 +1,154 @@
+import Foundation
+import NacreCloudWire
+import NacreLocks
+
+extension CKContainer {
+    /// What an app may ask its user for. Apple: iOS 8.
+    public struct ApplicationPermissions: OptionSet, Sendable {
+        public let rawValue: UInt
+
+        public init(rawValue: UInt) {
+            self.rawValue = rawValue
+        }
+
+        /// Others who use this container may find the user by e-mail address or user record ID, and see their name. Apple: deprecated in iOS 17.
+        public static var userDiscoverability: CKContainer.ApplicationPermissions { CKContainer.ApplicationPermissions(rawValue: 1) }
+    }
+
+    /// Apple: iOS 8, deprecated in iOS 17.
+    public enum ApplicationPermissionStatus: Int, Sendable {
+        /// The user was not asked yet.
+        case initialState = 0
+        /// An error says why.
+        case couldNotComplete = 1
+        case denied = 2
+        case granted = 3
+    }
+
+    /// Apple: iOS 8, deprecated in iOS 17.
+    public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+
+    /// Names of Swift's past.
+    public enum Application {
+        public typealias Permissions = CKContainer.ApplicationPermissions
+        public typealias PermissionStatus = CKContainer.ApplicationPermissionStatus
+        public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
+    }
+
+    /// What the user has answered, on whichever device.
+    @preconcurrency
+    public func status(
+        forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        asking(applicationPermission) { conversation throws(CKError) in
+            try await conversation.permission()
+        } completion: {
+            Self.tell($0, completionHandler)
+        }.start()
+    }
+
+    /// What the user has answered, on whichever device.
+    public func applicationPermissionStatus(
+        for applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        CKContainer.ApplicationPermissionStatus(
+            try await SingleCall.result { done in
+                self.asking(applicationPermission) { conversation throws(CKError) in
+                    try await conversation.permission()
+                } completion: {
+                    done($0)
+                }
+            }.get())
+    }
+
+    /// Asks the user, once over all devices: who has answered is not asked again.
+    ///
+    /// On this server: what asks is the app's own, `CloudKitServer.setPermissionPrompt`. Without one nobody is asked, and the permission stays as it is:
+    /// `couldNotComplete`, with an error that says so.
+    @preconcurrency
+    public func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions,
+        completionHandler: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
+    ) {
+        requesting(applicationPermission) { Self.tell($0, completionHandler) }.start()
+    }
+
+    /// Asks the user, once over all devices: who has answered is not asked again.
+    ///
+    /// On this server: what asks is the app's own, `CloudKitServer.setPermissionPrompt`. Without one nobody is asked, and this throws.
+    public func requestApplicationPermission(
+        _ applicationPermission: CKContainer.ApplicationPermissions
+    ) async throws -> CKContainer.ApplicationPermissionStatus {
+        CKContainer.ApplicationPermissionStatus(try await SingleCall.result { self.requesting(applicationPermission, $0) }.get())
+    }
+
+    private typealias Done = @Sendable (Result<Discoverability, CKError>) -> Void
+
+    private func requesting(_ permission: ApplicationPermissions, _ done: @escaping Done) -> CKOperation {
+        let identifier = line.containerIdentifier ?? ""
+        return asking(permission) { conversation throws(CKError) in
+            let status = try await conversation.permission()
+            guard status == .initialState else { return status }
+            guard let prompt = PermissionPrompt.shared.ask(for: identifier) else { throw .nobodyAsks }
+            return try await conversation.answerPermission(await prompt(permission, identifier) ? .granted : .denied)
+        } completion: {
+            done($0)
+        }
+    }
+
+    private func asking(
+        _ permission: ApplicationPermissions, _ ask: @escaping @Sendable (Conversation) async throws(CKError) -> Discoverability,
+        completion: @escaping Done
+    ) -> CKOperation {
+        ContainerCall(
+            self,
+            ask: { conversation throws(CKError) in
+                guard permission == .userDiscoverability else { throw .malformed("There is one permission: userDiscoverability") }
+                return try await ask(conversation)
+            }, completion: completion)
+    }
+
+    private static func tell(_ result: Result<Discoverability, CKError>, _ handler: ApplicationPermissionBlock) {
+        switch result {
+        case .success(let status): handler(CKContainer.ApplicationPermissionStatus(status), nil)
+        case .failure(let error): handler(.couldNotComplete, error)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension CKContainer.Application: Sendable {}
+
+extension CKContainer.ApplicationPermissionStatus {
+    fileprivate init(_ status: Discoverability) {
+        switch status {
+        case .initialState: self = .initialState
+        case .denied: self = .denied
+        case .granted: self = .granted
+        }
+    }
+}
+
+/// Apple: transitional names of iOS 8.
+public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock
+
+/// What asks a user for a permission, where an app has said what does.
+final class PermissionPrompt: Sendable {
+    typealias Ask = @Sendable (_ permission: CKContainer.ApplicationPermissions, _ containerIdentifier: String) async -> Bool
+
+    static let shared = PermissionPrompt()
+
+    private let asks = Locked<[String?: Ask]>([:])
+
+    /// The one for this container, or else the one for all.
+    func ask(for identifier: String) -> Ask? {
+        asks.withLock { $0[identifier] ?? $0[nil] }
+    }
+
+    func set(_ ask: Ask?, for identifier: String?) {
+        asks.withLock { $0[identifier] = ask }
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import NacreCloudWire
+
+/// Finds users of a container who have allowed it, by e-mail address or user record ID. Who is not found is not told of: nobody has the address, or its
+/// user has not allowed it. Apple: iOS 10, deprecated in iOS 17.
+open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `found` is touched on the callback queue alone.
+
+    open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
+    /// Called once for each lookup info by which somebody was found.
+    open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    /// Called last; success also where nobody was found.
+    open var discoverUserIdentitiesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `discoverUserIdentitiesResultBlock` is set. Apple: deprecated in iOS 15.
+    open var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)?
+
+    typealias Results = [CKUserIdentity.LookupInfo: CKUserIdentity]
+
+    private var found: Results = [:]
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = try userConversation()
+        let plan = try await conversation.discoveryPlan(for: userIdentityLookupInfos)
+        var rest = plan.order[...]
+        while !rest.isEmpty {
+            let asked = rest.prefix(Limits.itemsPerNativeRequest)
+            rest = rest.dropFirst(asked.count)
+            for user in try await conversation.discover(UsersDiscoverRequest(lookupInfos: Array(asked))).users {
+                guard let info = user.lookupInfo, let infos = plan.infos[info] else { throw .unexpectedAnswer }
+                for info in infos { tell(CKUserIdentity(wire: user, lookupInfo: info), info) }
+            }
+        }
+    }
+
+    private func tell(_ identity: CKUserIdentity, _ info: CKUserIdentity.LookupInfo) {
+        report { [self] in
+            found[info] = identity
+            userIdentityDiscoveredBlock?(identity, info)
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let discoverUserIdentitiesResultBlock {
+            discoverUserIdentitiesResultBlock(Result(error))
+        } else {
+            discoverUserIdentitiesCompletionBlock?(error)
+        }
+        whenDone?(error.map(Result.failure) ?? .success(found))
+    }
+}
+
+extension CKOperation {
+    /// The talk about users with the server of the operation's container. Throws `notAuthenticated` without an account.
+    func userConversation() throws(CKError) -> Conversation {
+        let container = resolvedConfiguration.container ?? .default()
+        guard try container.line.settings().accountToken != nil else { throw .needsAccount }
+        return Conversation(line: container.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+    }
+}
+
+extension CKUserIdentity {
+    /// A user that the server found.
+    convenience init(wire user: UserIdentity, lookupInfo: CKUserIdentity.LookupInfo?) {
+        var components: PersonNameComponents?
+        if let names = user.nameComponents {
+            var made = PersonNameComponents()
+            made.givenName = names.givenName
+            made.familyName = names.familyName
+            components = made
+        }
+        self.init(
+            userRecordID: CKRecord.ID(recordName: user.userRecordName), lookupInfo: lookupInfo, nameComponents: components, hasiCloudAccount: true)
+    }
+}

@@ -1,0 +1,90 @@
+public import Foundation
+
+extension CKUserIdentity {
+    /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
+    public typealias LookupInfo = CKUserIdentityLookupInfo
+}
+
+/// One way to look a user up. Compares by value; immutable.
+///
+/// Written `CKUserIdentity.LookupInfo`. Apple: iOS 10.
+open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Sendable: its one property is a `let` of sendable types.
+
+    private enum Way: Hashable {
+        case emailAddress(String)
+        case phoneNumber(String)
+        case userRecordID(CKRecord.ID)
+    }
+
+    private let way: Way
+
+    open var emailAddress: String? { if case .emailAddress(let address) = way { address } else { nil } }
+    open var phoneNumber: String? { if case .phoneNumber(let number) = way { number } else { nil } }
+    open var userRecordID: CKRecord.ID? { if case .userRecordID(let id) = way { id } else { nil } }
+
+    /// On this server: the address leaves the app hashed.
+    public init(emailAddress: String) {
+        way = .emailAddress(emailAddress)
+        super.init()
+    }
+
+    /// On this server: accounts have no phone numbers, so a number never leaves the app and is nobody's.
+    public init(phoneNumber: String) {
+        way = .phoneNumber(phoneNumber)
+        super.init()
+    }
+
+    public init(userRecordID: CKRecord.ID) {
+        way = .userRecordID(userRecordID)
+        super.init()
+    }
+
+    open class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
+        emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
+    }
+
+    open class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
+        phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
+    }
+
+    open class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
+        recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func isEqual(_ object: Any?) -> Bool { (object as? CKUserIdentityLookupInfo)?.way == way }
+    open override var hash: Int { way.hashValue }
+
+    // MARK: NSSecureCoding
+
+    private enum Key {
+        static let emailAddress = "EmailAddress"
+        static let phoneNumber = "PhoneNumber"
+        static let userRecordID = "UserRecordID"
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        if let address = coder.strings(forKeys: Key.emailAddress)?[0] {
+            way = .emailAddress(address)
+        } else if let number = coder.strings(forKeys: Key.phoneNumber)?[0] {
+            way = .phoneNumber(number)
+        } else if let id = coder.object(of: CKRecordID.self, forKey: Key.userRecordID) {
+            way = .userRecordID(id)
+        } else {
+            return nil
+        }
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        switch way {
+        case .emailAddress(let address): coder.encode(NSString(string: address), forKey: Key.emailAddress)
+        case .phoneNumber(let number): coder.encode(NSString(string: number), forKey: Key.phoneNumber)
+        case .userRecordID(let id): coder.encode(id, forKey: Key.userRecordID)
+        }
+    }
+}

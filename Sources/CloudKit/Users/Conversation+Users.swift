@@ -1,0 +1,74 @@
+import NacreCloudWire
+import NacreLocks
+
+#if canImport(NacreCrypto)
+    import NacreCrypto
+#endif
+
+/// What a discovery asks the server for, and which of the app's lookup infos each question answers.
+struct DiscoveryPlan {
+    /// Each once.
+    private(set) var order: [UserLookupInfo] = []
+    private(set) var infos: [UserLookupInfo: [CKUserIdentity.LookupInfo]] = [:]
+
+    mutating func ask(_ wire: UserLookupInfo, for info: CKUserIdentity.LookupInfo) {
+        if infos[wire] == nil { order.append(wire) }
+        infos[wire, default: []].append(info)
+    }
+}
+
+extension Conversation {
+    /// E-mail addresses are hashed here and go no further; see `docs/decisions/addresses-leave-an-app-hashed.md`. Phone numbers are not asked for at all.
+    func discoveryPlan(for asked: [CKUserIdentity.LookupInfo]) async throws(CKError) -> DiscoveryPlan {
+        var plan = DiscoveryPlan()
+        var seen: Set<CKUserIdentity.LookupInfo> = []
+        let infos = asked.filter { seen.insert($0).inserted }
+        let key = infos.contains { $0.emailAddress != nil } ? try await contactKey() : []
+        for info in infos {
+            if let address = info.emailAddress {
+                plan.ask(.emailHash(try Self.hash(of: address, under: key)), for: info)
+            } else if let id = info.userRecordID {
+                let isCurrent = id.recordName == CKCurrentUserDefaultName
+                plan.ask(.userRecordName(isCurrent ? try await currentUser().recordName ?? id.recordName : id.recordName), for: info)
+            }
+        }
+        return plan
+    }
+
+    private static func hash(of address: String, under key: [UInt8]) throws(CKError) -> String {
+        #if canImport(NacreCrypto)
+            return HashedAddress.text(of: HMACSHA256.code(for: HashedAddress.message(emailAddress: address), key: key))
+        #else
+            throw .cannotHash
+        #endif
+    }
+
+    func discover(_ request: UsersDiscoverRequest) async throws(CKError) -> UsersDiscoverResponse {
+        try await ask("users/discover", request, .read)
+    }
+
+    func discoverContacts() async throws(CKError) -> UsersDiscoverResponse {
+        try Self.read(await send("users/discover", .get, [], .read))
+    }
+
+    func permission() async throws(CKError) -> Discoverability {
+        let answer: UsersPermissionResponse = try Self.read(await send("users/permission", .get, [], .read))
+        return answer.userDiscoverability
+    }
+
+    /// Saying it again changes nothing, so a lost answer does no harm.
+    func answerPermission(_ answer: Discoverability) async throws(CKError) -> Discoverability {
+        let settled: UsersPermissionResponse = try await ask(
+            "users/permission", UsersPermissionRequest(userDiscoverability: answer), .read)
+        return settled.userDiscoverability
+    }
+
+    /// Costs a request the first time, and again when the line goes to another server or with another account.
+    private func contactKey() async throws(CKError) -> [UInt8] {
+        let settings = try line.settings()
+        if let known = line.contactKey.withLock({ $0 }), known.settings == settings { return known.bytes }
+        let answer: UsersContactKeyResponse = try Self.read(await send("users/contact-key", .get, [], .read))
+        line.contactKey.withLock { $0 = ServerLine.ContactKey(settings: settings, bytes: answer.contactKey) }
+        return answer.contactKey
+    }
+}

@@ -1,0 +1,32 @@
+import NacreCloudServer
+
+/// The names of a person, as options.
+enum UserNames {
+    static let given = Option.value("given-name", "name", "The given name, which others see where the user has allowed it.")
+    static let family = Option.value("family-name", "name", "The family name, likewise.")
+
+    /// Both on a line; nil where there is none.
+    static func line(_ given: String?, _ family: String?) -> String? {
+        let names = [given, family].compactMap(\.self)
+        return names.isEmpty ? nil : names.joined(separator: " ")
+    }
+}
+
+/// `nacre user change-name`
+enum UserChangeName {
+    static let command = Command(
+        "change-name", "Give an account other names, or none.",
+        discussion: """
+            Sets both: a name that is not given is none. Others see names where the user has allowed to be found, and there see the new ones at once. The user may do \
+            the same by POST /account/1/change-name.
+            """,
+        options: [SessionCommands.email, UserNames.given, UserNames.family] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let asked = AdminMessages.NewNames(
+            email: try call.require(SessionCommands.email), givenName: call.value(UserNames.given), familyName: call.value(UserNames.family))
+        let user = try await AdminClient.connect(call).changeName(asked)
+        if call.has(SharedOptions.json) { return try Output.json(user) }
+        try Output.data(user.id)
+        Output.message("\(user.email) is \(UserNames.line(user.givenName, user.familyName) ?? "without a name") now.")
+    }
+}

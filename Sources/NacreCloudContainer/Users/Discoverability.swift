@@ -1,0 +1,124 @@
+package import NacreCloudWire
+
+/// The permission to be found, which each user gives or refuses in each container and environment.
+extension Cloud {
+    /// `GET users/permission`
+    package func discoverability(in target: DatabaseTarget, by caller: Caller) async throws -> Discoverability {
+        if let fault = usersVerdict(target, by: caller) { throw fault }
+        guard let user = caller.userRecordName else { throw ServerError.authenticationRequired }
+        return try await registry.lookUp(DiscoverabilityEntry.self, user, in: .discovery(of: target))?.status ?? .initialState
+    }
+
+    /// `POST users/permission`: what an app's user has answered.
+    /// - Returns: what holds now, which is another answer where there was one.
+    package func answerDiscoverability(
+        _ answer: Discoverability, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> Discoverability {
+        if let fault = usersVerdict(target, by: caller) { throw fault }
+        guard let user = caller.userRecordName, let account = caller.account else { throw ServerError.authenticationRequired }
+        let place = AccountPlace(container: target.container, environment: target.environment, userRecordName: user)
+        return try await settle(answer, of: account, at: place, by: .app)
+    }
+
+    /// The same by the user, in a container to which the account has been signed in.
+    package func answerDiscoverability(
+        _ answer: Discoverability, of account: AccountEntry, in container: String, _ environment: DatabaseKey.Environment
+    ) async throws -> Discoverability {
+        if let fault = Names.containerFault(container) { throw fault }
+        let key = AccountPlace.key(container, environment)
+        guard let user = try await registry.lookUp(UserEntry.self, key, in: .account(account.id)) else { throw ServerError.unknownPlace }
+        let place = AccountPlace(container: container, environment: environment, userRecordName: user.userRecordName)
+        return try await settle(answer, of: account.id, at: place, by: .user)
+    }
+
+    private func settle(
+        _ answer: Discoverability, of id: String, at place: AccountPlace, by judge: DiscoverabilityJudge
+    ) async throws -> Discoverability {
+        if answer == .initialState { throw ServerError.permissionNeedsAnswer }
+        guard let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
+            throw ServerError.accountChanged
+        }
+        let candidate = newContactKey()
+        let (user, hash) = (place.userRecordName, tokens.code)
+        let status = try await registry.write(.discovery(of: place)) { database, now, transaction -> Ending<Discoverability> in
+            let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now)
+            let status = discoverabilityVerdict(answer, over: before?.status ?? .initialState, by: judge)
+            if status == before?.status { return .rollback(status) }
+            var plan = WritePlan()
+            let known = try transaction.contactKey(in: database)
+            if known == nil { plan.entries = [try candidate.row(ContactKeyEntry.key, in: database)] }
+            let entry = DiscoverabilityEntry(of: account, isAllowed: status == .granted, under: known ?? candidate.bytes, hash)
+            try plan.put(entry, over: before, of: user, named: account, in: database, transaction)
+            try transaction.apply(plan)
+            return .commit(status)
+        }
+        // Names or address may have changed meanwhile, when there was nothing yet to change here.
+        if status == .granted { try await refreshIdentity(of: id, at: place) }
+        return status
+    }
+}
+
+/// What containers show of an account follows the account.
+extension Cloud {
+    /// Takes over an account's names and address wherever it may be found. Doing it twice does no harm; a task does it again after each change.
+    package func refreshIdentity(of account: String) async throws {
+        for place in try await registry.places(of: account) { try await refreshIdentity(of: account, at: place) }
+    }
+
+    /// Takes a deleted account out of all indexes at once. The task that takes its data away does it again.
+    package func concealIdentity(of account: String) async throws {
+        for place in try await registry.places(of: account) { try await forgetDiscoverability(at: place) }
+    }
+
+    fileprivate func refreshIdentity(of id: String, at place: AccountPlace) async throws {
+        let part = Registry.Part.discovery(of: place)
+        guard let known = try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part), known.isAllowed,
+            let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving,
+            known.identityChanges < account.changesOfIdentity
+        else { return }
+        try await takeOver(account, at: place)
+    }
+
+    /// - Parameter account: as it was a moment ago.
+    func takeOver(_ account: AccountEntry, at place: AccountPlace) async throws {
+        let (user, hash) = (place.userRecordName, tokens.code)
+        try await registry.write(.discovery(of: place)) { database, now, transaction in
+            guard let before = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now), before.isAllowed,
+                // A later state may have been taken over before this one.
+                before.identityChanges < account.changesOfIdentity, let key = try transaction.contactKey(in: database)
+            else { return .rollback(()) }
+            var plan = WritePlan()
+            let entry = DiscoverabilityEntry(of: account, isAllowed: true, under: key, hash)
+            try plan.put(entry, over: before, of: user, named: account, in: database, transaction)
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    func forgetDiscoverability(at place: AccountPlace) async throws {
+        let part = Registry.Part.discovery(of: place)
+        guard try await registry.lookUp(DiscoverabilityEntry.self, place.userRecordName, in: part) != nil else { return }
+        try await registry.write(part) { database, now, transaction in
+            let user = place.userRecordName
+            guard let entry = try transaction.entry(DiscoverabilityEntry.self, user, in: database, at: now) else { return .rollback(()) }
+            var plan = WritePlan()
+            try plan.forget(entry, of: user, in: database, transaction)
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+}
+
+extension DiscoverabilityEntry {
+    fileprivate init(of account: AccountEntry, isAllowed: Bool, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) {
+        self.isAllowed = isAllowed
+        contact = isAllowed ? HashedAddress.text(of: account.email, under: key, hash) : nil
+        identityChanges = account.changesOfIdentity
+    }
+}
+
+extension Registry.Part {
+    fileprivate static func discovery(of place: AccountPlace) -> Registry.Part {
+        .discovery(container: place.container, place.environment)
+    }
+}

@@ -1,0 +1,24 @@
+import NacreCloudContainer
+import NacreCloudServerWire
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// `POST users/discover`
+    func usersDiscover(_ call: Call) async throws -> HTTPResponse {
+        let turn: (UsersDiscoverRequest, inout Turn) -> Void = { $1.rows = $0.lookupInfos.count }
+        return try await answer(call, try await call.body(), as: UsersDiscoverRequest.self, turn: turn) { request in
+            try await cloud.discoverUsers(request.lookupInfos, field: "lookupInfos", in: call.target, by: call.caller)
+        }
+    }
+
+    /// `GET users/discover`: those of the caller's address book.
+    func usersDiscoverAll(_ call: Call) async throws -> HTTPResponse {
+        .json(try cloud.discoverContacts(in: call.target, by: call.caller).json(AnswerForm()))
+    }
+
+    /// `GET users/contact-key`, which is ours.
+    func usersContactKey(_ call: Call) async throws -> HTTPResponse {
+        .json(try await cloud.contactKey(in: call.target, by: call.caller).json(AnswerForm()))
+    }
+}

@@ -1,0 +1,251 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Users who are found where they have allowed it, over every engine.
+@Suite struct DiscoveryTests {
+    private static let container = TestCloud.container
+    private static let target = DatabaseTarget(container: container, environment: .development, scope: .public)
+    private static let emails = ["ann": "ann@example.com", "bob": "bob@example.com", "eve": "eve@example.com"]
+    private static let firstNames = ["ann": "Ann", "bob": "Bob", "eve": "Eve"]
+
+    /// Ann asks. Bob has allowed to be found; Eve was never asked.
+    private struct Scene {
+        let counting: CountingStore
+        let failing: FailingStore
+        let test: TestCloud
+        private(set) var accounts: [String: AccountEntry] = [:]
+        private(set) var names: [String: String] = [:]
+
+        var cloud: Cloud { test.cloud }
+        var registry: Registry { test.cloud.registry }
+
+        init(_ engine: Engine) async throws {
+            failing = FailingStore(try await engine.makeStore(), failingAtCall: nil)
+            counting = CountingStore(failing)
+            test = TestCloud(counting)
+            _ = try await test.cloud.registry.createContainer(container)
+            for (user, email) in emails.sorted(by: { $0.key < $1.key }) {
+                let account = try await test.cloud.registry.createAccount(
+                    email: email, passwordHash: "h", names: NameComponents(givenName: firstNames[user], familyName: "Example"))
+                accounts[user] = account
+                names[user] = try await test.cloud.admit(account: account.id, to: container, .development)
+            }
+            #expect(try await answer(.granted, "bob") == .granted)
+        }
+
+        func caller(_ user: String = "ann", client: Caller.Client = .framework) throws -> Caller {
+            Caller(.user(try #require(names[user])), client: client, account: try #require(accounts[user]).id)
+        }
+
+        /// As an app with the user's token.
+        @discardableResult
+        func answer(_ answer: Discoverability, _ user: String) async throws -> Discoverability {
+            try await cloud.answerDiscoverability(answer, in: target, by: caller(user))
+        }
+
+        func discover(_ infos: UserLookupInfo...) async throws -> [UserIdentity] {
+            try await cloud.discoverUsers(infos, field: "lookupInfos", in: target, by: caller()).users
+        }
+
+        func hash(_ email: String) async throws -> UserLookupInfo {
+            let key = try await cloud.contactKey(in: target, by: caller()).contactKey
+            return .emailHash(HashedAddress.text(of: PlainTokens().code(for: HashedAddress.message(emailAddress: email), key: key)))
+        }
+
+        /// The names by which an address is found; none where it is not.
+        func found(_ email: String) async throws -> [String?] {
+            try await discover(.emailAddress(email)).map(\.nameComponents?.givenName)
+        }
+
+        func settle() async throws {
+            test.clock.move(bySeconds: Limits.emailChangeSeconds)
+            try await test.runAllTasks()
+        }
+    }
+
+    private func identity(_ scene: Scene, _ user: String, _ info: UserLookupInfo) throws -> UserIdentity {
+        UserIdentity(
+            userRecordName: try #require(scene.names[user]), nameComponents: NameComponents(givenName: Self.firstNames[user], familyName: "Example"),
+            lookupInfo: info)
+    }
+
+    @Test(arguments: Engine.allCases) func `who has allowed it is found by address, hash and name, in the order asked`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let (bob, hash) = (UserLookupInfo.userRecordName(try #require(scene.names["bob"])), try await scene.hash("BOB@example.com"))
+        let found = try await scene.discover(
+            bob, .emailAddress("eve@example.com"), hash, .phoneNumber("+44 1"), .emailAddress("Bob@Example.com"), .emailAddress("none"),
+            .userRecordName("_none"), .userRecordName("a\u{0}b"), .userRecordName(""))
+        #expect(
+            found == [
+                try identity(scene, "bob", bob), try identity(scene, "bob", hash), try identity(scene, "bob", .emailAddress("Bob@Example.com")),
+            ])
+        // Oneself is no exception.
+        #expect(try await scene.found("ann@example.com") == [])
+        #expect(try scene.cloud.discoverContacts(in: Self.target, by: scene.caller()).users.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases) func `elsewhere nobody has allowed anything`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        var other = Self.target
+        other.environment = .production
+        let bob = UserLookupInfo.userRecordName(try #require(scene.names["bob"]))
+        let (infos, hash) = ([bob, .emailAddress("bob@example.com")], try await scene.hash("bob@example.com"))
+        #expect(try await scene.cloud.discoverUsers(infos, field: "lookupInfos", in: other, by: scene.caller()).users.isEmpty)
+        other = Self.target
+        other.container = "iCloud.com.example.other"
+        #expect(try await scene.cloud.discoverUsers(infos + [hash], field: "lookupInfos", in: other, by: scene.caller()).users.isEmpty)
+        // A hash of one container is none of another.
+        let key = try await scene.cloud.contactKey(in: Self.target, by: scene.caller())
+        #expect(try await scene.cloud.contactKey(in: Self.target, by: scene.caller("eve")) == key)
+        #expect(key.contactKey.count == 32)
+        #expect(try await scene.cloud.contactKey(in: other, by: scene.caller()) != key)
+        #expect(try await scene.cloud.discoverability(in: other, by: scene.caller("bob")) == .initialState)
+        #expect(try await scene.cloud.discoverability(in: Self.target, by: scene.caller("bob")) == .granted)
+    }
+
+    @Test(arguments: Engine.allCases) func `an app's answer is kept, for all devices, and the user takes it back`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let (bob, eve) = (try #require(scene.accounts["bob"]), try #require(scene.accounts["eve"]))
+        #expect(try await scene.answer(.denied, "eve") == .denied)
+        #expect(try await scene.answer(.granted, "eve") == .denied)
+        #expect(try await scene.found("eve@example.com") == [])
+        #expect(try await scene.cloud.answerDiscoverability(.granted, of: eve, in: Self.container, .development) == .granted)
+        #expect(try await scene.found("eve@example.com") == ["Eve"])
+        #expect(try await scene.cloud.answerDiscoverability(.denied, of: bob, in: Self.container, .development) == .denied)
+        #expect(try await scene.found("bob@example.com") == [])
+        #expect(try await scene.discover(.userRecordName(try #require(scene.names["bob"]))).isEmpty)
+        #expect(try await scene.cloud.identity(of: try #require(scene.names["bob"]), in: Self.target).nameComponents == nil)
+        #expect(try await scene.cloud.identity(of: try #require(scene.names["eve"]), in: Self.target).nameComponents?.givenName == "Eve")
+        await #expect(throws: ServerError.unknownPlace) {
+            try await scene.cloud.answerDiscoverability(.granted, of: eve, in: Self.container, .production)
+        }
+        await #expect(throws: ServerError.permissionNeedsAnswer) { try await scene.answer(.initialState, "eve") }
+        await #expect(throws: ServerError.authenticationRequired) {
+            try await scene.cloud.answerDiscoverability(.granted, in: Self.target, by: Caller(.world))
+        }
+    }
+
+    /// As many calls in as many transactions, whoever there is.
+    @Test(arguments: Engine.allCases) func `an unknown address costs what one costs whose user has not allowed it`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.answer(.denied, "eve")
+        try await scene.answer(.granted, "ann")
+        try await scene.cloud.registry.deleteAccount(try #require(scene.accounts["ann"]))
+        try await scene.cloud.concealIdentity(of: try #require(scene.accounts["ann"]).id)
+        func calls(_ infos: UserLookupInfo..., isFound: Bool = false) async throws -> [CountingStore.Transaction] {
+            _ = try await scene.cloud.databaseID(DatabaseKey(container: Self.container, environment: .development, scope: .public, owner: ""))
+            scene.counting.reset()
+            let found = try await scene.cloud.discoverUsers(infos, field: "lookupInfos", in: Self.target, by: scene.caller("eve"))
+            #expect(found.users.isEmpty != isFound)
+            return scene.counting.transactions
+        }
+        let unknown = try await calls(.emailAddress("nobody@example.com"))
+        #expect(unknown == [CountingStore.Transaction(kind: .read, verbs: [.entries, .entries, .entries])])
+        // Said no; deleted; no address at all; a hash of nobody; and, to compare, one who is found.
+        #expect(try await calls(.emailAddress("eve@example.com")) == unknown)
+        #expect(try await calls(.emailAddress("ann@example.com")) == unknown)
+        #expect(try await calls(.emailAddress("nobody")) == unknown)
+        #expect(try await calls(.emailHash(String(repeating: "0", count: 64))) == unknown)
+        #expect(try await calls(.phoneNumber("1")) == unknown)
+        #expect(try await calls(.userRecordName("_nobody")) == unknown)
+        #expect(try await calls(.userRecordName(try #require(scene.names["eve"]))) == unknown)
+        #expect(try await calls(.emailAddress("bob@example.com"), isFound: true) == unknown)
+    }
+
+    @Test(arguments: Engine.allCases) func `many at once are looked up in as many calls as one`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let infos = (0..<399).map { UserLookupInfo.emailAddress("nobody\($0)@example.com") } + [.emailAddress("bob@example.com")]
+        scene.counting.reset()
+        let meter = WorkMeter()
+        let found = try await WorkMeter.$current.withValue(meter) {
+            try await scene.cloud.discoverUsers(infos, field: "lookupInfos", in: Self.target, by: scene.caller()).users
+        }
+        #expect(found.count == 1 && scene.counting.transactions.flatMap(\.verbs).count == 3)
+        #expect(meter.cost >= 400 * Limits.addressLookupCost)
+    }
+
+    @Test(arguments: Engine.allCases) func `a user is found by the address of now, and with the names of now`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let bob = try #require(scene.accounts["bob"])
+        let moved = try await scene.registry.changeEmail(of: bob, to: "Robert@example.com")
+        try await scene.cloud.refreshIdentity(of: bob.id)
+        #expect(try await scene.found("bob@example.com") == [])
+        #expect(try await scene.found("robert@example.com") == ["Bob"])
+        let renamed = try await scene.registry.changeNames(of: moved, to: NameComponents(givenName: "Robert", familyName: "  "))
+        #expect(renamed.familyName == nil)
+        try await scene.cloud.refreshIdentity(of: bob.id)
+        let found = try await scene.discover(.emailAddress("robert@example.com"))
+        #expect(found.map(\.nameComponents) == [NameComponents(givenName: "Robert")])
+        _ = try await scene.registry.changeNames(of: renamed, to: NameComponents())
+        try await scene.cloud.refreshIdentity(of: bob.id)
+        #expect(try await scene.discover(.emailAddress("robert@example.com")).map(\.nameComponents) == [nil])
+    }
+
+    @Test(arguments: Engine.allCases) func `what a server had no time to take over a task takes over`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let bob = try #require(scene.accounts["bob"])
+        let moved = try await scene.registry.changeEmail(of: bob, to: "robert@example.com")
+        _ = try await scene.registry.changeNames(of: moved, to: NameComponents(givenName: "Robert"))
+        // The old one is free, and its new holder is who is found by it from then on.
+        let next = try await scene.registry.createAccount(email: "bob@example.com", passwordHash: "h", names: NameComponents(givenName: "Next"))
+        _ = try await scene.cloud.admit(account: next.id, to: Self.container, .development)
+        #expect(try await scene.cloud.answerDiscoverability(.granted, of: next, in: Self.container, .development) == .granted)
+        #expect(try await scene.found("bob@example.com") == ["Next"])
+        try await scene.settle()
+        #expect(try await scene.found("robert@example.com") == ["Robert"])
+        #expect(try await scene.found("bob@example.com") == ["Next"])
+    }
+
+    @Test(arguments: Engine.allCases) func `an older state does not come over a newer one`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let bob = try #require(scene.accounts["bob"])
+        let first = try await scene.registry.changeNames(of: bob, to: NameComponents(givenName: "First"))
+        #expect(first.changesOfIdentity == 1)
+        let second = try await scene.registry.changeNames(of: bob, to: NameComponents(givenName: "Second"))
+        try await scene.cloud.refreshIdentity(of: bob.id)
+        scene.counting.reset()
+        try await scene.cloud.refreshIdentity(of: bob.id)
+        #expect(scene.counting.transactions.allSatisfy { $0.kind == .read }, "what is taken over is not taken over again")
+        #expect(second.changesOfIdentity == 2)
+        // Another server, which had looked at the account between the two.
+        let place = try #require(try await scene.registry.places(of: bob.id).first)
+        try await scene.cloud.takeOver(first, at: place)
+        #expect(try await scene.found("bob@example.com") == ["Second"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a deleted account is found by nobody, and leaves nothing`(engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.answer(.denied, "eve")
+        for user in ["bob", "eve"] { try await scene.registry.deleteAccount(try #require(scene.accounts[user])) }
+        try await scene.cloud.concealIdentity(of: try #require(scene.accounts["bob"]).id)
+        #expect(try await scene.found("bob@example.com") == [])
+        await #expect(throws: ServerError.accountChanged) { try await scene.answer(.granted, "bob") }
+        scene.test.clock.move(bySeconds: Limits.accountDeletionSeconds)
+        try await scene.test.runAllTasks()
+        let database = try await scene.registry.databaseID(Registry.Part.discovery(of: Self.target).key)
+        for kind in [EntryKind.discoverability, .discoverable, .contact] {
+            #expect(try await scene.test.store.read { try $0.entries(in: database, kind, after: nil, limit: 10) }.isEmpty, "\(kind)")
+        }
+        #expect(try await scene.test.check().isEmpty)
+    }
+
+    /// Whatever call fails, a user who has not said yes is not found, and one who said no is not found when that was answered.
+    @Test(arguments: Engine.allCases) func `an answer that is cut short holds whole or not at all`(engine: Engine) async throws {
+        for call in 1...40 {
+            let scene = try await Scene(engine)
+            scene.failing.fail(atCall: call)
+            let said = try? await scene.answer(.denied, "bob")
+            let allowed = try? await scene.answer(.granted, "eve")
+            scene.failing.fail(atCall: nil)
+            let (bob, eve) = (try await scene.found("bob@example.com"), try await scene.found("eve@example.com"))
+            if said == .denied { #expect(bob == []) }
+            if allowed == .granted { #expect(eve == ["Eve"]) }
+            let status = try await scene.cloud.discoverability(in: Self.target, by: scene.caller("eve"))
+            #expect((status == .granted) == (eve == ["Eve"]))
+            if said != nil, allowed != nil, call > 10 { break }
+        }
+    }
+}
