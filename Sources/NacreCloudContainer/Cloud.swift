@@ -17,6 +17,8 @@ package final class Cloud: StoreClient {
     package let failed: @Sendable (StoreError) -> Void
     let cascadePerTransaction: Int
     let readRule: ReadRule
+    /// What the databases of a container may hold where nobody has said otherwise of it.
+    let quotas: Quotas
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()
     /// What a repair last heard of the engine's own structure, and when.
@@ -24,7 +26,8 @@ package final class Cloud: StoreClient {
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
-        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, hints: any Hints = NoHints(),
+        cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
+        hints: any Hints = NoHints(),
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
@@ -34,6 +37,7 @@ package final class Cloud: StoreClient {
         self.tokens = tokens
         self.cascadePerTransaction = cascadePerTransaction
         self.readRule = readRule
+        self.quotas = quotas
         self.hints = hints
         self.failed = failed
     }

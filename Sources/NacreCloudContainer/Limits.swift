@@ -37,6 +37,12 @@ extension Limits {
     package static let auditEntriesKept = 10_000
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
+    /// Bytes that a user's private database holds at most, where the operator says nothing; 0: as much as the disk. On this server.
+    package static let userQuotaBytes = 0
+    /// Bytes that a public database holds at most, where the operator says nothing; 0: as much as the disk. On this server.
+    package static let publicQuotaBytes = 0
+    /// Bytes of the largest quota that can be set. On this server: a number that JSON carries exactly, and far beyond any disk.
+    package static let quotaBytes = 1 << 52
     /// Rows that one step of a check looks at. On this server.
     package static let checkRows = 500
     /// Records reclaimed in one transaction, so that none is long. On this server.

@@ -98,6 +98,15 @@ extension ServerError {
 
     // MARK: Records
 
+    /// CloudKit: the reason and the code that its server answers, as apps log them (25/2035).
+    static func quotaExceeded(isPublic: Bool) -> ServerError {
+        ServerError(
+            .quotaExceeded, "Quota exceeded", internalCode: 2035,
+            remedy: isPublic
+                ? "The container's public database is full: delete records of it, or ask its administrator for more: nacre quota set --public."
+                : "The user's private database is full: delete records of it, or ask the administrator for more: nacre quota set --user.")
+    }
+
     static let recordNotFound = ServerError(.notFound, "Record not found", internalCode: 2003)
 
     // What an answer tells of either has the server's record with it: see `ShownRecords.error`.

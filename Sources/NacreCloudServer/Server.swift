@@ -94,7 +94,8 @@ package final class Server: Sendable {
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
-            store: store, clock: clock.now, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
+            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas,
+            hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
@@ -193,7 +194,9 @@ package final class Server: Sendable {
             logger: configuration.logger, overload: overload, rates: rates)
         accounts.addRoutes(to: &router)
         SignInPage(address: signIn, accounts: accounts, errors: errors).addRoutes(to: &router)
-        Health(registry: cloud.registry, requestRate: configuration.requestRate, isRunning: isRunning).addRoutes(to: &router)
+        Health(
+            registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, isRunning: isRunning
+        ).addRoutes(to: &router)
         return router
     }
 

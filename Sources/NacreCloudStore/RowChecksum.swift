@@ -3,6 +3,9 @@ import NacreCloudWire
 
 /// The checksum of a row that is not a record: CRC-32C over the columns that are put, with the columns that count added to it, so that a statement which counts
 /// keeps it true by counting along.
+///
+/// Bytes count three times: what one flipped bit of them adds is no power of two, as what a flipped bit of another counter adds is, and a repair can tell them
+/// apart.
 struct RowChecksum {
     private var bytes: [UInt8] = []
 
@@ -15,6 +18,8 @@ struct RowChecksum {
         bytes.append(contentsOf: value)
     }
 
+    static let weightOfBytes: Int64 = 3
+
     private var sum: Int64 { Int64(Checksum.crc32c(bytes)) }
 
     static func of(_ row: DatabaseRow) -> Int64 {
@@ -23,7 +28,7 @@ struct RowChecksum {
         for part in [row.key.container, row.key.environment.rawValue, row.key.scope.rawValue, row.key.owner] { checksum.add(part.utf8) }
         checksum.add(row.run)
         checksum.add(row.forgottenSeq)
-        return checksum.sum &+ row.lastSeq
+        return checksum.sum &+ row.lastSeq &+ row.bytes &* weightOfBytes
     }
 
     static func of(_ row: ZoneRow) -> Int64 {
@@ -37,7 +42,7 @@ struct RowChecksum {
         checksum.add(row.forgotten.seq)
         checksum.add(row.clientChangeToken == nil ? 0 : 1)
         checksum.add(row.clientChangeToken ?? [])
-        return checksum.sum &+ row.lastSeq &+ row.feedSeq &+ row.indexesBelow
+        return checksum.sum &+ row.lastSeq &+ row.feedSeq &+ row.indexesBelow &+ row.bytes &* weightOfBytes
     }
 
     static func of(_ row: EntryRow) -> Int64 {

@@ -177,7 +177,7 @@ import Testing
             var row = try #require(try transaction.records(in: zone, named: ["p"]).first)
             row.body[0] ^= 1
             var plan = WritePlan()
-            plan.records = [RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)]
+            plan.records = [.damaged(row, in: zone, over: row)]
             return plan
         }
         let whole: RecordOperation = .make(.forceReplace, "p", ["stars": .int64(1)])
@@ -251,7 +251,7 @@ import Testing
             var row = try #require(try transaction.records(in: zone, named: ["a"]).first)
             row.body[0] ^= 1
             var plan = WritePlan()
-            plan.records = [RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)]
+            plan.records = [.damaged(row, in: zone, over: row)]
             try transaction.apply(plan)
             return .commit(())
         }

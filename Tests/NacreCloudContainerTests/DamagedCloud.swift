@@ -38,9 +38,10 @@ struct DamagedCloud {
         let address = try await address()
         try await write { transaction in
             var plan = WritePlan()
-            for var row in try transaction.records(in: address, named: names) {
+            for before in try transaction.records(in: address, named: names) {
+                var row = before
                 change(&row)
-                plan.records.append(RecordPut(zone: address, row: row, leaves: [], enters: [], isNew: false))
+                plan.records.append(.damaged(row, in: address, over: before))
             }
             return plan
         }
@@ -105,4 +106,13 @@ extension RecordOperation {
 extension FieldValue {
     static func deleteSelf(_ name: String) -> FieldValue { .reference(Reference(recordName: name, action: .deleteSelf)) }
     static func validate(_ name: String) -> FieldValue { .reference(Reference(recordName: name, action: .validate)) }
+}
+
+extension RecordPut {
+    /// Of a row that is not what was written; what it takes is counted all the same.
+    static func damaged(_ row: RecordRow, in zone: ZoneAddress, over before: RecordRow) -> RecordPut {
+        var put = RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)
+        put.replacedBytes = before.isTombstone ? 0 : before.body.count
+        return put
+    }
 }

@@ -169,7 +169,7 @@ import Testing
             var row = try #require(try transaction.records(in: zone.address, named: ["r"]).first)
             row.body[row.body.count / 2] ^= 1
             var plan = WritePlan()
-            plan.records = [RecordPut(zone: zone.address, row: row, leaves: [], enters: [], isNew: false)]
+            plan.records = [.damaged(row, in: zone.address, over: row)]
             try transaction.apply(plan)
             return .commit(())
         }

@@ -128,6 +128,17 @@ import Testing
             }
             #expect(follower.pages > 0)
         }
+        try await checkCounts(cloud, context: context)
+    }
+
+    /// What zones and databases count is what their records take.
+    private func checkCounts(_ cloud: HistoryCloud, context: String) async throws {
+        var place: CheckPlace? = .start
+        while let here = place, [.databases, .zones].contains(here.table) {
+            let slice = try await repeating { try await cloud.user.cloud.check(from: here, .look) }
+            #expect(slice.findings.isEmpty, "\(context): \(slice.findings)")
+            place = slice.next
+        }
     }
 
     /// Shorter histories, as a run under a sanitizer asks for, need not have met what is rare.

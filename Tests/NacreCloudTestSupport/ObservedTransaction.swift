@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, heads, tombstones, feed, dependents, search, entries, tasks, rows, missing, faults
+    case databases, zones, zoneFeed, ends, records, heads, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes, faults
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -117,6 +117,11 @@ class ObservedReads: ReadTransaction {
     func missing(_ rows: [DerivedRow]) throws -> [DerivedRow] {
         try before(.missing)
         return try reads.missing(rows)
+    }
+
+    func bytes(of zone: ZoneAddress) throws -> Int64 {
+        try before(.bytes)
+        return try reads.bytes(of: zone)
     }
 
     func faults(in table: KeptTable) throws -> [String] {

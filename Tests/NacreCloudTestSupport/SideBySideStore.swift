@@ -230,6 +230,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try mine.missing(rows)
     }
 
+    func bytes(of zone: ZoneAddress) throws -> Int64 {
+        try mine.bytes(of: zone)
+    }
+
     func faults(in table: KeptTable) throws -> [String] {
         try mine.faults(in: table)
     }

@@ -13,7 +13,8 @@ package final class TestCloud: Sendable {
     private let faults: Locked<[StoreError]>
 
     package init(
-        _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything
+        _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
+        quotas: Quotas = .none
     ) {
         let clock = TestCloudClock()
         let random = Locked(SeededRandom(seed: seed))
@@ -25,7 +26,7 @@ package final class TestCloud: Sendable {
         self.faults = faults
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
-            cascadePerTransaction: cascadePerTransaction, readRule: readRule, hints: hints,
+            cascadePerTransaction: cascadePerTransaction, readRule: readRule, quotas: quotas, hints: hints,
             failed: { error in faults.withLock { $0.append(error) } })
     }
 
@@ -56,9 +57,10 @@ package final class TestCloud: Sendable {
     }
 
     package convenience init(
-        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything
+        _ engine: Engine, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
+        quotas: Quotas = .none
     ) async throws {
-        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction, readRule: readRule)
+        self.init(try await engine.makeStore(), seed: seed, cascadePerTransaction: cascadePerTransaction, readRule: readRule, quotas: quotas)
     }
 
     /// The databases of which the cloud told that their feeds moved since this was asked last, oldest first.

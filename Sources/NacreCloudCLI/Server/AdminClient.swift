@@ -154,6 +154,28 @@ struct AdminClient {
         try read(AdminMessages.RoleHolder.self, try await web.send("POST", "/admin/1/roles/revoke", bearer: token, body: asked))
     }
 
+    /// What a container and its users have stored, page by page.
+    func eachPageOfUsage(
+        of container: String, _ environment: String, user: String?, _ body: (AdminMessages.Usage) throws -> Void
+    ) async throws {
+        var next: String?
+        repeat {
+            let page = try await get(
+                AdminMessages.Usage.self, "/admin/1/usage",
+                [("container", container), ("environment", environment), ("user", user), ("after", next)])
+            try body(page)
+            next = page.next
+        } while next != nil
+    }
+
+    func quotas(of container: String, _ environment: String) async throws -> AdminMessages.Quotas {
+        try await get(AdminMessages.Quotas.self, "/admin/1/quotas", [("container", container), ("environment", environment)])
+    }
+
+    func set(_ asked: AdminMessages.NewQuotas) async throws -> AdminMessages.Quotas {
+        try read(AdminMessages.Quotas.self, try await web.send("POST", "/admin/1/quotas/change", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

@@ -75,7 +75,7 @@ extension Cloud {
         guard mode.writes, step.needsMending(slice) else { return slice.slice }
         guard try await isStructureSound() else { return slice.slice.unmended }
         do {
-            return try await store.write { .commit(try step.mend($0)) }
+            return try await store.write { .commit(try step.mend($0, miscounted: slice.miscounted)) }
         } catch let error as StoreError where error.code == .corrupt {
             return slice.slice.unmended
         }
@@ -116,6 +116,8 @@ struct CheckStep: Sendable {
     struct Look: Sendable {
         var slice: CheckSlice
         var unsealed: Int
+        /// Zones whose bytes are not what their records take.
+        var miscounted: Set<ZoneAddress>
     }
 
     var table: KeptTable
@@ -127,22 +129,24 @@ struct CheckStep: Sendable {
     var now: Timestamp
 
     func look(_ transaction: any ReadTransaction) throws -> Look {
-        let reading = try read(transaction)
+        let reading = try read(transaction, counting: nil)
         let findings = reading.problems.map { problem in
             var outcome = problem.outcome ?? .mendable
             if case .none = problem.mending, problem.outcome == nil { outcome = .beyondRepair }
             return finding(problem, reading.database, outcome)
         }
         let slice = CheckSlice(findings: findings, rows: reading.rows.count, next: next(after: reading.rows))
-        return Look(slice: slice, unsealed: reading.unsealed.count)
+        let miscounted = reading.problems.compactMap { if case .recount(let zone) = $0.mending { zone.address } else { nil } }
+        return Look(slice: slice, unsealed: reading.unsealed.count, miscounted: Set(miscounted))
     }
 
     func needsMending(_ look: Look) -> Bool {
         look.unsealed > 0 || look.slice.findings.contains { $0.outcome != .beyondRepair }
     }
 
-    func mend(_ transaction: any WriteTransaction) throws -> CheckSlice {
-        let reading = try read(transaction)
+    /// - Parameter miscounted: zones whose records are looked at again for what they take; writes wait for that.
+    func mend(_ transaction: any WriteTransaction, miscounted: Set<ZoneAddress>) throws -> CheckSlice {
+        let reading = try read(transaction, counting: miscounted)
         var mending = CheckMending(reading.database, schema: reading.schema ?? Schema(), now: now, transaction)
         // What is unsealed comes first: what is mended goes over it.
         mending.seal(reading.unsealed)
@@ -151,7 +155,8 @@ struct CheckStep: Sendable {
         return CheckSlice(findings: findings, rows: reading.rows.count, next: next(after: reading.rows), moved: moved)
     }
 
-    private func read(_ transaction: any ReadTransaction) throws -> CheckReading {
+    /// - Parameter counting: zones whose bytes are counted again; nil: all.
+    private func read(_ transaction: any ReadTransaction, counting: Set<ZoneAddress>?) throws -> CheckReading {
         let found = try transaction.rows(of: table, after: place, limit: limit)
         let rows = found.prefix { row in
             row.place.database == ground.database && (zone.map { row.place.parts.starts(with: KeptPlace.zone($0).parts) } ?? true)
@@ -163,7 +168,8 @@ struct CheckStep: Sendable {
             if case .database(let row)? = keptDatabase?.value { database = row } else { isUnreadable = true }
         }
         var reading = CheckReading(
-            Array(rows), of: database, isUnreadable: isUnreadable, schema: try schema(transaction), mode: mode, now: now, transaction)
+            Array(rows), of: database, isUnreadable: isUnreadable, schema: try schema(transaction), mode: mode, counting: counting, now: now,
+            transaction)
         try reading.read()
         return reading
     }

@@ -67,6 +67,10 @@ struct CheckProblem {
         case discard(ZoneAddress, RecordRow)
         case raise(ZoneRow, to: ChangeNumber)
         case raiseDatabase(DatabaseRow, to: Int64)
+        /// The bytes of a zone's records, in its row and its database's.
+        case recount(ZoneRow)
+        /// Those of all zones, in the database's row.
+        case recountDatabase(DatabaseRow)
         case rewrite(KeptRow.Value)
         case replace(TaskKey, TaskRow?)
     }

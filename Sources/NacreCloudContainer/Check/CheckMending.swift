@@ -25,7 +25,9 @@ struct CheckMending {
         case .remove(let row): plan.derivedRemoved.append(row)
         case .restore(let zone, let row):
             // What is derived from it is put right when its rows are looked at.
-            plan.records.append(RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false))
+            var put = RecordPut(zone: zone, row: row, leaves: [], enters: [], isNew: false)
+            put.replacedBytes = row.isTombstone ? row.body.count : 0
+            plan.records.append(put)
             plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now))
         case .lose(let record, let zone):
             guard let rows = try plan(for: zone) else { return .beyondRepair }
@@ -46,11 +48,31 @@ struct CheckMending {
             var raised = plan.databases.first ?? row
             raised.lastSeq = max(raised.lastSeq, seq)
             plan.databases = [raised]
+        case .recount(let zone): try recount(zone)
+        case .recountDatabase(let row): try recountDatabase(row)
         case .rewrite(let value): rewrite(value)
         case .replace(let key, let task):
             if let task { plan.tasks.append(task) } else { plan.tasksFinished.append(key) }
         }
         return problem.outcome ?? .mended
+    }
+
+    /// Under the zone's lock: what is saved meanwhile counts.
+    private mutating func recount(_ zone: ZoneRow) throws {
+        guard let row = try transaction.lock(zoneNamed: zone.name, in: zone.address.database).zone, row.address == zone.address else { return }
+        let missed = try transaction.bytes(of: row.address) &- row.bytes
+        plan.databaseChanges.append(DatabaseChange(row.address.database, bytesAdded: missed))
+        // A row that is put for another reason goes over what is changed in it.
+        if let place = plan.zones.firstIndex(where: { $0.address == row.address }) {
+            plan.zones[place].bytes &+= missed
+        } else {
+            plan.zoneChanges.append(ZoneChange(row.address, bytesAdded: missed))
+        }
+    }
+
+    private mutating func recountDatabase(_ row: DatabaseRow) throws {
+        guard let row = try transaction.lock(in: row.id).database, let bytes = try transaction.bytesOfZones(in: row.id) else { return }
+        plan.databaseChanges.append(DatabaseChange(row.id, bytesAdded: bytes &- row.bytes))
     }
 
     mutating func rewrite(_ value: KeptRow.Value) {

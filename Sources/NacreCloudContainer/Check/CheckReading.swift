@@ -12,6 +12,8 @@ struct CheckReading {
     /// nil: it cannot be read, and nothing can be said of index rows.
     let schema: Schema?
     let mode: CheckMode
+    /// Zones whose bytes are counted again; nil: all.
+    let counting: Set<ZoneAddress>?
     let now: Timestamp
     let transaction: any ReadTransaction
     private var zones: [ZoneAddress: KeptRow?] = [:]
@@ -20,14 +22,15 @@ struct CheckReading {
     private(set) var unsealed: [KeptRow.Value] = []
 
     init(
-        _ rows: [KeptRow], of database: DatabaseRow?, isUnreadable: Bool, schema: Schema?, mode: CheckMode, now: Timestamp,
-        _ transaction: any ReadTransaction
+        _ rows: [KeptRow], of database: DatabaseRow?, isUnreadable: Bool, schema: Schema?, mode: CheckMode, counting: Set<ZoneAddress>?,
+        now: Timestamp, _ transaction: any ReadTransaction
     ) {
         self.rows = rows
         self.database = database
         isDatabaseUnreadable = isUnreadable
         self.schema = schema
         self.mode = mode
+        self.counting = counting
         self.now = now
         self.transaction = transaction
     }
@@ -39,8 +42,8 @@ struct CheckReading {
             if !row.isSealed { unsealed.append(row.value) }
             switch row.value {
             case .unreadable(let error, let mended): add(unreadable: row.place, error, mended)
-            case .database(let row): check(row)
-            case .zone(let row): check(row)
+            case .database(let row): try check(row)
+            case .zone(let row): try check(row)
             case .record(let zone, let row): records.append((zone, row))
             case .derived(let row): derived.append(row)
             case .entry: break
@@ -73,12 +76,16 @@ struct CheckReading {
     /// Salts with which a database's key is looked for. On this server.
     private static let salts: Range<UInt64> = 0..<16
 
-    private mutating func check(_ row: DatabaseRow) {
-        guard !Self.salts.contains(where: { DatabaseID(row.key, salt: $0) == row.id }) else { return }
-        problems.append(CheckProblem("A database stands under the number of another", .none))
+    private mutating func check(_ row: DatabaseRow) throws {
+        guard Self.salts.contains(where: { DatabaseID(row.key, salt: $0) == row.id }) else {
+            problems.append(CheckProblem("A database stands under the number of another", .none))
+            return
+        }
+        guard let bytes = try transaction.bytesOfZones(in: row.id), bytes != row.bytes else { return }
+        problems.append(CheckProblem("A database counts \(row.bytes) bytes, and its zones \(bytes)", .recountDatabase(row)))
     }
 
-    private mutating func check(_ row: ZoneRow) {
+    private mutating func check(_ row: ZoneRow) throws {
         if isDatabaseUnreadable { return }
         guard let database else {
             problems.append(CheckProblem("A zone of no database", zone: row.name, .none))
@@ -88,6 +95,10 @@ struct CheckReading {
             problems.append(
                 CheckProblem("A zone's place is beyond its database's feed", zone: row.name, .raiseDatabase(database, to: row.feedSeq)))
         }
+        guard row.state == .live, counting?.contains(row.address) ?? true else { return }
+        let bytes = try transaction.bytes(of: row.address)
+        guard bytes != row.bytes else { return }
+        problems.append(CheckProblem("A zone counts \(row.bytes) bytes, and its records take \(bytes)", zone: row.name, .recount(row)))
     }
 
     private mutating func check(_ row: OperationRow) {
@@ -291,6 +302,23 @@ struct CheckReading {
         let found = try transaction.rows(of: .zones, after: before, limit: 1).first.flatMap { $0.place == .zone(address) ? $0 : nil }
         zones[address] = .some(found)
         return found
+    }
+}
+
+extension ReadTransaction {
+    /// What the zones of a database count together; nil where a zone cannot be read.
+    func bytesOfZones(in database: DatabaseID) throws -> Int64? {
+        var sum: Int64 = 0
+        var last = KeptPlace.start(of: .zones, in: ZoneAddress(database: database, zone: .min))
+        while true {
+            let page = try rows(of: .zones, after: last, limit: Limits.checkRows).prefix { $0.place.database == database }
+            for row in page {
+                guard case .zone(let zone) = row.value else { return nil }
+                sum &+= zone.bytes
+            }
+            guard let next = page.last?.place else { return sum }
+            last = next
+        }
     }
 }
 

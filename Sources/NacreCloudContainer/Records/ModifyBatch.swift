@@ -15,7 +15,7 @@ struct ModifyBatch {
     let stored: [String: StoredRecord]
     let places: [String: Int]
     /// The saves that name a parent, or refer to a record and do more than point. No other is asked for anybody but itself.
-    private let linking: [Int]
+    let linking: [Int]
     /// As it was before the batch.
     private let schema: Schema
     private let extendsSchema: Bool
@@ -277,7 +277,7 @@ struct ModifyBatch {
         }
     }
 
-    private func isLiveAfter(_ name: String) -> Bool {
+    func isLiveAfter(_ name: String) -> Bool {
         let isStored = (stored[name]?.isThere ?? false) && !going.contains(name) && !hidden.contains(name)
         guard let place = places[name] else { return isStored }
         switch verdicts[place] {

@@ -4,7 +4,7 @@ extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
     /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
-    /// and one plan; two more for each level of a cascade. Nothing is written when nothing was changed.
+    /// and one plan; two more for each level of a cascade, and one where a private database has a quota. Nothing is written when nothing was changed.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
@@ -17,7 +17,7 @@ extension Cloud {
         let key = database.key
         let modification = try RecordModification(
             request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            cascadeRoom: cascadePerTransaction, name: uuid)
+            cascadeRoom: cascadePerTransaction, quotas: quotas, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
@@ -54,6 +54,8 @@ struct RecordModification: Sendable {
     let targets: Set<String>
     /// Most records that go with those that the batch deletes.
     private let cascadeRoom: Int
+    /// What holds where nothing is said of the container.
+    private let quotas: Quotas
 
     private var database: DatabaseID { zone.database.id }
     private var key: DatabaseKey { zone.database.key }
@@ -63,7 +65,7 @@ struct RecordModification: Sendable {
 
     init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64, cascadeRoom: Int,
-        name: () -> String
+        quotas: Quotas, name: () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -96,12 +98,14 @@ struct RecordModification: Sendable {
         targets = Set(items.lazy.flatMap { $0.operation.change.set.bindingReferences }.map(\.link.target))
         if targets.count > Limits.targetsPerRequest { throw .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: items.count == 1) }
         self.cascadeRoom = cascadeRoom
+        self.quotas = quotas
     }
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
-            entries: [schema.versionKey] + (log?.entries(in: database) ?? []) + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
+            entries: [schema.versionKey, schema.quotaKey] + (log?.entries(in: database) ?? [])
+                + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
         )
         // What is shown, also of what was done before, goes by the schema as it is.
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
@@ -120,11 +124,12 @@ struct RecordModification: Sendable {
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
+        let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
             return .rollback(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
-        return try write(batch, on: ground, by: schema.schema, showing, transaction)
+        return try write(batch, changes ?? self.changes(of: batch, on: ground, by: schema.schema), on: ground, showing, transaction)
     }
 
     // MARK: Loading
@@ -206,29 +211,65 @@ struct RecordModification: Sendable {
 
     // MARK: Writing
 
-    private func write(
-        _ batch: ModifyBatch, on ground: Ground, by schema: Schema, _ showing: ShownRecords, _ transaction: any WriteTransaction
-    ) throws -> Ending<Outcome> {
+    /// What a batch does to its records.
+    private struct Changes {
+        var puts: [RecordPut] = []
+        /// What its saves made, in their order, which is that of the first puts.
+        var saved: [StoredRecord] = []
+        var stamp: Record.Stamp
+    }
+
+    private func changes(of batch: ModifyBatch, on ground: Ground, by schema: Schema) -> Changes {
         var rows = RecordPlan(
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             isPublic: batch.isPublic, schema: schema)
-        var plan = WritePlan()
-        var saved: [StoredRecord] = []
-        plan.records.reserveCapacity(items.count)
-        saved.reserveCapacity(items.count)
+        var changes = Changes(stamp: rows.stamp)
+        changes.puts.reserveCapacity(items.count)
+        changes.saved.reserveCapacity(items.count)
         for place in batch.items.indices {
             guard case .save(let save) = batch.verdicts[place] else { continue }
             let change = rows.put(save, named: batch.items[place].name, links: batch.links(of: save))
-            plan.records.append(change.put)
-            saved.append(change.record)
+            changes.puts.append(change.put)
+            changes.saved.append(change.record)
         }
-        for record in batch.goingRecords { plan.records.append(rows.put(deleting: record)) }
-        guard !plan.records.isEmpty else {
+        for record in batch.goingRecords { changes.puts.append(rows.put(deleting: record)) }
+        if changes.puts.isEmpty { return changes }
+        for record in batch.touchedParents { changes.puts.append(rows.put(touching: record)) }
+        return changes
+    }
+
+    /// Holds the batch against the quota of its database, if there is one. Two requests at once cannot take the same room: the count is read under a lock of
+    /// everything that adds to it, the zone of a public database or the row of a private one.
+    /// - Returns: what the batch does then; nil where it was not asked.
+    private func settleQuota(
+        of batch: inout ModifyBatch, on ground: Ground, by schema: KnownSchema, _ advance: Advance, _ transaction: any WriteTransaction
+    ) throws -> Changes? {
+        let entry = try advance.entries.first { $0.key == schema.quotaKey }.map { try QuotaEntry($0) }
+        guard !caller.isServer, let limit = quotas.with(entry).limit(of: key.scope) else { return nil }
+        let changes = self.changes(of: batch, on: ground, by: schema.schema)
+        var claims: [Int: QuotaClaim] = [:]
+        for place in batch.items.indices {
+            guard case .save(let save) = batch.verdicts[place] else { continue }
+            claims[place] = QuotaClaim(save, as: changes.puts[claims.count])
+        }
+        guard claims.values.contains(where: \.needsRoom) else { return changes }
+        let row = isPublic ? advance.database : try transaction.lock(in: database).database
+        // A count that a flipped bit has made absurd is one that is full.
+        let used = min(max(row?.bytes ?? 0, 0), Int64(Limits.quotaBytes))
+        guard batch.settleQuota(claims, used: used, limit: limit) else { return changes }
+        return self.changes(of: batch, on: ground, by: schema.schema)
+    }
+
+    private func write(
+        _ batch: ModifyBatch, _ changes: Changes, on ground: Ground, _ showing: ShownRecords, _ transaction: any WriteTransaction
+    ) throws -> Ending<Outcome> {
+        guard !changes.puts.isEmpty else {
             return .rollback(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
-        for record in batch.touchedParents { plan.records.append(rows.put(touching: record)) }
-        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: rows.stamp.userRecordName, due: now)
+        var plan = WritePlan()
+        plan.records = changes.puts
+        plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
         addGround(ground, to: &plan)
@@ -236,7 +277,7 @@ struct RecordModification: Sendable {
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
         return .commit(
-            Outcome(response: response(to: batch, with: saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
+            Outcome(response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {

@@ -7,15 +7,19 @@ struct StoredRecord: Equatable, Sendable {
     var content: RecordContent
     /// What is wrong where the row is not what was written. Of such a record only the name is sure.
     private(set) var damage: StoreError?
+    /// Of its body as it is kept, whatever of it is here.
+    private let bodyBytes: Int
 
     init(row: RecordRow, content: RecordContent) {
         self.row = row
         self.content = content
+        bodyBytes = row.body.count
     }
 
     /// - Parameter wanted: these fields alone, and without the body: it takes little memory, and cannot be written again. nil: all of it.
     init(_ row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames? = nil) {
         self.row = row
+        bodyBytes = row.body.count
         do {
             content = try RecordBody.decode(row, in: zone, only: wanted)
         } catch {
@@ -32,6 +36,8 @@ struct StoredRecord: Equatable, Sendable {
     var isLost: Bool { damage.map(RecordBody.isLost) ?? false }
     /// It is there, damaged or not: others may refer to it.
     var isThere: Bool { !row.isTombstone }
+    /// What it takes of its database's quota.
+    var countedBytes: Int { isThere ? bodyBytes : 0 }
 }
 
 /// What the rules say of one operation on one record.

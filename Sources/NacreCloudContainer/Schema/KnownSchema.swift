@@ -11,6 +11,9 @@ package struct KnownSchema: Hashable, Sendable {
 
     static func versionKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .schemaVersion, SchemaVersionEntry.key) }
 
+    /// Where it stands how much the databases beside it may hold, if anybody has said.
+    var quotaKey: EntryKey { EntryKey(database, .quota, QuotaEntry.key) }
+
     /// What saves records of a zone must know all its indexes: one that it does not know would lack the record for ever. The zone says so in its own
     /// row, which is locked; the version beside it may be older than the walk that has passed here.
     func knowsIndexes(of zone: ZoneRow) -> Bool { schema.nextIndex >= zone.indexesBelow }

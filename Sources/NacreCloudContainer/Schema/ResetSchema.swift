@@ -106,7 +106,7 @@ extension WriteTransaction {
             // A zone of this name that comes starts above it: no change tag ever comes back.
             if !hasFeed { lastSeq = max(lastSeq, zone.lastSeq) }
         }
-        plan.databaseChanges = [DatabaseChange(database, lastSeq: lastSeq)]
+        plan.databaseChanges.append(DatabaseChange(database, lastSeq: lastSeq))
         try apply(plan)
         return .commit(!plan.zonesChanged.isEmpty)
     }

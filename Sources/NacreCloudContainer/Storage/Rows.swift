@@ -77,13 +77,16 @@ package struct DatabaseRow: Hashable, Sendable {
     package var lastSeq: Int64
     /// Zones that went at or before this place are forgotten: a token from before it may have missed one.
     package var forgottenSeq: Int64
+    /// Of all its zones.
+    package var bytes: Int64
 
-    package init(id: DatabaseID, key: DatabaseKey, run: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0) {
+    package init(id: DatabaseID, key: DatabaseKey, run: Int64, lastSeq: Int64, forgottenSeq: Int64 = 0, bytes: Int64 = 0) {
         self.id = id
         self.key = key
         self.run = run
         self.lastSeq = lastSeq
         self.forgottenSeq = forgottenSeq
+        self.bytes = bytes
     }
 
     package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
@@ -112,10 +115,12 @@ package struct ZoneRow: Hashable, Sendable {
     package var forgotten: ChangeNumber
     /// Every index of the container's schema with a lower number has its rows in this zone, or is getting them. A save must know as many.
     package var indexesBelow: Int64
+    /// Of the bodies of its records, without tombstones; 0 where it is gone.
+    package var bytes: Int64
 
     package init(
         address: ZoneAddress, name: String, state: State = .live, run: Int64, lastSeq: Int64, feedSeq: Int64 = 0,
-        clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero, indexesBelow: Int64 = 0
+        clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero, indexesBelow: Int64 = 0, bytes: Int64 = 0
     ) {
         self.address = address
         self.name = name
@@ -126,6 +131,7 @@ package struct ZoneRow: Hashable, Sendable {
         self.clientChangeToken = clientChangeToken
         self.forgotten = forgotten
         self.indexesBelow = indexesBelow
+        self.bytes = bytes
     }
 
     package var number: ChangeNumber { ChangeNumber(run: run, seq: lastSeq) }
@@ -138,17 +144,21 @@ package struct DatabaseChange: Hashable, Sendable {
     package var lastSeq: Int64
     /// `forgottenSeq` is at least this afterwards.
     package var forgottenSeq: Int64
+    /// `bytes` rises by it, or falls.
+    package var bytesAdded: Int64
 
-    package init(_ database: DatabaseID, lastSeq: Int64 = 0, forgottenSeq: Int64 = 0) {
+    package init(_ database: DatabaseID, lastSeq: Int64 = 0, forgottenSeq: Int64 = 0, bytesAdded: Int64 = 0) {
         self.database = database
         self.lastSeq = lastSeq
         self.forgottenSeq = forgottenSeq
+        self.bytesAdded = bytesAdded
     }
 
     package func applied(to row: DatabaseRow) -> DatabaseRow {
         var row = row
         row.lastSeq = max(row.lastSeq, lastSeq)
         row.forgottenSeq = max(row.forgottenSeq, forgottenSeq)
+        row.bytes &+= bytesAdded
         return row
     }
 }
@@ -164,15 +174,19 @@ package struct ZoneChange: Hashable, Sendable {
     package var forgotten: ChangeNumber
     /// `indexesBelow` is at least this afterwards.
     package var indexesBelow: Int64
+    /// `bytes` rises by it, or falls.
+    package var bytesAdded: Int64
 
     package init(
-        _ zone: ZoneAddress, state: ZoneRow.State? = nil, clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero, indexesBelow: Int64 = 0
+        _ zone: ZoneAddress, state: ZoneRow.State? = nil, clientChangeToken: [UInt8]? = nil, forgotten: ChangeNumber = .zero,
+        indexesBelow: Int64 = 0, bytesAdded: Int64 = 0
     ) {
         self.zone = zone
         self.state = state
         self.clientChangeToken = clientChangeToken
         self.forgotten = forgotten
         self.indexesBelow = indexesBelow
+        self.bytesAdded = bytesAdded
     }
 
     package func applied(to row: ZoneRow) -> ZoneRow {
@@ -181,6 +195,7 @@ package struct ZoneChange: Hashable, Sendable {
         if let clientChangeToken { row.clientChangeToken = clientChangeToken }
         row.forgotten = max(row.forgotten, forgotten)
         row.indexesBelow = max(row.indexesBelow, indexesBelow)
+        row.bytes &+= bytesAdded
         return row
     }
 }
@@ -217,6 +232,8 @@ package struct RecordPut: Hashable, Sendable {
     package var enters: [FeedRow]
     /// There was no row of this name before, live or not: an engine may insert without looking.
     package var isNew: Bool
+    /// Bytes of the body that counted for this record before: 0 where there was none, or a tombstone.
+    package var replacedBytes = 0
     /// Index rows that go, and that come. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
     package var unindexed: [IndexEntry] = []
     package var indexed: [IndexEntry] = []
@@ -231,6 +248,9 @@ package struct RecordPut: Hashable, Sendable {
         self.enters = enters
         self.isNew = isNew
     }
+
+    /// By how much it changes what its zone's records take. A tombstone counts nothing.
+    package var growth: Int { (row.isTombstone ? 0 : row.body.count) - replacedBytes }
 }
 
 package struct FeedPlace: Hashable, Sendable {
@@ -378,8 +398,10 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case roleAssignment = 13
     /// Of a schema: a change by an administrator.
     case schemaChange = 14
+    /// Of a schema's environment: how much its databases may hold.
+    case quota = 15
     /// What an administrator asked the server to do.
-    case audit = 15
+    case audit = 16
     /// Of discovery in a container and environment: a user's answer, what others see of a user, whose an address is, and the key of its hashes.
     case discoverability = 20
     case discoverable = 21

@@ -104,6 +104,9 @@ package protocol ReadTransaction {
     /// Those of the rows that are not kept, or not just so, in their order.
     func missing(_ rows: [DerivedRow]) throws -> [DerivedRow]
 
+    /// What the bodies of a zone's live records take together, as they are kept. Looks at all of them.
+    func bytes(of zone: ZoneAddress) throws -> Int64
+
     /// What is wrong with how the rows of a table are found, as the engine finds it: a text for each, for people. Looks through the table.
     func faults(in table: KeptTable) throws -> [String]
 }
@@ -191,7 +194,7 @@ extension WriteTransaction {
 ///
 /// An engine applies it in this order: databases, changes of databases and of zones, zones, forgotten zones, records with their feed rows, links and index rows,
 /// index rows of others, derived rows, records removed, operations, entries, tasks,
-/// and last the database's feed, so that locks are always taken in one order.
+/// and last the database's bytes and feed, so that locks are always taken in one order.
 package struct WritePlan: Sendable {
     /// Inserted; one that is there is replaced whole, which only a repair may do: others rewind what counts in it.
     package var databases: [DatabaseRow] = []
@@ -202,7 +205,8 @@ package struct WritePlan: Sendable {
     package var zones: [ZoneRow] = []
     /// Zones whose row goes, and the ends of their runs: nothing will ask for them again.
     package var zonesForgotten: [ZoneAddress] = []
-    /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name.
+    /// Inserted, or replaced whole, tombstones included. All rows of a plan belong to the zone they name. Their growth is added to the bytes of its row
+    /// and of its database's.
     package var records: [RecordPut] = []
     package var indexed: [IndexPut] = []
     package var recordsRemoved: [RecordRemoval] = []
@@ -220,6 +224,19 @@ package struct WritePlan: Sendable {
     package var derived: [DerivedRow] = []
 
     package init() {}
+
+    /// By how much its records change the bytes of their zones, which a zone's row and its database's count along: those of which that is not 0.
+    package var growth: [ZoneAddress: Int64] {
+        guard let first = records.first?.zone else { return [:] }
+        // Nearly always all records are of one zone.
+        var (ofFirst, ofOthers) = (Int64(0), [ZoneAddress: Int64]())
+        for place in records.indices {
+            let growth = Int64(records[place].growth)
+            if records[place].zone == first { ofFirst += growth } else { ofOthers[records[place].zone, default: 0] += growth }
+        }
+        ofOthers[first] = ofFirst
+        return ofOthers.filter { $0.value != 0 }
+    }
 
     package var isEmpty: Bool {
         databases.isEmpty && databaseChanges.isEmpty && zoneChanges.isEmpty && zones.isEmpty && zonesForgotten.isEmpty && records.isEmpty

@@ -152,11 +152,14 @@ struct ZoneModification: Sendable {
 }
 
 extension WritePlan {
+    /// What the zone's records take is free at once, although a task takes them away.
     /// - Parameters:
+    ///   - zone: as it is under the lock of its database, so that nobody adds to its bytes.
     ///   - place: the place in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
     mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true) {
-        zoneChanges.append(ZoneChange(zone.address, state: .deleted))
+        zoneChanges.append(ZoneChange(zone.address, state: .deleted, bytesAdded: 0 &- zone.bytes))
+        databaseChanges.append(DatabaseChange(zone.address.database, bytesAdded: 0 &- zone.bytes))
         if isToldOf { zonesChanged.append(zone.address) }
         tasks.append(ReclaimZone.task(for: zone.address, due: now))
         tasks.append(ForgetZone.task(for: zone.address, goneAt: isToldOf ? place : 0, due: now + Limits.tombstoneSeconds))

@@ -8,6 +8,7 @@ struct Health: Sendable {
     let registry: Registry
     /// As it is set; nil where nobody is kept to a rate.
     let requestRate: Int?
+    var quotas = Quotas.none
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -37,7 +38,8 @@ struct Health: Sendable {
 
     private var limits: [Limit] {
         // 0 says that there is none.
-        Limits.table.map { $0.name == "requestRate" ? Limit($0.name, requestRate ?? 0, $0.source) : $0 } + Self.otherLimits
+        let set = ["requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes)]
+        return Limits.table.map { Limit($0.name, set[$0.name] ?? $0.value, $0.source) } + Self.otherLimits
     }
 
     static let otherLimits = budgets + listener

@@ -6,7 +6,7 @@ import NacreHTTPServer
 ///
 /// Who asks with a token hears of those that allow no more than the token does; who asks with the password, of all.
 extension AccountAPI {
-    private struct Asker {
+    struct Asker {
         var account: String
         /// The sign-in that asks; nil: it was the password.
         var own: String?
@@ -37,7 +37,8 @@ extension AccountAPI {
         return try answer(AccountMessages.SessionsEnded(count: count))
     }
 
-    private func asker(_ email: String?, _ password: String?, _ request: HTTPRequest) async throws -> Asker {
+    /// Who asks, by a token in the request or by address and password.
+    func asker(_ email: String?, _ password: String?, _ request: HTTPRequest) async throws -> Asker {
         if email == nil, password == nil {
             let signedIn = try await authenticator.signedIn(request)
             return Asker(account: signedIn.account, own: signedIn.id, place: signedIn.place)

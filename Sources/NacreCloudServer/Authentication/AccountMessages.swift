@@ -109,6 +109,25 @@ package enum AccountMessages {
         package var count: Int
     }
 
+    /// `POST /account/1/usage`
+    package struct UsageQuestion: Codable, Hashable, Sendable {
+        package var email: String?
+        package var password: String?
+    }
+
+    package struct Usage: Codable, Hashable, Sendable {
+        package var databases: [PlaceUsage]
+    }
+
+    /// What the account's private database of a container and environment holds.
+    package struct PlaceUsage: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        package var bytes: Int64
+        /// Absent: as much as the server has room for.
+        package var limit: Int64?
+    }
+
     /// `POST /account/1/change-password`
     package struct PasswordChange: Codable, Hashable, Sendable {
         package var email: String

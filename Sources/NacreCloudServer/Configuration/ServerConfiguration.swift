@@ -34,6 +34,14 @@ package struct ServerConfiguration: Sendable {
 
     package static let usualRequestRate = Limits.requestRate
 
+    /// What the databases of each container may hold where nobody has said otherwise of it.
+    var quotas = Quotas.none
+
+    /// The same, in bytes, each at most `Limits.quotaBytes`; 0: as much as the disk.
+    package mutating func setQuotas(userBytes: Int?, publicBytes: Int?) {
+        quotas = Quotas(userBytes: Int64(userBytes ?? 0), publicBytes: Int64(publicBytes ?? 0))
+    }
+
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
         self.logger = logger

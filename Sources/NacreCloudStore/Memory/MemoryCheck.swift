@@ -25,6 +25,10 @@ extension MemoryState {
         }
     }
 
+    func bytes(of zone: ZoneAddress) -> Int64 {
+        records.rows.lazy.filter { $0.key.zone == zone && !$0.value.isTombstone }.reduce(0) { $0 + Int64($1.value.body.count) }
+    }
+
     func missing(_ rows: [DerivedRow]) -> [DerivedRow] {
         rows.filter { row in
             let name = NameBytes(row.name)

@@ -118,6 +118,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.missing(rows) }
     }
 
+    func bytes(of zone: ZoneAddress) throws -> Int64 {
+        try ask { $0.bytes(of: zone) }
+    }
+
     func faults(in table: KeptTable) throws -> [String] {
         try ask { _ in [] }
     }

@@ -37,6 +37,12 @@ extension MemoryState {
         for put in plan.records {
             try apply(put)
         }
+        let growth = plan.growth
+        for (address, bytes) in growth {
+            guard var row = zone(address) else { continue }
+            row.bytes &+= bytes
+            try setZone(address, to: row)
+        }
         applyReferences(of: plan)
         applyDerived(of: plan)
         for removal in plan.recordsRemoved {
@@ -56,6 +62,9 @@ extension MemoryState {
         }
         for row in plan.tasks {
             tasks[NamedKey(row.key)] = row
+        }
+        for (address, bytes) in growth {
+            databases[address.database]?.bytes &+= bytes
         }
         try place(plan.zonesChanged)
     }

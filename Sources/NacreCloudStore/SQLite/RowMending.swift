@@ -11,6 +11,13 @@ enum RowMending {
         return [count, other].filter { (0..<highest).contains($0) }.max()
     }
 
+    /// What was counted before a bit flipped; nil where that does not explain the difference.
+    private static func bytes(_ count: Int64, off difference: Int64) -> Int64? {
+        let (bits, rest) = difference.quotientAndRemainder(dividingBy: RowChecksum.weightOfBytes)
+        let before = count &+ bits
+        return rest == 0 && (count ^ before).nonzeroBitCount == 1 && (0..<highest).contains(before) ? before : nil
+    }
+
     /// Beyond what a counter of changes reaches.
     private static let highest: Int64 = 1 << 52
 
@@ -18,11 +25,9 @@ enum RowMending {
         let environments = DatabaseKey.Environment.allCases.map { row.with(\.key.environment, $0) }
         let kinds = environments.flatMap { row in DatabaseKey.Scope.allCases.map { row.with(\.key.scope, $0) } }
         if let kind = kinds.first(where: { RowChecksum.of($0) == checksum }) { return kind }
-        if let last = counter(row.lastSeq, off: checksum &- RowChecksum.of(row)) {
-            var mended = row
-            mended.lastSeq = last
-            return mended
-        }
+        let difference = checksum &- RowChecksum.of(row)
+        if let last = counter(row.lastSeq, off: difference) { return row.with(\.lastSeq, last) }
+        if let bytes = bytes(row.bytes, off: difference) { return row.with(\.bytes, bytes) }
         var candidates: [DatabaseRow] = []
         candidates += row.key.container.flipped.map { row.with(\.key.container, $0) }
         candidates += row.key.owner.flipped.map { row.with(\.key.owner, $0) }
@@ -34,11 +39,9 @@ enum RowMending {
     static func mended(_ row: ZoneRow, checksum: Int64) -> ZoneRow? {
         let states = ZoneRow.State.allCases.map { row.with(\.state, $0) }
         if let state = states.first(where: { RowChecksum.of($0) == checksum }) { return state }
-        if let last = counter(row.lastSeq, off: checksum &- RowChecksum.of(row)) {
-            var mended = row
-            mended.lastSeq = last
-            return mended
-        }
+        let difference = checksum &- RowChecksum.of(row)
+        if let last = counter(row.lastSeq, off: difference) { return row.with(\.lastSeq, last) }
+        if let bytes = bytes(row.bytes, off: difference) { return row.with(\.bytes, bytes) }
         var candidates: [ZoneRow] = []
         candidates += row.name.flipped.map { row.with(\.name, $0) }
         candidates += row.run.flipped.map { row.with(\.run, $0) }

@@ -55,6 +55,13 @@ extension Connection {
         }
     }
 
+    func bytes(of zone: ZoneAddress) throws -> Int64 {
+        try use(.bytesOfZone) { statement in
+            statement.bind(zone)
+            return try statement.step() ? statement.integer() : 0
+        }
+    }
+
     /// SQLite's own check of a table and its indexes, one table at a time: `PRAGMA integrity_check(table)`.
     func faults(in table: KeptTable) throws -> [String] {
         let found = try lines("PRAGMA integrity_check(\(table.name))")

@@ -34,6 +34,14 @@ extension Connection {
         for place in plan.records.indices {
             try put(plan.records[place])
         }
+        let growth = plan.growth
+        for (address, bytes) in growth {
+            try use(.zoneGrow) { statement in
+                statement.bind(address)
+                statement.bind(bytes)
+                _ = try statement.step()
+            }
+        }
         try applyReferences(of: plan)
         try applyDerived(of: plan)
         for removal in plan.recordsRemoved {
@@ -44,6 +52,13 @@ extension Connection {
         }
         try apply(entries: plan.entries, removed: plan.entriesRemoved)
         try apply(tasks: plan.tasks, finished: plan.tasksFinished)
+        for (address, bytes) in growth {
+            try use(.databaseGrow) { statement in
+                statement.bind(address.database.rawValue)
+                statement.bind(bytes)
+                _ = try statement.step()
+            }
+        }
         try place(plan.zonesChanged, run: run)
     }
 
@@ -57,6 +72,7 @@ extension Connection {
             statement.bind(row.run)
             statement.bind(row.lastSeq)
             statement.bind(row.forgottenSeq)
+            statement.bind(row.bytes)
             statement.bind(RowChecksum.of(row))
             _ = try statement.step()
         }
@@ -74,6 +90,7 @@ extension Connection {
             statement.bind(row.number)
             statement.bind(row.forgotten)
             statement.bind(row.indexesBelow)
+            statement.bind(row.bytes)
             statement.bind(checksum)
             guard let token = row.clientChangeToken else {
                 statement.bindNull()

@@ -38,7 +38,7 @@ extension PreparedStatement {
         let token = optionalBytes()
         let row = ZoneRow(
             address: address, name: name, state: ZoneRow.State(rawValue: state) ?? .live, run: number.run, lastSeq: number.seq, feedSeq: feedSeq,
-            clientChangeToken: token, forgotten: self.number(), indexesBelow: integer())
+            clientChangeToken: token, forgotten: self.number(), indexesBelow: integer(), bytes: integer())
         return (row, state, optionalInteger())
     }
 
@@ -62,7 +62,7 @@ extension PreparedStatement {
             scope: DatabaseKey.Scope(rawValue: scope) ?? .private, owner: string())
         let run = integer()
         let lastSeq = integer()
-        let row = DatabaseRow(id: id, key: key, run: run, lastSeq: lastSeq, forgottenSeq: integer())
+        let row = DatabaseRow(id: id, key: key, run: run, lastSeq: lastSeq, forgottenSeq: integer(), bytes: integer())
         return (row, (environment, scope), optionalInteger())
     }
 

@@ -187,6 +187,10 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { try $0.missing(rows) }
     }
 
+    func bytes(of zone: ZoneAddress) throws -> Int64 {
+        try ask { try $0.bytes(of: zone) }
+    }
+
     func faults(in table: KeptTable) throws -> [String] {
         try ask { try $0.faults(in: table) }
     }

@@ -2,14 +2,14 @@
 extension Statement {
     static let databasesWalk = Statement(
         """
-        SELECT db_id, db_id, container, environment, scope, owner, incarnation, last_seq, forgotten_seq, checksum
+        SELECT db_id, db_id, container, environment, scope, owner, incarnation, last_seq, forgotten_seq, bytes, checksum
         FROM databases WHERE db_id > ?1 ORDER BY db_id LIMIT ?2
         """)
 
     static let zonesWalk = Statement(
         """
         SELECT db_id, zone_id, db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token,
-            forgotten_incarnation, forgotten_seq, indexes_below, checksum
+            forgotten_incarnation, forgotten_seq, indexes_below, bytes, checksum
         FROM zones WHERE (db_id, zone_id) > (?1, ?2) ORDER BY db_id, zone_id LIMIT ?3
         """)
 
@@ -55,6 +55,10 @@ extension Statement {
         SELECT db_id, kind, name, due, attempts, payload
         FROM tasks WHERE (db_id, kind, name) > (?1, ?2, ?3) ORDER BY db_id, kind, name LIMIT ?4
         """)
+
+    /// Bodies are not read for their length.
+    static let bytesOfZone = Statement(
+        "SELECT COALESCE(SUM(LENGTH(body)), 0) FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 0")
 
     static let feedHas = Statement(
         """

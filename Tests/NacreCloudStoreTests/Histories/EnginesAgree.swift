@@ -204,6 +204,7 @@ struct Question: Sendable, CustomStringConvertible {
         var found: [RecordRow?]
         var entriesByKey: Set<EntryRow>
         var entries: [EntryRow]
+        var bytes: Int64
     }
 
     func ask(_ store: some Store) async throws -> Answer {
@@ -228,7 +229,7 @@ struct Question: Sendable, CustomStringConvertible {
                 places: hits.map { $0.flatMap { [$0.place.key, Array($0.place.name.utf8)] } },
                 spans: hits.map { $0.map(\.span) }, areWhole: found.map(\.isWhole), found: hits.flatMap { $0.map(\.record) },
                 entriesByKey: Set(try transaction.entries(in: database, kind, keys: names)),
-                entries: try transaction.entries(in: database, kind, after: after, limit: limit))
+                entries: try transaction.entries(in: database, kind, after: after, limit: limit), bytes: try transaction.bytes(of: zone))
         }
     }
 }

@@ -158,7 +158,8 @@ struct HistoryMaker {
             let key = DatabaseKey(container: pick(Self.containers) ?? "", environment: .production, scope: .private, owner: name())
             plan.databases = [
                 DatabaseRow(
-                    id: database, key: key, run: Int64(number(1...3)), lastSeq: Int64(number(0...9)), forgottenSeq: Int64(number(0...9)))
+                    id: database, key: key, run: Int64(number(1...3)), lastSeq: Int64(number(0...9)), forgottenSeq: Int64(number(0...9)),
+                    bytes: Int64(number(0...99)))
             ]
         }
         if chance(1, of: 8) {
@@ -168,11 +169,14 @@ struct HistoryMaker {
             plan.zoneChanges = [
                 ZoneChange(
                     zone, state: chance(1, of: 8) ? .deleted : nil, clientChangeToken: chance(1, of: 2) ? bytes() : nil,
-                    forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)))
+                    forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)),
+                    bytesAdded: Int64(number(-9...9)))
             ]
         }
         if chance(1, of: 8) {
-            plan.databaseChanges = [DatabaseChange(database, lastSeq: Int64(number(0...99)), forgottenSeq: Int64(number(0...9)))]
+            plan.databaseChanges = [
+                DatabaseChange(database, lastSeq: Int64(number(0...99)), forgottenSeq: Int64(number(0...9)), bytesAdded: Int64(number(-9...9)))
+            ]
         }
         if chance(1, of: 40) { plan.zonesForgotten = [zone] }
         if chance(3, of: 4) {
@@ -210,7 +214,8 @@ struct HistoryMaker {
             state: chance(2, of: 3) ? .live : pick(ZoneRow.State.allCases) ?? .live, run: Int64(number(1...3)),
             lastSeq: Int64(number(0...99)),
             feedSeq: Int64(number(0...9)), clientChangeToken: chance(1, of: 2) ? bytes() : nil,
-            forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)))
+            forgotten: ChangeNumber(run: Int64(number(0...2)), seq: Int64(number(0...9))), indexesBelow: Int64(number(0...9)),
+            bytes: Int64(number(0...99)))
     }
 
     private mutating func put(_ name: String, in zone: ZoneAddress) -> RecordPut {
@@ -230,6 +235,7 @@ struct HistoryMaker {
         // Rarely a lie: both engines must refuse it.
         let isNew = leaves == nil || chance(1, of: 400)
         var put = RecordPut(zone: zone, row: row, leaves: leaves ?? [], enters: enters, isNew: isNew)
+        put.replacedBytes = self.number(0...40)
         put.unlinked = links()
         put.linked = links()
         put.unindexed = indexEntries()

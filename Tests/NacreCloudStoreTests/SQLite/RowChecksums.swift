@@ -8,8 +8,10 @@ import Testing
 @Suite struct RowChecksums {
     private static let column: [(table: String, column: String)] = [
         ("databases", "container"), ("databases", "owner"), ("databases", "incarnation"), ("databases", "last_seq"), ("databases", "forgotten_seq"),
-        ("databases", "checksum"), ("zones", "name"), ("zones", "state"), ("zones", "incarnation"), ("zones", "last_seq"), ("zones", "feed_seq"),
-        ("zones", "client_change_token"), ("zones", "forgotten_seq"), ("zones", "checksum"), ("entries", "value"), ("entries", "checksum"),
+        ("databases", "bytes"), ("databases", "checksum"), ("zones", "name"), ("zones", "state"), ("zones", "incarnation"), ("zones", "last_seq"),
+        ("zones", "feed_seq"),
+        ("zones", "bytes"), ("zones", "client_change_token"), ("zones", "forgotten_seq"), ("zones", "checksum"), ("entries", "value"),
+        ("entries", "checksum"),
     ]
 
     private func prepared() async throws -> (folder: TemporaryFolder, number: Int) {

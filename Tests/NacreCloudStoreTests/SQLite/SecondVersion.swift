@@ -74,8 +74,11 @@ import Testing
     }
 
     private func check(_ store: SQLiteStore) async throws {
-        #expect(try await store.read { try $0.databases(of: "iCloud.second", .production, after: nil, limit: 9) } == [Self.database])
-        #expect(try await store.read { try $0.zones(in: Self.address.database, named: ["Second"]) } == [Self.zone])
+        // Later versions count what records take.
+        var (database, zone) = (Self.database, Self.zone)
+        (database.bytes, zone.bytes) = (6, 6)
+        #expect(try await store.read { try $0.databases(of: "iCloud.second", .production, after: nil, limit: 9) } == [database])
+        #expect(try await store.read { try $0.zones(in: Self.address.database, named: ["Second"]) } == [zone])
         let rows = Self.records.map(\.row)
         #expect(try await store.read { try $0.records(in: Self.address, after: nil, limit: 9) } == [rows[1], rows[0]])
         #expect(try await store.read { try $0.tombstones(in: Self.address, limit: 9) } == [rows[3], rows[2]])

@@ -21,7 +21,7 @@ struct HelpTests {
         Documented(
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
-                + "trusted-proxy request-rate json"
+                + "trusted-proxy request-rate user-quota public-quota json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
@@ -40,6 +40,9 @@ struct HelpTests {
         Documented("user delete", "email data server token-file json"),
         Documented("session list", "email data server token-file json"),
         Documented("session revoke", "email all data server token-file json"),
+        Documented("quota show", "container environment data server token-file json"),
+        Documented("quota set", "container environment user public data server token-file json"),
+        Documented("usage", "container environment user data server token-file json"),
         Documented("role list", "container environment data server token-file json"),
         Documented("role assign", "container environment user key data server token-file json"),
         Documented("role revoke", "container environment user key data server token-file json"),

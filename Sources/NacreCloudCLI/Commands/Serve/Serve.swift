@@ -16,6 +16,9 @@ enum Serve {
     private static let requestRate = Option.value(
         "request-rate", "units", fallback: String(ServerConfiguration.usualRequestRate),
         "Work that one user may have done a second; 0 for as much as they like.")
+    private static let userQuota = Option.value(
+        "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M or G of 1024. By default as much as the disk.")
+    private static let publicQuota = Option.value("public-quota", "size", "What a container's public database may hold, likewise.")
     private static let logFormat = Option.value(
         "log-format", "format", oneOf: ServerConfiguration.LogFormat.allCases.map(\.rawValue),
         "How log lines look on standard error. By default text on a terminal, else json.")
@@ -33,7 +36,8 @@ enum Serve {
             was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
             """,
         options: [
-            data, listen, memory, publicURL, trustedProxy, requestRate, adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, adminListen, openSignUp, backupDir, backupEvery,
+            backupKeep, Migrate.noBackup,
             logFormat,
             logLevel, SharedOptions.json,
         ]
@@ -79,6 +83,7 @@ enum Serve {
             throw UsageError(.invalid("--\(requestRate.name)", "give a number of units a second, or 0"), path: call.path)
         }
         configuration.requestRate = rate == 0 ? nil : rate
+        configuration.setQuotas(userBytes: try QuotaOptions.bytes(userQuota, call), publicBytes: try QuotaOptions.bytes(publicQuota, call))
         return configuration
     }
 

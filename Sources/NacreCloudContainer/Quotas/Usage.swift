@@ -1,0 +1,107 @@
+import NacreCloudWire
+
+/// What a database holds, and what it may hold.
+package struct Usage: Hashable, Sendable {
+    /// Bytes of the bodies of its records, as they are kept.
+    package var bytes: Int64
+    /// nil: as much as the disk.
+    package var limit: Int64?
+}
+
+/// What the databases of a container hold in one environment.
+package struct ContainerUsage: Hashable, Sendable {
+    package var ofPublic: Usage
+    /// Of private databases, in the order of their keys.
+    package var users: [UserUsage]
+    /// Where the next page of users begins; nil: there is none. A page may be empty and not the last.
+    package var next: DatabaseID?
+}
+
+/// What a user's private database holds.
+package struct UserUsage: Hashable, Sendable {
+    package var userRecordName: String
+    package var usage: Usage
+}
+
+extension Cloud {
+    /// What a container holds in one environment, for its administrator: as many databases as a page has.
+    package func usage(
+        of container: String, _ environment: DatabaseKey.Environment, after last: DatabaseID?
+    ) async throws -> ContainerUsage {
+        try await registry.requireContainer(container)
+        let publicID = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .public, owner: ""))
+        return try await readUsage(in: container, environment) { quotas, transaction in
+            let rows = try transaction.databases(of: container, environment, after: last, limit: Limits.resultsPerPage)
+            let users = rows.filter { $0.key.scope == .private }.map {
+                UserUsage(userRecordName: $0.key.owner, usage: Usage(bytes: $0.bytes, limit: quotas.limit(of: .private)))
+            }
+            return ContainerUsage(
+                ofPublic: Usage(bytes: try transaction.databases([publicID]).first?.bytes ?? 0, limit: quotas.limit(of: .public)), users: users,
+                next: rows.count < Limits.resultsPerPage ? nil : rows.last?.id)
+        }
+    }
+
+    /// What a user's private database holds; of a user who has none, nothing.
+    package func usage(
+        of user: String, in container: String, _ environment: DatabaseKey.Environment
+    ) async throws -> Usage {
+        let id = try await databaseID(DatabaseKey(container: container, environment: environment, scope: .private, owner: user))
+        return try await readUsage(in: container, environment) { quotas, transaction in
+            Usage(bytes: try transaction.databases([id]).first?.bytes ?? 0, limit: quotas.limit(of: .private))
+        }
+    }
+
+    private func readUsage<Value: Sendable>(
+        in container: String, _ environment: DatabaseKey.Environment, _ body: @escaping @Sendable (Quotas, any ReadTransaction) throws -> Value
+    ) async throws -> Value {
+        let quotas = quotas
+        let now = clock()
+        return try await registry.read(of: container, environment) { known, transaction in
+            let entry = try transaction.entry(QuotaEntry.self, QuotaEntry.key, in: known.database, at: now)
+            return try body(quotas.with(entry), transaction)
+        }
+    }
+}
+
+extension Cloud {
+    /// How much the databases of a container may hold in one environment, and what an administrator has said of that.
+    package func quotas(of container: String, _ environment: DatabaseKey.Environment) async throws -> (quotas: Quotas, entry: QuotaEntry) {
+        try await registry.requireContainer(container)
+        let entry = try await registry.lookUp(QuotaEntry.self, QuotaEntry.key, in: .schema(container: container, environment)) ?? QuotaEntry()
+        return (quotas.with(entry), entry)
+    }
+
+    /// Says how much they may hold. It counts from the next request on; what is there stays, however much it is.
+    /// - Returns: what holds now.
+    package func setQuotas(
+        of container: String, _ environment: DatabaseKey.Environment, _ change: @escaping @Sendable (inout QuotaEntry) -> Void
+    ) async throws -> (quotas: Quotas, entry: QuotaEntry) {
+        try await registry.requireContainer(container)
+        let after = try await registry.write(.schema(container: container, environment)) { database, now, transaction -> Ending<QuotaEntry> in
+            let before = try transaction.entry(QuotaEntry.self, QuotaEntry.key, in: database, at: now) ?? QuotaEntry()
+            var after = before
+            change(&after)
+            if let fault = after.fault { throw fault }
+            if after == before { return .rollback(after) }
+            var plan = WritePlan()
+            if after.isEmpty {
+                plan.entriesRemoved = [EntryKey(database, .quota, QuotaEntry.key)]
+            } else {
+                plan.entries = [try after.row(QuotaEntry.key, in: database)]
+            }
+            try transaction.apply(plan)
+            return .commit(after)
+        }
+        return (quotas.with(after), after)
+    }
+}
+
+extension QuotaEntry {
+    fileprivate var fault: ServerError? {
+        for (field, bytes) in [("userBytes", userBytes), ("publicBytes", publicBytes)]
+        where bytes.map({ !(0...Int64(Limits.quotaBytes)).contains($0) }) == true {
+            return .badValue(field, "not a number of bytes", remedy: "Give 0 for no limit, or a number up to \(Limits.quotaBytes).")
+        }
+        return nil
+    }
+}
