@@ -18,7 +18,7 @@ package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Se
     package init(text: String) throws(ServerError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else {
-            throw ServerError.unknownPlace
+            throw ServerError.unknownPage
         }
         self.init(kind: kind, id: parts[1].isEmpty ? nil : String(parts[1]))
     }
@@ -26,6 +26,6 @@ package struct CredentialPosition<Kind: RawRepresentable<String> & Sendable>: Se
 
 extension ServerError {
     /// `after` of a list is nobody's `next`.
-    package static let unknownPlace = ServerError(
+    package static let unknownPage = ServerError(
         .badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
 }

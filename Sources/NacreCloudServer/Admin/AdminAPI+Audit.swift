@@ -25,7 +25,7 @@ extension AdminAPI {
     /// `GET /admin/1/audit?after=…`
     @Sendable func listAudit(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let last = try request.query("after").map { text in
-            guard let number = Int64(text), number > 0 else { throw ServerError.unknownPlace }
+            guard let number = Int64(text), number > 0 else { throw ServerError.unknownPage }
             return number
         }
         let (page, next) = try await cloud.registry.auditLog(after: last)

@@ -28,7 +28,7 @@ extension AdminAPI {
     @Sendable func listUsers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let after = try request.query("after").map { text in
             guard let number = Int64(text) else {
-                throw ServerError.unknownPlace
+                throw ServerError.unknownPage
             }
             return DatabaseID(rawValue: number)
         }
