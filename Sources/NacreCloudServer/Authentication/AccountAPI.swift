@@ -24,7 +24,8 @@ struct AccountAPI: Sendable {
         let endpoints: [(String, Endpoint)] = [
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
-            ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability), ("usage", usage),
+            ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
+            ("usage", usage),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
