@@ -3,7 +3,7 @@ import NacreCloudStore
 import NacreCloudTestSupport
 import NacreLocks
 
-/// A store in memory whose next reads wait until they are let go. Every request reads; what works in the background only writes.
+/// A store in memory in which the reads of requests wait until they are let go. What works in the background is held up by nothing.
 final class SlowStore: LayeredStore {
     private struct State {
         var isHolding = false
@@ -42,9 +42,11 @@ final class SlowStore: LayeredStore {
     }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
+        // The server's own reads are of nobody.
+        let isOfRequest = !Turn.current.asker.isEmpty
         await withCheckedContinuation { continuation in
             let watchers: [CheckedContinuation<Void, Never>]? = state.withLock { state in
-                guard state.isHolding else { return nil }
+                guard state.isHolding, isOfRequest else { return nil }
                 state.held.append(continuation)
                 defer { state.watchers = [] }
                 return state.watchers
