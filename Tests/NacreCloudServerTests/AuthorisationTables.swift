@@ -14,6 +14,8 @@ extension AuthorisationTable {
         .nothing, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .revokedAPIToken, .apiTokenAsBearer, .webAuthTokenAsBearer,
         .keyOfOtherContainer, .keyOfOtherEnvironment, .revokedKey,
     ]
+    /// What a sign-in of Ada's gave, and the account knows or has known.
+    static let signIns = Set(signedIn + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice])
     private static let keys: [Credential] = [.key, .administratorKey]
 
     /// CloudKit Web Services. A credential of another container or environment is none, and so is the administrator's of the other listener. A signed
@@ -181,6 +183,6 @@ extension AuthorisationTable {
 
     static let queries = ["/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"]]
 
-    /// Routes that end sign-ins: each credential is shown to a server of its own.
+    /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.
     static let ending: Set = ["/account/1/sign-out", "/account/1/sessions/end-others"]
 }

@@ -20,7 +20,8 @@ import Testing
                 var given: [Credential: String] = [:]
                 for credential in Credential.allCases {
                     // What ends a sign-in ends other credentials too.
-                    let credentials = AuthorisationTable.ending.contains(place.pattern) ? try await CredentialServer() : shared
+                    let ends = AuthorisationTable.ending.contains(place.pattern) && AuthorisationTable.signIns.contains(credential)
+                    let credentials = ends ? try await CredentialServer() : shared
                     given[credential] = try await Self.given(credential, place, by: credentials, Self.router(table, credentials.server))
                 }
                 guard let row = rows[place] else {
