@@ -200,7 +200,8 @@ package final class Server: Sendable {
         return router
     }
 
-    private func adminRouter(
+    /// The admin listener's router.
+    func adminRouter(
         _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String, _ publicURL: String,
         _ metrics: Metrics
     ) -> Router {

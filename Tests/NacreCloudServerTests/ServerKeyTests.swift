@@ -8,50 +8,6 @@ import Testing
 
 /// Requests that a server-to-server key has signed.
 @Suite(.timeLimit(.minutes(5))) struct ServerKeyTests {
-    /// A key of a test server, and how clients sign with it.
-    private struct Signer {
-        let server: TestServer
-        let key: P256.PrivateKey
-        let id: String
-
-        init(
-            _ server: TestServer, container: String = TestServer.container, _ environment: DatabaseKey.Environment = .development,
-            isAdministrator: Bool = false
-        ) async throws {
-            self.server = server
-            key = try P256.PrivateKey()
-            id = try await server.cloud.registry.createServerKey(
-                container: container, environment: environment, name: "nightly", publicKey: try key.publicKey().pem(),
-                isAdministrator: isAdministrator)
-        }
-
-        /// - Parameters:
-        ///   - hashesNothing: an empty body is signed as nothing, and not as the digest of nothing.
-        ///   - signsQuery: the path is signed with its query.
-        func question(
-            _ path: String, _ body: String = "", query: String = "", late seconds: Double = 0, hashesNothing: Bool = false, signsQuery: Bool = true,
-            database: String = "public", change: (inout Question, [UInt8]) -> Void = { _, _ in }
-        ) throws -> Question {
-            let time = Date(timeIntervalSinceReferenceDate: server.clock.now.secondsSince2001 + seconds)
-            let date = time.formatted(.iso8601)
-            let target = "/database/1/\(TestServer.container)/development/\(database)/\(path)"
-            let hash = hashesNothing ? "" : Data(SHA256.digest(Array(body.utf8))).base64EncodedString()
-            let signed = signsQuery && !query.isEmpty ? "\(target)?\(query)" : target
-            let signature = try key.sign(Array("\(date):\(hash):\(signed)".utf8))
-            let headers = [
-                "X-Apple-CloudKit-Request-KeyID": id, "X-Apple-CloudKit-Request-ISO8601Date": date,
-                "X-Apple-CloudKit-Request-SignatureV1": Data(signature).base64EncodedString(),
-            ]
-            var question = Question(
-                method: body.isEmpty ? "GET" : "POST", target: query.isEmpty ? target : "\(target)?\(query)", headers: headers, body: Array(body.utf8)
-            )
-            change(&question, signature)
-            return question
-        }
-
-        func ask(_ question: Question) async -> Answer { await server.respond(question) }
-    }
-
     private static let creation =
         #"{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"hello","type":"STRING"}}}}]}"#
 

@@ -35,6 +35,15 @@ import Testing
         #expect(await answer(.get, target) == expected)
     }
 
+    @Test func `a router tells all its routes, in the order in which they were added`() {
+        let routes = router().routes.map { "\($0.method) \($0.pattern)" }
+        #expect(
+            routes == [
+                "GET /zones/:name/list", "POST /zones/:name/list", "GET /zones/default/list", "GET /zones/:name/:count", "GET /scopes/:scope",
+                "GET /web/*path", "GET /fails",
+            ])
+    }
+
     @Test func `another method is refused with those that are allowed, and HEAD is GET`() async {
         let response = await router().respond(to: HTTPRequest(method: .delete, target: "/zones/a/list"))
         #expect(response.status == .methodNotAllowed)

@@ -34,10 +34,10 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
         return .failure(.authenticationRequired)
     case (.public, _, .zones), (.public, _, .changes):
         return .failure(.notInPublicDatabase)
-    case (.shared, _, .zones):
-        return .failure(.notInSharedDatabase)
     case (.private, .serverKey, _), (.shared, .serverKey, _):
         return .failure(.keyIsForPublicDatabase)
+    case (.shared, _, .zones):
+        return .failure(.notInSharedDatabase)
     case (.public, .world, .write), (.private, .world, _), (.shared, .world, _):
         return .failure(.authenticationRequired)
     case (.public, _, _):

@@ -16,8 +16,11 @@ struct RouteTree: Sendable {
     }
 
     private var nodes = [Node()]
+    /// In the order in which they were inserted.
+    private(set) var routes: [Route] = []
 
     mutating func insert(_ route: Route) {
+        routes.append(route)
         var node = 0
         for segment in route.pattern.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
             if segment.first == "*" {

@@ -52,6 +52,9 @@ package struct Router: Sendable {
         on(.delete, pattern, handler)
     }
 
+    /// Methods and patterns of all routes, in the order in which they were added.
+    package var routes: [(method: HTTPMethod, pattern: String)] { tree.routes.map { ($0.method, $0.pattern) } }
+
     /// Answers a request without a socket: the same routes, middleware and errors, and the response as the handler made it (no ranges, no gzip).
     package func respond(to request: HTTPRequest) async -> HTTPResponse {
         var request = request

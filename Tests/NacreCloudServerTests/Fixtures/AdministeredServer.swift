@@ -1,28 +1,29 @@
 import NacreCloudContainer
 import NacreCloudStore
 import NacreCloudTestSupport
+import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
+import NacreTelemetry
 
 @testable import NacreCloudServer
 
 /// A server of one test with its admin listener's routes.
 struct AdministeredServer {
-    let server: TestServer
-    private let admin: Router
+    static let token = "secret"
 
-    init(over store: any Store = MemoryStore()) async throws {
-        server = try await TestServer(over: store)
-        var router = Router()
-        AdminAPI(
-            cloud: server.cloud, authenticator: server.authenticator, backups: BackupRunner(folder: server.folder.path, nil),
-            passwords: PasswordHasher(), token: "secret", publicURL: "http://127.0.0.1"
-        ).addRoutes(to: &router)
-        admin = router
+    let server: TestServer
+    let admin: Router
+
+    init(over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate) async throws {
+        server = try await TestServer(requestRate: requestRate, over: store)
+        admin = server.server.adminRouter(
+            server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token, "http://127.0.0.1",
+            Metrics(telemetry: Telemetry(), budgets: ByteBudgets()))
     }
 
     func administrate(_ method: String, _ target: String, _ body: String = "") async -> Answer {
-        let question = Question(method: method, target: target, headers: ["Authorization": "Bearer secret"], body: Array(body.utf8))
+        let question = Question(method: method, target: target, headers: ["Authorization": "Bearer \(Self.token)"], body: Array(body.utf8))
         return Answer(await admin.respond(to: question.inProcess))
     }
 

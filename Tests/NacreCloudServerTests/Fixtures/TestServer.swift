@@ -31,7 +31,7 @@ final class TestServer: Sendable {
     let server: Server
     /// What requests may name: tokens, users.
     let names: [String: String]
-    private let router: Router
+    let router: Router
 
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),

@@ -1,0 +1,188 @@
+/// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
+extension AuthorisationTable {
+    static let all = [databases, accounts, others, administration]
+
+    private static let signedIn: [Credential] = [.session, .device]
+    private static let signedInElsewhere: [Credential] = [
+        .sessionOfOtherContainer, .sessionOfOtherEnvironment, .deviceOfOtherContainer, .deviceOfOtherEnvironment,
+    ]
+    /// Who must sign in (again): a web auth token that is none beside an API token that is good.
+    private static let signedOut: [Credential] = [
+        .endedSession, .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
+    ]
+    private static let strangers: [Credential] = [
+        .nothing, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .revokedAPIToken, .apiTokenAsBearer, .webAuthTokenAsBearer,
+        .keyOfOtherContainer, .keyOfOtherEnvironment, .revokedKey,
+    ]
+    /// What a sign-in of Ada's gave, and the account knows or has known.
+    static let signIns = Set(signedIn + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice])
+    private static let keys: [Credential] = [.key, .administratorKey]
+
+    /// CloudKit Web Services. A credential of another container or environment is none, and so is the administrator's of the other listener. A signed
+    /// request is refused everywhere but in the public database. What is not built says so to everybody. A query asks for no zone, which the shared
+    /// database refuses (400): it has no default zone, so neither is one found there (404).
+    static let databases = AuthorisationTable(
+        name: "databases", listener: .public, roots: ["database", "device"],
+        columns: [
+            ("stranger", strangers + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice, .administrator]), ("signedOut", signedOut),
+            ("apiToken", [.apiToken]), ("user", signedIn), ("key", keys),
+        ],
+        //                                                 stranger signedOut apiToken user key
+        text: """
+            POST …/records/modify      public                 401  421  421  200  200
+            POST …/records/modify      private                401  421  421  200  401
+            POST …/records/modify      shared                 401  421  421  404:ZONE_NOT_FOUND  401
+            POST …/records/lookup      public                 401  421  200  200  200
+            POST …/records/lookup      private                401  421  421  200  401
+            POST …/records/lookup      shared                 401  421  421  404:ZONE_NOT_FOUND  401
+            POST …/records/query       public                 401  421  200  200  200
+            POST …/records/query       private                401  421  421  200  401
+            POST …/records/query       shared                 401  421  421  400  401
+            POST …/records/changes     public                 401  421  400  400  400
+            POST …/records/changes     private                401  421  421  200  401
+            POST …/records/changes     shared                 401  421  421  404:ZONE_NOT_FOUND  401
+            GET  …/zones/list          public                 401  421  200  200  200
+            GET  …/zones/list          private,shared         401  421  421  200  401
+            POST …/zones/list          public                 401  421  200  200  200
+            POST …/zones/list          private,shared         401  421  421  200  401
+            POST …/zones/lookup        public                 401  421  200  200  200
+            POST …/zones/lookup        private                401  421  421  200  401
+            POST …/zones/lookup        shared                 401  421  421  200:ZONE_NOT_FOUND  401
+            POST …/zones/modify        public                 401  421  400  400  400
+            POST …/zones/modify        private                401  421  421  200  401
+            POST …/zones/modify        shared                 401  421  400  400  401
+            POST …/zones/changes       public                 401  421  400  400  400
+            POST …/zones/changes       private,shared         401  421  421  200  401
+            POST …/changes/database    public                 401  421  400  400  400
+            POST …/changes/database    private,shared         401  421  421  200  401
+            POST …/changes/zone        public                 401  421  400  400  400
+            POST …/changes/zone        private                401  421  421  200  401
+            POST …/changes/zone        shared                 401  421  421  200:ZONE_NOT_FOUND  401
+            GET  …/users/caller        public,private,shared  401  421  421  200  401
+            GET  …/users/current       public,private,shared  401  421  421  200  401
+            POST …/records/resolve     public,private,shared  400  400  400  400  400
+            POST …/records/accept      public,private,shared  400  400  400  400  400
+            POST …/assets/upload       public,private,shared  400  400  400  400  400
+            POST …/assets/rereference  public,private,shared  400  400  400  400  400
+            GET  …/subscriptions/list  public,private,shared  400  400  400  400  400
+            POST …/subscriptions/list  public,private,shared  400  400  400  400  400
+            POST …/subscriptions/lookup  public,private,shared  400  400  400  400  400
+            POST …/subscriptions/modify  public,private,shared  400  400  400  400  400
+            GET  …/users/discover      public,private,shared  400  400  400  400  400
+            POST …/users/discover      public,private,shared  400  400  400  400  400
+            POST …/users/lookup/email  public,private,shared  400  400  400  400  400
+            POST …/users/lookup/id     public,private,shared  400  400  400  400  400
+            POST …/users/lookup/contacts  public,private,shared  400  400  400  400  400
+            POST /database/1/:container/:environment/tokens/create    -  400  400  400  400  400
+            POST /database/1/:container/:environment/tokens/register  -  400  400  400  400  400
+            POST /device/1/:container/:environment/tokens/create      -  400  400  400  400  400
+            POST /device/1/:container/:environment/tokens/register    -  400  400  400  400  400
+            """)
+
+    /// Accounts have no container: a sign-in to any of them is one. A password is asked for where it counts, and no token is one (400: it is missing).
+    /// What can only end is ended with what is no longer good for more: a device that has ended, a session whose API token was revoked.
+    static let accounts = AuthorisationTable(
+        name: "accounts", listener: .public, roots: ["account"],
+        columns: [
+            ("stranger", strangers + keys + [.apiToken, .administrator]), ("signedOut", signedOut), ("endedDevice", [.endedDevice]),
+            ("revoked", [.sessionOfRevokedAPIToken]), ("user", signedIn + signedInElsewhere),
+        ],
+        //                                      stranger signedOut endedDevice revoked user
+        text: """
+            POST /account/1/sign-up              -  403  403  403  403  403
+            POST /account/1/sign-in              -  400  400  400  400  400
+            POST /account/1/sign-out             -  401  421  200  200  200
+            POST /account/1/sessions/list        -  401  421  401  401  200
+            POST /account/1/sessions/end         -  401  421  401  401  404
+            POST /account/1/sessions/end-others  -  401  421  401  401  200
+            POST /account/1/change-password      -  400  400  400  400  400
+            POST /account/1/reset-password       -  400  400  400  400  400
+            POST /account/1/change-email         -  400  400  400  400  400
+            POST /account/1/delete               -  400  400  400  400  400
+            """)
+
+    /// What tells nothing of anybody is told to everybody.
+    static let others = AuthorisationTable(
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "sign-in"],
+        columns: [("anybody", Credential.allCases)],
+        text: """
+            GET /healthz  -  200
+            GET /readyz   -  200
+            GET /limits   -  200
+            GET /version  -  200
+            GET /sign-in  -  501:BAD_REQUEST
+            """)
+
+    /// The administrator's token opens all of it, and nothing else opens any. 400: the administrator has asked for nothing in particular.
+    static let administration = AuthorisationTable(
+        name: "administration", listener: .admin, roots: ["admin", "metrics"],
+        columns: [("anybody", Credential.allCases.filter { $0 != .administrator }), ("administrator", [.administrator])],
+        //                                          anybody administrator
+        text: """
+            GET    /admin/1/proof                 -  200  200
+            GET    /metrics                       -  401  200
+            GET    /admin/1/server                -  401  200
+            GET    /admin/1/audit                 -  401  200
+            GET    /admin/1/containers            -  401  200
+            POST   /admin/1/containers            -  401  400
+            POST   /admin/1/containers/change     -  401  400
+            POST   /admin/1/tokens                -  401  400
+            GET    /admin/1/tokens                -  401  200
+            POST   /admin/1/tokens/revoke         -  401  400
+            POST   /admin/1/users                 -  401  400
+            GET    /admin/1/users                 -  401  200
+            GET    /admin/1/users/show            -  401  400
+            POST   /admin/1/users/delete          -  401  400
+            POST   /admin/1/users/reset-password  -  401  400
+            GET    /admin/1/sessions              -  401  400
+            POST   /admin/1/sessions/revoke       -  401  400
+            GET    /admin/1/schema                -  401  400
+            POST   /admin/1/schema/deploy         -  401  400
+            POST   /admin/1/schema/import         -  401  400
+            POST   /admin/1/schema/diff           -  401  400
+            POST   /admin/1/schema/indexes        -  401  400
+            POST   /admin/1/schema/reset          -  401  400
+            GET    /admin/1/schema/history        -  401  400
+            POST   /admin/1/schema/undo           -  401  400
+            GET    /admin/1/roles                 -  401  400
+            POST   /admin/1/roles/assign          -  401  400
+            POST   /admin/1/roles/revoke          -  401  400
+            POST   /admin/1/roles/why             -  401  400
+            POST   /admin/1/check                 -  401  200
+            GET    /admin/1/tasks                 -  401  200
+            POST   /admin/1/tasks/retry           -  401  400
+            POST   /admin/1/query/explain         -  401  400
+            POST   /admin/1/backup                -  401  400
+            GET    /admin/1/backup                -  401  200
+            DELETE /admin/1/backup                -  401  200
+            """)
+
+    // MARK: What is sent
+
+    /// By pattern: small, and good where the credential is. `{}` to all others.
+    static let bodies: [String: String] = {
+        let inCellar = #""zoneID":{"zoneName":"Cellar"}"#
+        let ofDatabases = [
+            "records/modify": Body.modify("create", #""recordType":"Note","fields":{"text":{"value":"new","type":"STRING"}}"#),
+            "records/lookup": Body.lookup("note"),
+            "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
+            "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
+            "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
+        ]
+        let ofAccounts = [
+            "sign-in": #"{"email":"ada@example.com"}"#, "sessions/end": #"{"id":"nothing"}"#, "change-password": #"{"email":"ada@example.com"}"#,
+            "reset-password": #"{"email":"ada@example.com","newPassword":"a longer horse"}"#, "change-email": #"{"email":"ada@example.com"}"#,
+            "delete": #"{"email":"ada@example.com"}"#,
+        ]
+        let ofAdministration = ["check": #"{"repairs":false,"removesLost":false}"#]
+        let pairs =
+            ofDatabases.map { ("/database/1/:container/:environment/:database/\($0.key)", $0.value) }
+            + ofAccounts.map { ("/account/1/\($0.key)", $0.value) } + ofAdministration.map { ("/admin/1/\($0.key)", $0.value) }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }()
+
+    static let queries = ["/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"]]
+
+    /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.
+    static let ending: Set = ["/account/1/sign-out", "/account/1/sessions/end-others"]
+}

@@ -1,0 +1,97 @@
+import NacreHTTPServer
+import NacreLocks
+import Testing
+
+@testable import NacreCloudServer
+
+/// Every route of both listeners × every credential × every database, against `AuthorisationTable`.
+@Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
+    private static func router(_ table: AuthorisationTable, _ server: AdministeredServer) -> Router {
+        table.listener == .admin ? server.admin : server.server.router
+    }
+
+    @Test(arguments: AuthorisationTable.all) func `each route answers each credential as its row says`(_ table: AuthorisationTable) async throws {
+        let rows = try table.rows()
+        let shared = try await CredentialServer()
+        var asked: Set<AuthorisationTable.Place> = []
+        for route in Self.router(table, shared.server).routes where table.covers(route.pattern) {
+            for place in AuthorisationTable.Place.all(method: route.method.rawValue, pattern: route.pattern) {
+                asked.insert(place)
+                var given: [Credential: String] = [:]
+                for credential in Credential.allCases {
+                    // What ends a sign-in ends other credentials too.
+                    let ends = AuthorisationTable.ending.contains(place.pattern) && AuthorisationTable.signIns.contains(credential)
+                    let credentials = ends ? try await CredentialServer() : shared
+                    given[credential] = try await Self.given(credential, place, by: credentials, Self.router(table, credentials.server))
+                }
+                guard let row = rows[place] else {
+                    Issue.record(
+                        """
+                        \(place.route) has no row. If SECURITY.md and docs/wire.md want these answers, add this line to the table `\(table.name)`:
+                        \(table.line(place, given))
+                        """)
+                    continue
+                }
+                let wrong = table.columns.flatMap { column in
+                    column.credentials.filter { given[$0] != row[column.name] }.map { "\($0) gets \(given[$0] ?? "nothing")" }
+                }
+                #expect(
+                    wrong.isEmpty,
+                    """
+                    \(place.route) \(place.database): \(wrong.joined(separator: ", ")). The row in the table `\(table.name)` would be
+                    \(table.line(place, given))
+                    """)
+            }
+        }
+        for place in rows.keys where !asked.contains(place) {
+            Issue.record("\(place.route) \(place.database) is in the table `\(table.name)` and is no route: take its line out.")
+        }
+    }
+
+    /// What is given for a credential at a place. `HEAD` must give what `GET` does, and a refusal nothing of what is kept there.
+    private static func given(
+        _ credential: Credential, _ place: AuthorisationTable.Place, by credentials: CredentialServer, _ router: Router
+    ) async throws -> String {
+        func ask(_ method: String) async throws -> Answer {
+            let body = method == "POST" ? AuthorisationTable.bodies[place.pattern] ?? "{}" : ""
+            let question = try credentials.question(credential, method, place.path, query: AuthorisationTable.queries[place.pattern] ?? [:], body)
+            return Answer(await router.respond(to: question.inProcess))
+        }
+        let answer = try await ask(place.method)
+        let outcome = AuthorisationTable.outcome(answer)
+        if answer.status != 200 {
+            for secret in CredentialServer.secrets { #expect(!answer.text.contains(secret), "\(place.route) tells \(credential): \(answer.text)") }
+        }
+        if place.method == "GET" {
+            let head = AuthorisationTable.outcome(try await ask("HEAD"))
+            #expect(head == outcome, "HEAD \(place.path) by \(credential)")
+        }
+        return outcome
+    }
+
+    @Test(arguments: AuthorisationTable.all) func `each credential stands in one column of each table`(_ table: AuthorisationTable) {
+        #expect(table.columns.flatMap(\.credentials).map(\.rawValue).sorted() == Credential.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `each route is in one table, and none is on the other listener`() async throws {
+        let credentials = try await CredentialServer()
+        for (listener, router, other) in [
+            (AuthorisationTable.Listener.public, credentials.server.server.router, credentials.server.admin),
+            (.admin, credentials.server.admin, credentials.server.server.router),
+        ] {
+            #expect(!router.routes.isEmpty)
+            for route in router.routes {
+                let tables = AuthorisationTable.all.filter { $0.listener == listener && $0.covers(route.pattern) }
+                #expect(tables.count == 1, "\(route.method) \(route.pattern) belongs to \(tables.map(\.name)): extend the roots of one table.")
+                guard let place = AuthorisationTable.Place.all(method: route.method.rawValue, pattern: route.pattern).first else { continue }
+                for credential in Credential.allCases {
+                    let question = try credentials.question(credential, place.method, place.path, place.method == "POST" ? "{}" : "")
+                    let outcome = AuthorisationTable.outcome(Answer(await other.respond(to: question.inProcess)))
+                    // Who does not administer is told nothing of what there is on the admin listener.
+                    let expected = listener == .public && credential != .administrator ? "401" : "404"
+                    #expect(outcome == expected, "\(place.route) on the other listener, by \(credential)")
+                }
+            }
+        }
+    }
+}

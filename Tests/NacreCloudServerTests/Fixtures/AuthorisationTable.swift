@@ -1,0 +1,92 @@
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudServer
+
+/// What each route answers to each credential, written by hand.
+///
+/// A line is a method, a path, the databases it is about (`-` where the path names none), and a cell for each column. A path that begins with `…` goes on
+/// from `/database/1/:container/:environment/:database`. A cell is the HTTP status, where the code is `codes[status]`, or that and the code; of an answer
+/// that is 200 the code is its first item's.
+struct AuthorisationTable: Sendable, CustomTestStringConvertible {
+    enum Listener: Sendable { case `public`, admin }
+    /// Credentials that must all get the same.
+    typealias Column = (name: String, credentials: [Credential])
+
+    let name: String
+    let listener: Listener
+    /// First parts of the paths whose routes it lists.
+    let roots: Set<String>
+    let columns: [Column]
+    let text: String
+
+    var testDescription: String { name }
+
+    private static let codes = [
+        400: "BAD_REQUEST", 401: "AUTHENTICATION_FAILED", 403: "ACCESS_DENIED", 404: "NOT_FOUND", 421: "AUTHENTICATION_REQUIRED",
+    ]
+    private static let database = "/database/1/:container/:environment/:database"
+
+    /// A route in one database.
+    struct Place: Hashable, Sendable {
+        var method: String
+        var pattern: String
+        /// `-` where the path names none.
+        var database: String
+
+        static func all(method: String, pattern: String) -> [Place] {
+            let databases = pattern.split(separator: "/").contains(":database") ? ["public", "private", "shared"] : ["-"]
+            return databases.map { Place(method: method, pattern: pattern, database: $0) }
+        }
+
+        /// As it stands in a line.
+        var route: String {
+            let start = AuthorisationTable.database
+            return "\(method) \(pattern.hasPrefix(start) ? "…" + pattern.dropFirst(start.count) : pattern)"
+        }
+
+        /// Of Ada's container in development; what else a path may name is there nowhere.
+        var path: String {
+            let parts = [":container": TestServer.container, ":environment": "development", ":database": database]
+            return pattern.split(separator: "/").map { part in
+                "/" + (parts[String(part)] ?? (part.hasPrefix(":") || part.hasPrefix("*") ? "nothing" : String(part)))
+            }.joined()
+        }
+    }
+
+    struct BadLine: Error { var line: String }
+
+    func covers(_ pattern: String) -> Bool {
+        roots.contains(pattern.split(separator: "/").first.map(String.init) ?? "")
+    }
+
+    /// By place and column.
+    func rows() throws -> [Place: [String: String]] {
+        var rows: [Place: [String: String]] = [:]
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ").map(String.init)
+            guard words.count == 3 + columns.count else { throw BadLine(line: String(line)) }
+            let pattern = words[1].hasPrefix("…") ? Self.database + words[1].dropFirst() : words[1]
+            let cells = Dictionary(uniqueKeysWithValues: zip(columns.map(\.name), words.dropFirst(3)))
+            for database in words[2].split(separator: ",") {
+                let place = Place(method: words[0], pattern: pattern, database: String(database))
+                guard rows.updateValue(cells, forKey: place) == nil else { throw BadLine(line: String(line)) }
+            }
+        }
+        return rows
+    }
+
+    /// The line that says what was given. A column whose credentials got different answers has them all: it must be divided, or the server mended.
+    func line(_ place: Place, _ given: [Credential: String]) -> String {
+        let cells = columns.map { column in Set(column.credentials.map { given[$0] ?? "nothing" }).sorted().joined(separator: "|") }
+        return ([place.route, place.database] + cells).joined(separator: "  ")
+    }
+
+    /// As a cell says it.
+    static func outcome(_ answer: Answer) -> String {
+        let json = answer.json
+        let code = json?["serverErrorCode"] ?? json?["code"] ?? json?.at("records[0].serverErrorCode") ?? json?.at("zones[0].serverErrorCode")
+        guard let text = code?.text else { return "\(answer.status)" }
+        return codes[answer.status] == text ? "\(answer.status)" : "\(answer.status):\(text)"
+    }
+}
