@@ -1,6 +1,6 @@
 /// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
 extension AuthorisationTable {
-    static let all = [databases, accounts, others, administration]
+    static let all = [databases, accounts, others, signIn, administration]
 
     private static let signedIn: [Credential] = [.session, .device]
     private static let signedInElsewhere: [Credential] = [
@@ -68,11 +68,22 @@ extension AuthorisationTable {
             POST …/subscriptions/list  public,private,shared  400  400  400  400  400
             POST …/subscriptions/lookup  public,private,shared  400  400  400  400  400
             POST …/subscriptions/modify  public,private,shared  400  400  400  400  400
-            GET  …/users/discover      public,private,shared  400  400  400  400  400
-            POST …/users/discover      public,private,shared  400  400  400  400  400
-            POST …/users/lookup/email  public,private,shared  400  400  400  400  400
-            POST …/users/lookup/id     public,private,shared  400  400  400  400  400
-            POST …/users/lookup/contacts  public,private,shared  400  400  400  400  400
+            GET  …/users/discover      public                 401  421  421  200  401
+            GET  …/users/discover      private,shared         401  421  421  400  401
+            POST …/users/discover      public                 401  421  421  200  401
+            POST …/users/discover      private,shared         401  421  421  400  401
+            POST …/users/lookup/email  public                 401  421  421  200  401
+            POST …/users/lookup/email  private,shared         401  421  421  400  401
+            POST …/users/lookup/id     public                 401  421  421  200  401
+            POST …/users/lookup/id     private,shared         401  421  421  400  401
+            POST …/users/lookup/contactspublic                 401  421  421  200  401
+            POST …/users/lookup/contactsprivate,shared         401  421  421  400  401
+            GET  …/users/permission    public                 401  421  421  200  401
+            GET  …/users/permission    private,shared         401  421  421  400  401
+            POST …/users/permission    public                 401  421  421  200  401
+            POST …/users/permission    private,shared         401  421  421  400  401
+            GET  …/users/contact-key   public                 401  421  421  200  401
+            GET  …/users/contact-key   private,shared         401  421  421  400  401
             POST /database/1/:container/:environment/tokens/create    -  400  400  400  400  400
             POST /database/1/:container/:environment/tokens/register  -  400  400  400  400  400
             POST /device/1/:container/:environment/tokens/create      -  400  400  400  400  400
@@ -99,19 +110,39 @@ extension AuthorisationTable {
             POST /account/1/reset-password       -  400  400  400  400  400
             POST /account/1/change-email         -  400  400  400  400  400
             POST /account/1/delete               -  400  400  400  400  400
+            POST /account/1/change-name          -  400  400  400  400  400
+            POST /account/1/discoverability      -  400  400  400  400  400
+            POST /account/1/usage                -  401  421  401  401  200
             """)
 
     /// What tells nothing of anybody is told to everybody.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "sign-in"],
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version"],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
             GET /readyz   -  200
             GET /limits   -  200
             GET /version  -  200
-            GET /sign-in  -  501:BAD_REQUEST
             """)
+
+    /// The page asks for an app that is known, and for nothing else. A form comes from the page itself: another one is refused before it is looked at.
+    static let signIn = AuthorisationTable(
+        name: "signIn", listener: .public, roots: ["sign-in"],
+        columns: [
+            ("noApp", Credential.allCases.filter { !apps.contains($0) && !endedApps.contains($0) }), ("endedApp", endedApps), ("app", apps),
+        ],
+        //                 noApp endedApp app
+        text: """
+            GET  /sign-in  -  400  401  200
+            POST /sign-in  -  403  403  403
+            """)
+
+    private static let endedApps: [Credential] = [.revokedAPIToken, .sessionOfRevokedAPIToken]
+    private static let apps: [Credential] = [
+        .apiToken, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .session, .sessionOfOtherContainer, .sessionOfOtherEnvironment, .endedSession,
+        .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
+    ]
 
     /// The administrator's token opens all of it, and nothing else opens any. 400: the administrator has asked for nothing in particular.
     static let administration = AuthorisationTable(
@@ -134,6 +165,10 @@ extension AuthorisationTable {
             GET    /admin/1/users/show            -  401  400
             POST   /admin/1/users/delete          -  401  400
             POST   /admin/1/users/reset-password  -  401  400
+            POST   /admin/1/users/change-name     -  401  400
+            GET    /admin/1/usage                 -  401  400
+            GET    /admin/1/quotas                -  401  400
+            POST   /admin/1/quotas/change         -  401  400
             GET    /admin/1/sessions              -  401  400
             POST   /admin/1/sessions/revoke       -  401  400
             GET    /admin/1/schema                -  401  400
@@ -168,6 +203,9 @@ extension AuthorisationTable {
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
+            "users/discover": #"{"lookupInfos":[{"userRecordName":"_nobody"}]}"#,
+            "users/lookup/email": #"{"users":[{"emailAddress":"nobody@example.com"}]}"#,
+            "users/lookup/id": #"{"users":[{"userRecordName":"_nobody"}]}"#, "users/permission": #"{"userDiscoverability":"DENIED"}"#,
         ]
         let ofAccounts = [
             "sign-in": #"{"email":"ada@example.com"}"#, "sessions/end": #"{"id":"nothing"}"#, "change-password": #"{"email":"ada@example.com"}"#,
@@ -181,7 +219,9 @@ extension AuthorisationTable {
         return Dictionary(uniqueKeysWithValues: pairs)
     }()
 
-    static let queries = ["/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"]]
+    static let queries = [
+        "/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"], "/sign-in": ["origin": "https://app.example"],
+    ]
 
     /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.
     static let ending: Set = ["/account/1/sign-out", "/account/1/sessions/end-others"]
