@@ -76,8 +76,8 @@ extension AuthorisationTable {
             POST …/users/lookup/email  private,shared         401  421  421  400  401
             POST …/users/lookup/id     public                 401  421  421  200  401
             POST …/users/lookup/id     private,shared         401  421  421  400  401
-            POST …/users/lookup/contactspublic                 401  421  421  200  401
-            POST …/users/lookup/contactsprivate,shared         401  421  421  400  401
+            POST …/users/lookup/contacts  public                401  421  421  200  401
+            POST …/users/lookup/contacts  private,shared        401  421  421  400  401
             GET  …/users/permission    public                 401  421  421  200  401
             GET  …/users/permission    private,shared         401  421  421  400  401
             POST …/users/permission    public                 401  421  421  200  401
@@ -140,8 +140,8 @@ extension AuthorisationTable {
 
     private static let endedApps: [Credential] = [.revokedAPIToken, .sessionOfRevokedAPIToken]
     private static let apps: [Credential] = [
-        .apiToken, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .session, .sessionOfOtherContainer, .sessionOfOtherEnvironment, .endedSession,
-        .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
+        .apiToken, .apiTokenOfOtherContainer, .apiTokenOfOtherEnvironment, .session, .sessionOfOtherContainer, .sessionOfOtherEnvironment,
+        .endedSession, .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
     ]
 
     /// The administrator's token opens all of it, and nothing else opens any. 400: the administrator has asked for nothing in particular.
