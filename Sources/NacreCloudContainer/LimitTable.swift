@@ -47,6 +47,7 @@ extension Limits {
         Limit("schemaChangesKept", schemaChangesKept, .server),
         Limit("schemaChangeBytes", schemaChangeBytes, .server),
         Limit("auditEntriesKept", auditEntriesKept, .server),
+        Limit("bodyGrowthBytes", Int(bodyGrowthBytes), .server),
         Limit("indexBuildChunk", indexBuildChunk, .server),
         Limit("userQuotaBytes", userQuotaBytes, .server),
         Limit("publicQuotaBytes", publicQuotaBytes, .server),

@@ -35,6 +35,9 @@ extension Limits {
     package static let schemaChangeBytes = 64_000
     /// Entries that the log of what administrators did keeps. On this server: years of a small team's work, some megabytes.
     package static let auditEntriesKept = 10_000
+    /// By which a save may let a record grow beside a full quota, if its fields take no more than before. On this server: other names and devices in its
+    /// stamps, a few longer numbers.
+    package static let bodyGrowthBytes: Int64 = 512
     /// Records whose missing index rows are put in one transaction. On this server.
     package static let indexBuildChunk = 200
     /// Bytes that a user's private database holds at most, where the operator says nothing; 0: as much as the disk. On this server.

@@ -19,17 +19,24 @@ struct AuditTests {
         #expect(await scene.administrate("POST", "/admin/1/containers", #"{"name":"iCloud.com.example.new"}"#).status == 201)
         #expect(await scene.administrate("POST", "/admin/1/users", #"{"email":"eve@example.com","password":"a secret of eve's"}"#).status == 201)
         #expect(await scene.administrate("POST", "/admin/1/users", #"{"email":"eve@example.com","password":"a secret of eve's"}"#).status == 409)
+        let token =
+            #"{"container":"\#(TestServer.container)","environment":"development","kind":"api","name":"a\nb","origins":["https://app.example"]}"#
+        #expect(await scene.administrate("POST", "/admin/1/tokens", token).status == 201)
+        let quotas = #"{"container":"\#(TestServer.container)","environment":"development","userBytes":1000}"#
+        #expect(await scene.administrate("POST", "/admin/1/quotas/change", quotas).status == 200)
         let explained = #"{"container":"\#(TestServer.container)","environment":"development","database":"public","request":"{}"}"#
         _ = await scene.administrate("POST", "/admin/1/query/explain", explained)
         let lines = try await log(of: scene)
-        #expect(lines.map(\.number) == [1, 2, 3, 4])
+        #expect(lines.map(\.number) == [1, 2, 3, 4, 5, 6])
+        #expect(lines[3].subject["origins"] == "https://app.example" && lines[3].subject["name"] == "ab", "a name stays on its line")
+        #expect(lines[4].subject["userBytes"] == "1000")
         #expect(
             lines.prefix(3).map { [$0.action, "\($0.subject)", "\($0.status ?? 0)"] } == [
                 ["POST /admin/1/containers", #"["name": "iCloud.com.example.new"]"#, "201"],
                 ["POST /admin/1/users", #"["email": "eve@example.com"]"#, "201"], ["POST /admin/1/users", #"["email": "eve@example.com"]"#, "409"],
             ])
         #expect(lines.last?.action == "POST /admin/1/query/explain" && lines.last?.subject["database"] == "public")
-        #expect(Set(lines.map(\.requestID)).count == 4)
+        #expect(Set(lines.map(\.requestID)).count == 6)
         #expect(await !scene.administrate("GET", "/admin/1/audit").text.contains("secret"))
     }
 

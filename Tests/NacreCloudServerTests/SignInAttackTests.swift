@@ -128,6 +128,16 @@ import Testing
         #expect(try await newSessions(server) == 0)
     }
 
+    @Test(arguments: [("deny", "allow"), ("allow", "deny"), ("deny", "deny")])
+    func `a question is answered once, with yes or no`(_ first: String, _ second: String) async throws {
+        let server = try await TestServer()
+        var browser = await asked(server)
+        let question = browser.hidden
+        #expect(await browser.post(question.merging(["step": first]) { $1 }).status == 200)
+        #expect(await browser.post(question.merging(["step": second]) { $1 }).status == 401)
+        #expect(try await newSessions(server) == (first == "allow" ? 1 : 0))
+    }
+
     @Test func `of many clicks at once one begins a session`() async throws {
         let server = try await TestServer()
         let browser = await asked(server)

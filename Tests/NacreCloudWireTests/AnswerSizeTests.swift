@@ -49,3 +49,17 @@ struct AnswerSizeTests {
         #expect(answer.answerBytes > AnswerBytesTests.record.answerBytes && answer.valueBytes == AnswerBytesTests.record.fields.byteCount)
     }
 }
+
+struct LargestAnswerTests {
+    /// Half of the room for answers to users, which is what one of them may have.
+    private static let room = 33_554_432
+
+    @Test(arguments: [1, 8, 255])
+    func `a record of the largest size has room in an answer, whatever it refers to and whatever its zone is called`(letters: Int) {
+        let zone = ZoneID(zoneName: String(repeating: "\"", count: 255), ownerRecordName: "_" + String(repeating: "f", count: 32))
+        let reference = Reference(recordName: String(repeating: "\"", count: letters), action: .none, zoneID: zone)
+        let count = Limits.recordBytes / FieldValue.reference(reference).byteCount
+        let fields: RecordFields = ["list": .referenceList([Reference](repeating: reference, count: count))]
+        #expect(count > 3000 && fields.answerBytes < Self.room)
+    }
+}

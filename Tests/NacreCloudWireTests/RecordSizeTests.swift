@@ -13,10 +13,10 @@ struct RecordSizeTests {
                     latitude: 1, longitude: 2, horizontalAccuracy: 3, verticalAccuracy: 4, altitude: 5, speed: 6, course: 7,
                     timestamp: Timestamp(secondsSince2001: 0))), 64
         ),
-        (.reference(Reference(recordName: "name", action: .deleteSelf, zoneID: ZoneID(zoneName: "a zone"))), 4),
+        (.reference(Reference(recordName: "name", action: .deleteSelf, zoneID: ZoneID(zoneName: "a zone"))), 52),
         (.asset(Asset(fileChecksum: "c", size: 50_000_000)), 0), (.stringList([]), 0), (.stringList(["ab", "", "c"]), 4), (.int64List([1, 2]), 16),
         (.doubleList([1]), 8), (.timestampList([Timestamp(secondsSince2001: 0)]), 8), (.bytesList([[1, 2], []]), 3),
-        (.locationList([Location(latitude: 1, longitude: 2)]), 16), (.referenceList([Reference(recordName: "ab", action: .none)]), 2),
+        (.locationList([Location(latitude: 1, longitude: 2)]), 16), (.referenceList([Reference(recordName: "ab", action: .none)]), 50),
         (.assetList([Asset(fileChecksum: "c", size: 1)]), 0), (.emptyList, 0),
         (.sealed(SealedValue(type: .int64, keyID: "key", bytes: [1, 2, 3, 4, 5])), 5),
     ]

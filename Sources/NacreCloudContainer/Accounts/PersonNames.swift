@@ -8,25 +8,32 @@ package enum PersonNameRule {
         if name.utf8.count > Limits.personNameBytes {
             return .badValue(field, "name is too long", remedy: "Take at most \(Limits.personNameBytes) bytes of UTF-8.")
         }
-        if name.unicodeScalars.contains(where: isRefused) {
+        if name.unicodeScalars.contains(where: \.leavesItsLine) {
             return .badValue(
                 field, "name has a character that cannot be shown", remedy: "Leave out line breaks, control characters and changes of direction.")
         }
         return nil
     }
 
-    /// Others see the name beside their own texts: nothing in it may end their line or turn it round.
-    private static func isRefused(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: ("\u{202a}"..."\u{202e}").contains(scalar) || ("\u{2066}"..."\u{2069}").contains(scalar)
-        }
-    }
-
     /// A name of blanks is none.
     static func kept(_ name: String?) -> String? {
         name.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
     }
+}
+
+extension Unicode.Scalar {
+    /// Others see names beside their own texts, and administrators in their terminals: nothing in one may end its line, turn it round or command a terminal.
+    fileprivate var leavesItsLine: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: ("\u{202a}"..."\u{202e}").contains(self) || ("\u{2066}"..."\u{2069}").contains(self)
+        }
+    }
+}
+
+extension String {
+    /// Without what would leave the line on which it is shown.
+    package var onOneLine: String { String(String.UnicodeScalarView(unicodeScalars.filter { !$0.leavesItsLine })) }
 }
 
 extension Registry {

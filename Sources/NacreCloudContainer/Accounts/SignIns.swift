@@ -82,6 +82,16 @@ extension Registry {
         }
     }
 
+    /// Uses a consent up without a session: its question was answered with no.
+    /// - Throws: `ServerError.consentUsed`, or `ServerError.accountChanged`.
+    package func refuse(_ consent: UsedConsent, of account: AccountEntry) async throws {
+        try await write(.account(account.id)) { database, now, transaction in
+            try transaction.requireUnchanged(account, in: database, at: now)
+            try transaction.put([try transaction.accountUsing(consent, account.id, in: database, at: now)])
+            return .commit(())
+        }
+    }
+
     /// Counts the life of a session anew, because it is used. One that has ended stays so.
     package func prolongSession(_ id: String, of account: String) async throws {
         try await write(.account(account)) { database, now, transaction in

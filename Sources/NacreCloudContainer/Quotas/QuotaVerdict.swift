@@ -4,7 +4,8 @@ import NacreCloudWire
 struct QuotaClaim: Hashable, Sendable {
     /// By how much the bodies that are kept grow.
     var growth: Int64
-    /// It makes a record, or one larger than it was. A record whose fields take no more than before may always be saved, though its stamps may be longer.
+    /// It makes a record, or one larger than it was. A record whose fields take no more than before may always be saved, though its stamps and its numbers
+    /// may be longer: by `Limits.bodyGrowthBytes`, and no more.
     var isLarger: Bool
 
     var needsRoom: Bool { growth > 0 && isLarger }
@@ -39,7 +40,7 @@ extension QuotaClaim {
             return
         }
         // Of a damaged record nobody knows what its fields took.
-        isLarger = over.isDamaged || save.fields.byteCount > over.content.fields.byteCount
+        isLarger = over.isDamaged || save.fields.byteCount > over.content.fields.byteCount || growth > Limits.bodyGrowthBytes
     }
 }
 

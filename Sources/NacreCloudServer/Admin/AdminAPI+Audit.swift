@@ -65,9 +65,11 @@ final class AuditedRequest: Sendable {
 
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [
-        "after", "all", "container", "database", "email", "environment", "field", "id", "isAdministrator", "isDryRun", "isNow", "justInTime", "kind",
-        "name",
-        "operation", "options", "owner", "path", "record", "recordType", "removesLost", "repairs", "role", "type", "user", "zone",
+        "after", "all", "container", "database", "email", "environment", "familyName", "field", "givenName", "id", "isAdministrator", "isDryRun",
+        "isNow",
+        "justInTime", "kind", "name", "operation", "options", "origins", "owner", "path", "publicBytes", "record", "recordType", "redirect",
+        "removesLost",
+        "repairs", "resetsPublicBytes", "resetsUserBytes", "role", "type", "user", "userBytes", "zone",
     ]
     /// Longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255
@@ -75,7 +77,7 @@ final class AuditedRequest: Sendable {
     /// The body's own members; those that are objects are left out.
     private static func subject(of body: Data) -> [String: String] {
         guard let members = try? JSONDecoder().decode([String: AuditedValue].self, from: body) else { return [:] }
-        return members.filter { fields.contains($0.key) }.compactMapValues { $0.text.map { String($0.prefix(valueCharacters)) } }
+        return members.filter { fields.contains($0.key) }.compactMapValues { $0.text.map { String($0.onOneLine.prefix(valueCharacters)) } }
     }
 }
 

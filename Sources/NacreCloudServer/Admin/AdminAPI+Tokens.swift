@@ -12,7 +12,7 @@ extension AdminAPI {
             throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "Make a token of kind api or server.")
         }
         let environment = try Self.environment(asked.environment)
-        let name = asked.name ?? ""
+        let name = (asked.name ?? "").onOneLine
         guard name.count <= Limits.tokenNameCharacters else {
             throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Limits.tokenNameCharacters) characters.")
         }

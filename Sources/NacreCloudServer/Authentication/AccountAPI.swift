@@ -89,7 +89,7 @@ struct AccountAPI: Sendable {
                 of: account, as: user, apiToken: asked.apiToken, entry: entry, isKept: asked.keepSignedIn ?? false)
             return try answer(AccountMessages.SignedIn(token: try authenticator.webAuthToken(for: session), userRecordName: user))
         case .account:
-            let device = String((asked.device ?? "").prefix(Limits.nameCharacters))
+            let device = String((asked.device ?? "").onOneLine.prefix(Limits.nameCharacters))
             let token = try await cloud.registry.createAccountToken(
                 for: account, containers: [entry.container], environment: environment, device: device)
             return try answer(AccountMessages.SignedIn(token: try authenticator.accountToken(for: token), userRecordName: user))

@@ -42,6 +42,9 @@ struct SignInConsent: Codable, Hashable, Sendable {
         issued = now.secondsSince2001
     }
 
+    /// As the account knows it once it is used.
+    var used: UsedConsent { UsedConsent(id: id, expires: expires) }
+
     var expires: Timestamp { Timestamp(secondsSince2001: issued + Limits.consentSeconds) }
 
     /// Whether the account is as it was when its password was checked.

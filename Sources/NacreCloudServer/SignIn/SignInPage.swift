@@ -128,17 +128,23 @@ struct SignInPage: Sendable {
         return consent
     }
 
+    /// - Throws: `ServerError.accountChanged` where it is not as it was when its password was checked.
+    private func account(of consent: SignInConsent) async throws -> AccountEntry {
+        guard let account = try await accounts.cloud.registry.account(id: consent.account), consent.isOf(account) else {
+            throw ServerError.accountChanged
+        }
+        return account
+    }
+
     private func allow(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
         let asked = try await asked(consent.flow)
         guard let environment = DatabaseKey.Environment(rawValue: asked.entry.environment) else { throw ServerError.unknownApp }
-        guard let account = try await accounts.cloud.registry.account(id: consent.account), consent.isOf(account) else {
-            throw ServerError.accountChanged
-        }
+        let account = try await account(of: consent)
         let user = try await accounts.cloud.admit(account: account.id, to: asked.entry.container, environment)
         let session = try await accounts.cloud.registry.startSession(
             of: account, as: user, apiToken: consent.flow.apiToken, entry: asked.entry, isKept: consent.isKept,
-            consent: UsedConsent(id: consent.id, expires: consent.expires))
+            consent: consent.used)
         let token = try authenticator.webAuthToken(for: session)
         // CloudKit: both names, one token.
         return try SignInAnswer.deliver([("ckWebAuthToken", token), ("ckSession", token)], for: consent.flow, by: asked.delivery)
@@ -147,6 +153,7 @@ struct SignInPage: Sendable {
     private func deny(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
         let asked = try await asked(consent.flow)
+        try await accounts.cloud.registry.refuse(consent.used, of: try await account(of: consent))
         // CloudKit: what its page says where it cannot give a token.
         return try SignInAnswer.deliver([("errorMessage", "accessError")], for: consent.flow, by: asked.delivery)
     }

@@ -16,15 +16,19 @@ extension FieldValue {
     /// Bytes of a number, a date, or one component of a location.
     static let numberByteCount = 8
 
-    /// Bytes of the value: strings in UTF-8, references by the name of their target, locations by the components that they have, lists by their
-    /// elements.
+    /// What a reference costs beside the name of its target. On this server: answers name the zone of each, so that a list of many short names would
+    /// be a hundred times as long as JSON, and longer than any answer may be.
+    static let referenceByteCount = 48
+
+    /// Bytes of the value: strings in UTF-8, references by the name of their target and their zone, locations by the components that they have, lists by
+    /// their elements.
     package var byteCount: Int {
         switch self {
         case .string(let value): value.utf8.count
         case .int64, .double, .timestamp: Self.numberByteCount
         case .bytes(let value): value.count
         case .location(let value): value.byteCount
-        case .reference(let value): value.recordName.utf8.count
+        case .reference(let value): Self.referenceByteCount + value.recordName.utf8.count
         case .asset, .assetList, .emptyList: 0
         case .stringList(let values): values.reduce(0) { $0 + max($1.utf8.count, 1) }
         case .int64List(let values): values.count * Self.numberByteCount
@@ -32,7 +36,7 @@ extension FieldValue {
         case .timestampList(let values): values.count * Self.numberByteCount
         case .bytesList(let values): values.reduce(0) { $0 + max($1.count, 1) }
         case .locationList(let values): values.reduce(0) { $0 + $1.byteCount }
-        case .referenceList(let values): values.reduce(0) { $0 + max($1.recordName.utf8.count, 1) }
+        case .referenceList(let values): values.reduce(0) { $0 + Self.referenceByteCount + $1.recordName.utf8.count }
         case .sealed(let value): value.bytes.count
         }
     }

@@ -100,6 +100,20 @@ import Testing
         #expect(try await test.check().isEmpty)
     }
 
+    @Test(arguments: Engine.allCases) func `fields that take as much as before, and are kept in more bytes, need room too`(engine: Engine)
+        async throws
+    {
+        let test = try await cloud(engine)
+        let ann = test.user("_ann")
+        try await ann.define(["text": .string, "texts": .stringList])
+        try await ann.modify([.create("a", Self.text(9500))])
+        let letters: RecordFields = ["texts": .stringList([String](repeating: "x", count: 9499))]
+        #expect(try await ann.modify([.make(.forceReplace, "a", letters)]).map(\.error?.code) == [.quotaExceeded])
+        #expect(try await bytes(test, "_ann") < 10_000)
+        let fewer: RecordFields = ["texts": .stringList([String](repeating: "x", count: 4000))]
+        #expect(try await ann.modify([.make(.forceReplace, "a", fewer)]).map(\.error?.code) == [nil])
+    }
+
     @Test(arguments: Engine.allCases) func `in an atomic zone a save without room takes its batch with it`(engine: Engine) async throws {
         let test = try await cloud(engine)
         let ann = test.user("_ann")
