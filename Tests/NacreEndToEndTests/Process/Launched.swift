@@ -58,9 +58,9 @@ final class Launched: Sendable {
         return URL(filePath: bundle).deletingLastPathComponent().appending(path: "nacre").path
     }()
 
+    /// A file of its own, also for nothing: with `FileHandle.nullDevice` a child was seen to read what another test had open.
     private static func input(_ text: String?, _ path: String) throws -> FileHandle {
-        guard let text else { return .nullDevice }
-        try Data(text.utf8).write(to: URL(filePath: path))
+        try Data((text ?? "").utf8).write(to: URL(filePath: path))
         return try FileHandle(forReadingFrom: URL(filePath: path))
     }
 
