@@ -52,10 +52,9 @@ extension AdminAPI {
         return (container, try Self.environment(environment))
     }
 
-    private static func databaseID(_ text: String) throws -> DatabaseID {
-        guard let number = Int64(text) else {
-            throw ServerError(.badRequest, "unknown place to go on", field: "after", remedy: "Take `next` of the page before.")
-        }
+    /// Where a list of databases goes on.
+    static func databaseID(_ text: String) throws -> DatabaseID {
+        guard let number = Int64(text) else { throw ServerError.unknownPage }
         return DatabaseID(rawValue: number)
     }
 

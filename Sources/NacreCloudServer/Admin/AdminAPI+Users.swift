@@ -26,12 +26,7 @@ extension AdminAPI {
 
     /// `GET /admin/1/users?after=…`
     @Sendable func listUsers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        let after = try request.query("after").map { text in
-            guard let number = Int64(text) else {
-                throw ServerError.unknownPage
-            }
-            return DatabaseID(rawValue: number)
-        }
+        let after = try request.query("after").map(Self.databaseID)
         let (page, next) = try await cloud.registry.accounts(after: after)
         let lines = page.map { account in
             AdminMessages.UserLine(id: account.id, email: account.email, created: account.began, isDeleted: account.isDeleted ?? false)
