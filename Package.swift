@@ -41,6 +41,7 @@ let package = Package(
         module("NacreRandom"),
         module("NacreTelemetry", ["NacreLocks"]),
         .target(name: "CNacreStart"),
+        .target(name: "CNacreFileReads", linkerSettings: [.linkedLibrary("sqlite3")]),
         module("CoreLocation"),
         module("NacreFoundationGaps"),
         module("NacreCloudWire"),
@@ -49,7 +50,7 @@ let package = Package(
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client),
         module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
-        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite"]),
+        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
         module(
             "NacreCloudServer",

@@ -30,4 +30,15 @@ package final class Locked<Value>: @unchecked Sendable {
             return try lock.withLock { _ in try body(&self.value) }
         #endif
     }
+
+    /// The same where no other thread is in there; nil, at once, where one is.
+    package func withLockIfAvailable<Result>(_ body: (inout Value) throws -> sending Result) rethrows -> sending Result? {
+        #if THREAD_SANITIZER
+            guard lock.try() else { return nil }
+            defer { lock.unlock() }
+            return try body(&value)
+        #else
+            return try lock.withLockIfAvailable { _ in try body(&self.value) }
+        #endif
+    }
 }

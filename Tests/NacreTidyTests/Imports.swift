@@ -73,6 +73,7 @@ enum Confinement {
         "CNacreChecksum": ["Sources/NacreCloudContainer/Storage/"],
         "CNacreOpenSSL": ["Sources/NacreCrypto/", "Tests/NacreCryptoTests/"],
         "CNacreSodium": ["Sources/NacreCrypto/", "Tests/NacreCryptoTests/"],
+        "CNacreFileReads": ["Sources/NacreCloudStore/SQLite/"],
         "CNacreSQLite": ["Sources/NacreCloudStore/SQLite/", "Tests/NacreCloudStoreTests/"],
         "CNacreCurl": ["Sources/NacreHTTPClient/"],
         "CNacreMicroHTTPD": ["Sources/NacreHTTPServer/", "Tests/NacreHTTPServerTests/"],

@@ -15,8 +15,8 @@ package import NacreCloudWire
 /// - Change numbers of a zone become visible in their order.
 /// - Each opening of what it keeps is a run, whose number is above all earlier ones (`Run.number`): a number that was taken is never taken again,
 ///   not even after an older copy was put back.
-/// - The body runs off the cooperative thread pool, synchronously, and may run more than once: it has no side effects, and draws
-///   no time and no randomness.
+/// - The body runs synchronously, where it may block nobody: off the cooperative thread pool, but for small reads that wait for nothing. It may run
+///   more than once: it has no side effects, and draws no time and no randomness.
 /// - A body that throws leaves nothing behind; its error is the caller's. Failures of the engine are `StoreError`s.
 package protocol Store: Sendable {
     /// Runs `body` in a transaction and returns what it returned, once that is durable.

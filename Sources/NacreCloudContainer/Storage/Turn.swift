@@ -17,15 +17,25 @@ package struct Turn: Hashable, Sendable {
     package var rows = 1
     /// Bytes that the request keeps in memory while it waits.
     package var bytes = 0
+    /// Others wait for the thread that asks.
+    package var isAmongMany = false
 
-    package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0) {
+    package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0, isAmongMany: Bool = false) {
         self.asker = asker
         self.lane = lane
         self.rows = rows
         self.bytes = bytes
+        self.isAmongMany = isAmongMany
     }
 
     @TaskLocal package static var current = Turn(asker: "")
+
+    /// Whether a request is so little work that most of what another thread would cost is the way there and back. Not for the server's own work,
+    /// which nobody waits for.
+    package var isSmall: Bool { lane == .short && rows <= Self.smallRowsMax && !asker.isEmpty }
+
+    /// On this server: of records as most are, what a loop does for one request without others noticing.
+    private static let smallRowsMax = 8
 
     /// What it counts for beside others: a thousand bytes are as much work as a record.
     package var cost: Int { max(rows, 1) + bytes / 1000 }

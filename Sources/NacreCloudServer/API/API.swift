@@ -108,7 +108,7 @@ struct API: Sendable {
             try rates.require(payers)
             defer { rates.take(meter.cost, from: payers) }
             // Until the user is known, the request counts as its address's.
-            let identity = try await Turn.$current.withValue(Turn(asker: address)) {
+            let identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
                 try await authenticator.identify(request, container: target.container, environment: target.environment)
             }
             let call = Call(request: request, target: target, caller: identity.caller, readBody: identity.body) {
@@ -140,7 +140,7 @@ struct API: Sendable {
 
     /// As the request of its sender, in whose turn the store works.
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
-        try await Turn.$current.withValue(Turn(asker: call.holder.name)) { try await endpoint(call) }
+        try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: call.request.isAmongMany)) { try await endpoint(call) }
     }
 }
 

@@ -1,10 +1,11 @@
+import CNacreFileReads
 import CNacreSQLite
 import NacreCloudContainer
 
 /// One connection to the database file, with its prepared statements.
 final class Connection: @unchecked Sendable {
-    // Sendable: made on the opening thread, handed once to the thread that uses it, and after that thread was joined to the one that
-    // closes it. Never shared, which is also what SQLITE_OPEN_NOMUTEX asks for.
+    // Sendable: one thread at a time uses it, which is also what SQLITE_OPEN_NOMUTEX asks for. The writer's and the checkpointer's are handed once to
+    // their threads; a reader's is under a lock.
 
     /// For this folder's other calls of SQLite that need it; on the connection's thread.
     let handle: OpaquePointer
@@ -16,9 +17,15 @@ final class Connection: @unchecked Sendable {
     private(set) var pagesInLog: Int32 = 0
     private var wrote: (Int32) -> Void = { _ in }
     private var mustStop: () -> Bool = { false }
+    /// Thousands of steps that what is under way may still take; nil: as many as it needs.
+    private var stepsLeft: Int?
 
     /// For the whole process, before its first connection. Where somebody else was first, SQLite says no and counts its memory on.
-    private static let hasNoMemoryStatistics = nacre_sqlite_without_memory_statistics() == SQLITE_OK
+    private static let isPrepared: Bool = {
+        let hasNoMemoryStatistics = nacre_sqlite_without_memory_statistics() == SQLITE_OK
+        nacre_file_reads_install()
+        return hasNoMemoryStatistics
+    }()
 
     /// How a file is opened.
     enum Access {
@@ -53,7 +60,7 @@ final class Connection: @unchecked Sendable {
 
     init(path: String, vfs: String?, access: Access = .write, cacheKibibytes: Int, busyTimeoutMilliseconds: Int32) throws {
         var handle: OpaquePointer?
-        _ = Self.hasNoMemoryStatistics
+        _ = Self.isPrepared
         let result = sqlite3_open_v2(access.name(path), &handle, access.flags, vfs)
         guard result == SQLITE_OK, let handle else {
             let failure = handle.map { SQLiteFailure(code: sqlite3_extended_errcode($0), of: $0) }
@@ -160,8 +167,51 @@ final class Connection: @unchecked Sendable {
             handle, 1000,
             { context in
                 guard let context else { return 0 }
-                return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().mustStop() ? 1 : 0
+                return Unmanaged<Connection>.fromOpaque(context).takeUnretainedValue().mustStopNow() ? 1 : 0
             }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func mustStopNow() -> Bool {
+        if let left = stepsLeft {
+            stepsLeft = left - 1
+            if left <= 0 { return true }
+        }
+        return mustStop()
+    }
+
+    // MARK: Reads
+
+    /// Runs `body` on one snapshot. It begins with the body's first question and ends with the body, so that the log can be emptied after it.
+    func read<Value>(_ body: (any ReadTransaction) throws -> Value) throws -> Value {
+        defer { abandonTransaction() }
+        do {
+            try run(.beginRead)
+        } catch let error {
+            throw StoreError(error)
+        }
+        let snapshot = SQLiteSnapshot(self)
+        defer { snapshot.end() }
+        let value = try body(snapshot)
+        if let failure = snapshot.failure { throw failure }
+        return value
+    }
+
+    /// The same for a thread that must not wait: nil where the read would wait for a disk, takes long, or failed, so that somebody who may wait is to
+    /// do it. What the body itself throws is its outcome. Costs `SQLiteLimits.stepsAtOnce` and the bytes of `SQLiteLimits.bytesAtOnce` at most.
+    func readAtOnce<Value>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
+        guard nacre_file_reads_begin(SQLiteLimits.bytesAtOnce) else { return nil }
+        stepsLeft = SQLiteLimits.stepsAtOnce / 1000
+        defer {
+            nacre_file_reads_end()
+            stepsLeft = nil
+        }
+        do {
+            return .success(try read(body))
+        } catch is StoreError {
+            return nil
+        } catch {
+            return .failure(error)
+        }
     }
 
     // MARK: The write-ahead log

@@ -16,8 +16,8 @@ final class OpenConnections: Sendable {
 
     let file: DatabaseFile
     private let writing = Locked<Writing?>(nil)
-    /// A reader's thread holds its own while it serves, so that nobody is between two connections when they are exchanged.
-    private let readers: [Locked<Connection>]
+    /// Who reads holds a reader while it does, so that nobody is between two connections when they are exchanged or closed; nil: they are closed.
+    private let readers: [Locked<Connection?>]
     private let watches: LogReaders
     private let drawRun: @Sendable (Int64) -> Int64
     /// Why only reads are served; nil while all is well.
@@ -41,7 +41,7 @@ final class OpenConnections: Sendable {
             self.readers = try Self.each { try file.connectImmutable(because: reason) }.map { Locked($0) }
             refusal = reason
         }
-        for (index, reader) in self.readers.enumerated() { reader.withLock { $0.obey(watches[index]) } }
+        for (index, reader) in self.readers.enumerated() { reader.withLock { $0?.obey(watches[index]) } }
     }
 
     private static func each(_ connect: () throws -> Connection) throws -> [Connection] {
@@ -87,7 +87,20 @@ final class OpenConnections: Sendable {
 
     /// Runs a read of the `index`-th reader.
     func read(_ index: Int, _ request: any PendingRead) {
-        readers[index].withLock { request.serve(on: $0, atPage: watches.pagesWritten) }
+        readers[index].withLock { connection in
+            // Closed only after the last request.
+            guard let connection else { return }
+            request.serve(on: connection, atPage: watches.pagesWritten)
+        }
+    }
+
+    /// Runs a small read on the calling thread, with a reader that is idle; nil where none is, or `Connection.readAtOnce` says so.
+    func readAtOnce<Value: Sendable>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
+        // Always the same one if it is free: what it has read lies in its cache.
+        for reader in readers {
+            if let outcome = reader.withLockIfAvailable({ connection in connection?.readAtOnce(body) }) { return outcome }
+        }
+        return nil
     }
 
     /// nil while only reads are served.
@@ -102,7 +115,7 @@ final class OpenConnections: Sendable {
         for (index, reader) in fresh.enumerated() {
             reader.obey(watches[index])
             readers[index].withLock { connection in
-                connection.close()
+                connection?.close()
                 connection = reader
             }
         }
@@ -112,7 +125,12 @@ final class OpenConnections: Sendable {
 
     /// Closes all, the writer last. Nobody uses them any more.
     func close(isLogEmpty: Bool) {
-        for reader in readers { reader.withLock { $0.close() } }
+        for reader in readers {
+            reader.withLock { connection in
+                connection?.close()
+                connection = nil
+            }
+        }
         checkpointer?.close()
         writer?.connection.close()
         // Left there it would only say what is so.

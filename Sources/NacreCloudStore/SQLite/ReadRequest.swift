@@ -23,30 +23,14 @@ struct ReadRequest<Value: Sendable>: PendingRead {
     let cancellation: ReadCancellation
     let body: @Sendable (any ReadTransaction) throws -> Value
 
-    /// Runs the body on one snapshot. It begins with the body's first question and ends with the body, so that the log can be emptied after it.
-    /// Where nobody waits for it any more it is not begun, or ends with its next question and in the middle of the one under way.
+    /// Runs the body on one snapshot. Where nobody waits for it any more it is not begun, or ends with its next question and in the middle of the one
+    /// under way.
     func serve(on connection: Connection, atPage page: Int64) {
         guard !cancellation.isCancelled else { return continuation.resume(throwing: CancellationError()) }
         connection.watch?.begin(atPage: page, cancellation)
-        let outcome = Result {
-            try Self.begin(on: connection)
-            let snapshot = SQLiteSnapshot(connection)
-            defer { snapshot.end() }
-            let value = try body(snapshot)
-            if let failure = snapshot.failure { throw failure }
-            return value
-        }
-        connection.abandonTransaction()
+        let outcome = Result { try connection.read(body) }
         connection.watch?.end()
         if case .failure = outcome, cancellation.isCancelled { return continuation.resume(throwing: CancellationError()) }
         continuation.resume(with: outcome)
-    }
-
-    private static func begin(on connection: Connection) throws {
-        do {
-            try connection.run(.beginRead)
-        } catch let error {
-            throw StoreError(error)
-        }
     }
 }

@@ -118,6 +118,18 @@ final class SQLiteEngine: Sendable {
         }
     }
 
+    /// Whether a read of this turn is better done by who asks.
+    func mayReadAtOnce(_ turn: Turn) -> Bool {
+        turn.isSmall && (!turn.isAmongMany || reads.count >= SQLiteLimits.handedOn)
+    }
+
+    /// As `OpenConnections.readAtOnce`.
+    func readAtOnce<Value: Sendable>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
+        let outcome = connections.readAtOnce(body)
+        if outcome != nil { statistics.count(.readsAtOnce) }
+        return outcome
+    }
+
     /// Serves what was accepted, empties the log into the file, gives the folder free, and then resumes `waiter`.
     func close(_ waiter: CheckedContinuation<Void, Never>?) {
         let (threads, isOver): ([BlockingThread]?, Bool) = state.withLock { state in

@@ -16,6 +16,14 @@ enum SQLiteLimits {
     /// other asker's page waiting.
     static let readerPlaces = LanePlaces(all: readers, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2)
 
+    /// What a read may take that runs on the thread of who asks: steps of SQLite's machine, and bytes that its page cache does not have. On this server:
+    /// two lookups of eight large records, a fifth of a millisecond.
+    static let stepsAtOnce = 4000
+    static let bytesAtOnce = 256 * 1024
+
+    /// Small reads that wait for a reader while others wait for the thread that asks: with as many both are busy, and the next ones are not handed on.
+    static let handedOn = 4
+
     /// Rows changed by a group of writes after which it is committed: one huge request must not hold back small ones.
     static let rowsInGroup: Int64 = 4000
 

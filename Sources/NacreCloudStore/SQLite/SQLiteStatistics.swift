@@ -12,6 +12,8 @@ package final class SQLiteStatistics: Sendable {
         /// Checkpoints beside the writer, and by the writer because the log had grown too long.
         case checkpoints
         case forcedCheckpoints
+        /// Reads that ran on the thread of who asked.
+        case readsAtOnce
         /// Reads that were ended because they held up the log.
         case readsEnded
         /// Times that the idle log was cut to nothing.

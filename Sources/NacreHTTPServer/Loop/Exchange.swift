@@ -98,7 +98,8 @@ final class Exchange: @unchecked Sendable {
             refusal = .busy
         }
         var request = HTTPRequest(
-            head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies)
+            head: head, body: body, peer: connection.peer, identity: loop.nextRequestID(), account: account, proxies: loop.trustedProxies,
+            isAmongMany: loop.begins())
         request.match = match
         loop.inFlight += 1
         loop.metrics.inFlight.add(1)

@@ -6,19 +6,25 @@ package struct HTTPRequest: Sendable {
     package let body: HTTPBody
     /// What the request takes of the server.
     package let account: RequestAccount
+    /// Several others came with it, who wait until the loop is done with it: what another thread can do is better done there.
+    package let isAmongMany: Bool
     private let peer: PeerAddress
     private let identity: RequestID
     private let proxies: TrustedProxies
     /// The route that answers, set before the middleware runs.
     var match: RouteMatch?
 
-    init(head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID, account: RequestAccount, proxies: TrustedProxies) {
+    init(
+        head: RequestHead, body: HTTPBody, peer: PeerAddress, identity: RequestID, account: RequestAccount, proxies: TrustedProxies,
+        isAmongMany: Bool = false
+    ) {
         self.head = head
         self.body = body
         self.peer = peer
         self.identity = identity
         self.account = account
         self.proxies = proxies
+        self.isAmongMany = isAmongMany
     }
 
     /// A request that did not come over a socket: for tests and for callers in the same process. The target is a path with its query, as on the wire.

@@ -31,11 +31,14 @@ import Testing
                 maker.keep(try await memory.read { try $0.records(in: zone, named: HistoryMaker.names) }.map(\.name), in: zone)
             }
             let question = Question(&maker, in: step.database)
-            let (wanted, read) = (try await question.ask(memory), try await question.ask(sqlite))
+            let wanted = try await question.ask(memory)
+            // Readers answer one half of the runs, the thread that asks most of the other.
+            let read = try await Turn.$current.withValue(Turn(asker: run.isMultiple(of: 2) ? "" : "_ann")) { try await question.ask(sqlite) }
             try #require(difference(read, wanted) == nil, "\(context()); \(question)")
             done += step.calls.count
             stepNumber += 1
         }
+        #expect((sqlite.store.statistics[.readsAtOnce] > 0) == !run.isMultiple(of: 2))
         for question in Question.everything {
             let (wanted, read) = (try await question.ask(memory), try await question.ask(sqlite))
             try #require(difference(read, wanted) == nil, "NACRE_SEED=\(seed &- UInt64(run)) run \(run)")
