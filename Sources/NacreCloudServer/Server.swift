@@ -194,6 +194,7 @@ package final class Server: Sendable {
             logger: configuration.logger, overload: overload, rates: rates)
         accounts.addRoutes(to: &router)
         SignInPage(address: signIn, accounts: accounts, errors: errors).addRoutes(to: &router)
+        OpenAPIPage(accounts: accounts).addRoutes(to: &router)
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, isRunning: isRunning
         ).addRoutes(to: &router)

@@ -117,13 +117,15 @@ extension AuthorisationTable {
 
     /// What tells nothing of anybody is told to everybody.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version"],
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json"],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
             GET /readyz   -  200
             GET /limits   -  200
             GET /version  -  200
+            GET /openapi  -  200
+            GET /openapi.json  -  200
             """)
 
     /// The page asks for an app that is known, and for nothing else. A form comes from the page itself: another one is refused before it is looked at.
@@ -153,6 +155,7 @@ extension AuthorisationTable {
             GET    /admin/1/proof                 -  200  200
             GET    /metrics                       -  401  200
             GET    /admin/1/server                -  401  200
+            GET    /admin/1/openapi.json          -  401  200
             GET    /admin/1/audit                 -  401  200
             GET    /admin/1/containers            -  401  200
             POST   /admin/1/containers            -  401  400

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// One thing that a schema gains.
 package struct SchemaGain: Hashable, Sendable {
-    package enum Kind: String, Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         case role
         case recordType
         /// All that its roles may do from now on: what production granted before, and development does not, goes.

@@ -57,6 +57,24 @@ struct Health: Sendable {
     }
 }
 
+extension Health {
+    /// As `/openapi.json` tells them.
+    static let descriptions = [
+        description("/healthz", "Whether the process lives.", .init(status: 200, type: "text/plain")),
+        description("/readyz", "Whether it can serve.", .init(status: 200, type: "text/plain")),
+        description(
+            "/limits", "Every limit, with its source.",
+            .init(
+                status: 200,
+                schema: .answer(["limits": .list(.answer(["name": .string, "value": .integer, "source": .string]))]))),
+        description("/version", "What this is.", .init(status: 200, schema: .answer(["name": .string, "version": .string]))),
+    ]
+
+    private static func description(_ pattern: String, _ summary: String, _ answer: EndpointDescription.Answer) -> EndpointDescription {
+        EndpointDescription(method: .get, pattern: pattern, summary: summary, group: "Server", answers: [answer], errors: [403])
+    }
+}
+
 /// `GET /limits`
 private struct LimitTable: Encodable {
     var limits: [Limit]

@@ -12,17 +12,21 @@ enum UnbuiltEndpoints {
     /// CloudKit documents them under `database`, and serves them under `device`.
     private static let ofContainers = ["tokens/create", "tokens/register"]
 
+    private static let all: [(method: HTTPMethod, root: String, name: String)] =
+        ofDatabases.flatMap { methods, name in methods.map { ($0, "/database/1/:container/:environment/:database/", name) } }
+        + ofContainers.flatMap { name in ["database", "device"].map { (.post, "/\($0)/1/:container/:environment/", name) } }
+
     static func addRoutes(to router: inout Router) {
-        for (methods, name) in ofDatabases {
-            for method in methods { add(name, method, "/database/1/:container/:environment/:database/", to: &router) }
-        }
-        for name in ofContainers {
-            for root in ["database", "device"] { add(name, .post, "/\(root)/1/:container/:environment/", to: &router) }
+        for (method, root, name) in all {
+            router.on(method, root + name) { _, _ in throw ServerError.endpointNotBuilt(name) }
         }
     }
 
-    private static func add(_ name: String, _ method: HTTPMethod, _ root: String, to router: inout Router) {
-        router.on(method, root + name) { _, _ in throw ServerError.endpointNotBuilt(name) }
+    /// As `/openapi.json` tells them.
+    static let descriptions = all.map { method, root, name in
+        EndpointDescription(
+            method: method, pattern: root + name, summary: "Not supported by this version of the server.", group: "Not supported", answers: [],
+            errors: [400, 403])
     }
 }
 

@@ -190,7 +190,7 @@ package enum AdminMessages {
 
     /// Something that is wrong.
     package struct CheckFinding: Codable, Hashable, Sendable {
-        package enum Outcome: String, Codable, Hashable, Sendable {
+        package enum Outcome: String, Codable, Hashable, Sendable, CaseIterable {
             /// A repair puts it right.
             case mendable
             case mended
@@ -291,7 +291,7 @@ package enum AdminMessages {
 
     /// `GET /admin/1/backup`: the backup under way, or how the last one ended.
     package struct BackupStatus: Codable, Hashable, Sendable {
-        package enum State: String, Codable, Sendable {
+        package enum State: String, Codable, Sendable, CaseIterable {
             case none
             case running
             case done

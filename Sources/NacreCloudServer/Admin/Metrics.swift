@@ -5,7 +5,7 @@ import NacreTelemetry
 /// `GET /metrics` on the admin listener: Prometheus' text format 0.0.4.
 struct Metrics: Sendable {
     static let path = "/metrics"
-    private static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     let telemetry: Telemetry
     /// Of the public listener.

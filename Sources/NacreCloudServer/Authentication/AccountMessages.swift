@@ -14,7 +14,7 @@ package enum AccountMessages {
 
     /// `POST /account/1/sign-in`
     package struct SignIn: Codable, Hashable, Sendable {
-        package enum Kind: String, Codable, Sendable {
+        package enum Kind: String, Codable, Sendable, CaseIterable {
             /// A web auth token, for `ckWebAuthToken`.
             case web
             /// An account token, for the framework.

@@ -9,8 +9,8 @@ import NacreHTTPServer
 /// CloudKit: Web Services Reference, "Accessing CloudKit Using a Server-to-Server Key".
 struct SignedRequest: Sendable {
     static let keyIDHeader = "X-Apple-CloudKit-Request-KeyID"
-    private static let dateHeader = "X-Apple-CloudKit-Request-ISO8601Date"
-    private static let signatureHeader = "X-Apple-CloudKit-Request-SignatureV1"
+    static let dateHeader = "X-Apple-CloudKit-Request-ISO8601Date"
+    static let signatureHeader = "X-Apple-CloudKit-Request-SignatureV1"
     /// A longer one is none: a signature on P-256 has at most 72 bytes.
     private static let signatureCharactersMax = 200
 

@@ -47,7 +47,7 @@ enum SignInAnswer {
     }
 
     /// `same-origin`, and not `no-referrer`: with that a browser says `Origin: null` of our own form.
-    private static let headers: HTTPHeaders = [
+    static let headers: HTTPHeaders = [
         "Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin",
     ]
 

@@ -83,6 +83,12 @@ package struct JSONWriter: ~Copyable {
         put("null")
     }
 
+    /// A value that is JSON already.
+    package mutating func raw(_ json: StaticString) {
+        beginValue()
+        put(json)
+    }
+
     /// A string of standard base64.
     package mutating func base64(_ bytes: [UInt8]) {
         beginValue()

@@ -5,6 +5,7 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 import NacreTelemetry
+import Testing
 
 @testable import NacreCloudServer
 
@@ -22,9 +23,13 @@ struct AdministeredServer {
             Metrics(telemetry: Telemetry(), budgets: ByteBudgets()))
     }
 
+    /// Holds every answer against the document of the admin API.
     func administrate(_ method: String, _ target: String, _ body: String = "") async -> Answer {
         let question = Question(method: method, target: target, headers: ["Authorization": "Bearer \(Self.token)"], body: Array(body.utf8))
-        return Answer(await admin.respond(to: question.inProcess))
+        let answer = Answer(await admin.respond(to: question.inProcess))
+        let fault = DescribedEndpoints.administration.fault(method, target, answer)
+        #expect(fault == nil, "\(method) \(target): \(fault ?? "") in \(answer.text.prefix(1000))")
+        return answer
     }
 
     /// To an endpoint of accounts.

@@ -67,6 +67,7 @@ struct ScenarioRun {
         checkHeaders(asked, answer)
         checkWhatIsNeverSaid(asked, answer, json)
         checkOpaqueValues(answer, json)
+        checkDescription(question, answer)
     }
 
     /// Where the store fails, the request itself shows how.
@@ -133,6 +134,16 @@ struct ScenarioRun {
         #expect(answer.header("Referrer-Policy") == "no-referrer", "\(label)")
         #expect(answer.header("X-Apple-Request-UUID")?.count == 36, "\(label)")
         #expect(answer.header("X-Request-Id") == answer.header("X-Apple-Request-UUID"), "\(label)")
+    }
+
+    /// What `/openapi.json` says of the endpoint holds, for what it answers and for what it has taken.
+    private func checkDescription(_ question: Question, _ answer: Answer) {
+        let described = DescribedEndpoints.publicOnes
+        let fault = described.fault(question.method, question.target, answer)
+        #expect(fault == nil, "\(label): \(fault ?? "") in \(answer.text.prefix(2000))")
+        guard answer.status == 200, !question.body.isEmpty else { return }
+        let bodyFault = described.bodyFault(question.method, question.target, question.body)
+        #expect(bodyFault == nil, "\(label): \(bodyFault ?? "") in \(String(decoding: question.body.prefix(2000), as: UTF8.self))")
     }
 
     private static let opaqueKeys: Set = ["syncToken", "metaSyncToken", "continuationMarker", "token"]

@@ -1,0 +1,93 @@
+import NacreCloudWire
+import NacreHTTPServer
+
+/// The endpoints of CloudKit Web Services, as `/openapi.json` tells them.
+extension API {
+    static let descriptions: [EndpointDescription] = ofRecords + ofZones + ofChanges + ofUsers + UnbuiltEndpoints.descriptions
+
+    private static let root = "/database/1/:container/:environment/:database/"
+
+    private static func post(
+        _ path: String, _ group: String, _ summary: String, _ body: Schema?, _ answer: Schema, example: StaticString? = nil,
+        by credentials: [[AskingCredential]] = AskingCredential.user, query: [EndpointDescription.QueryValue] = []
+    ) -> EndpointDescription {
+        EndpointDescription(
+            method: .post, pattern: root + path, summary: summary, group: group, credentials: credentials, query: query, body: body,
+            example: example, answers: [.init(status: 200, schema: answer)], errors: errors)
+    }
+
+    private static func get(
+        _ path: String, _ group: String, _ summary: String, _ answer: Schema, by credentials: [[AskingCredential]] = AskingCredential.user
+    ) -> EndpointDescription {
+        EndpointDescription(
+            method: .get, pattern: root + path, summary: summary, group: group, credentials: credentials,
+            answers: [.init(status: 200, schema: answer)], errors: errors)
+    }
+
+    /// 403: the host is not served. What is wrong with one record or zone stands in its place of an answer with status 200.
+    static let errors = [400, 401, 403, 404, 421, 429]
+    private static let currentSyncToken: [EndpointDescription.QueryValue] = [.optional("getCurrentSyncToken", .word(["true", "True", "false"]))]
+
+    private static let ofRecords = [
+        post(
+            "records/modify", "Records", "Saves and deletes records.", CloudKitSchemas.recordsModifyRequest, CloudKitSchemas.recordsResponse,
+            example:
+                #"{"operations":[{"operationType":"forceUpdate","record":{"recordName":"hello","recordType":"Note","fields":{"text":{"value":"Hello","type":"STRING"}}}}]}"#,
+            by: AskingCredential.user + [[.keyID, .signedDate, .signature]], query: currentSyncToken),
+        post(
+            "records/lookup", "Records", "Reads records by their names.", CloudKitSchemas.recordsLookupRequest, CloudKitSchemas.recordsResponse,
+            example: #"{"records":[{"recordName":"hello"}]}"#, by: AskingCredential.anyone, query: currentSyncToken),
+        post(
+            "records/query", "Records", "Finds records of a type.", CloudKitSchemas.recordsQueryRequest, CloudKitSchemas.recordsQueryResponse,
+            example: #"{"query":{"recordType":"Note"},"resultsLimit":20}"#, by: AskingCredential.anyone, query: currentSyncToken),
+        post(
+            "records/changes", "Records", "A page of what changed in a zone; changes/zone has replaced it.", CloudKitSchemas.recordsChangesRequest,
+            CloudKitSchemas.recordsChangesResponse, example: #"{"zoneID":{"zoneName":"Notes"}}"#),
+    ]
+
+    private static let ofZones = [
+        get("zones/list", "Zones", "All zones of a database.", CloudKitSchemas.zonesResponse, by: AskingCredential.anyone),
+        post(
+            "zones/list", "Zones", "All zones of a database.", nil, CloudKitSchemas.zonesResponse, by: AskingCredential.anyone),
+        post(
+            "zones/lookup", "Zones", "Zones by their names.", CloudKitSchemas.zonesLookupRequest, CloudKitSchemas.zonesResponse,
+            example: #"{"zones":[{"zoneName":"_defaultZone"}]}"#, by: AskingCredential.anyone),
+        post(
+            "zones/modify", "Zones", "Makes and deletes zones.", CloudKitSchemas.zonesModifyRequest, CloudKitSchemas.zonesResponse,
+            example: #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Notes"}}}]}"#),
+        post(
+            "zones/changes", "Zones", "Zones that changed; changes/database has replaced it.", CloudKitSchemas.zonesChangesRequest,
+            CloudKitSchemas.zonesChangesResponse, example: "{}"),
+    ]
+
+    private static let ofChanges = [
+        post(
+            "changes/database", "Changes", "Zones that changed since a token.", CloudKitSchemas.changesDatabaseRequest,
+            CloudKitSchemas.changesDatabaseResponse, example: "{}"),
+        post(
+            "changes/zone", "Changes", "What changed in zones since their tokens.", CloudKitSchemas.changesZoneRequest,
+            CloudKitSchemas.changesZoneResponse, example: #"{"zones":[{"zoneID":{"zoneName":"Notes"}}]}"#),
+    ]
+
+    private static let ofUsers = [
+        get("users/caller", "Users", "Who asks.", CloudKitSchemas.userIdentity),
+        get("users/current", "Users", "Who asks; users/caller has replaced it.", CloudKitSchemas.userDictionary),
+        get("users/discover", "Users", "Users of the caller's address book, which is empty.", CloudKitSchemas.usersDiscoverResponse),
+        post(
+            "users/discover", "Users", "Users who have allowed to be found.", CloudKitSchemas.usersDiscoverRequest,
+            CloudKitSchemas.usersDiscoverResponse, example: #"{"lookupInfos":[{"emailAddress":"ada@example.com"}]}"#),
+        post(
+            "users/lookup/email", "Users", "Users by e-mail address.", CloudKitSchemas.usersLookupRequest, CloudKitSchemas.usersLookupResponse,
+            example: #"{"users":[{"emailAddress":"ada@example.com"}]}"#),
+        post(
+            "users/lookup/id", "Users", "Users by user record name.", CloudKitSchemas.usersLookupRequest, CloudKitSchemas.usersLookupResponse,
+            example: #"{"users":[{"userRecordName":"_nobody"}]}"#),
+        post(
+            "users/lookup/contacts", "Users", "Users of the caller's address book, which is empty.", nil, CloudKitSchemas.usersLookupResponse),
+        get("users/permission", "Users", "Whether others may find the caller.", CloudKitSchemas.usersPermissionResponse),
+        post(
+            "users/permission", "Users", "Says whether others may find the caller.", CloudKitSchemas.usersPermissionRequest,
+            CloudKitSchemas.usersPermissionResponse, example: #"{"userDiscoverability":"GRANTED"}"#),
+        get("users/contact-key", "Users", "The key by which e-mail addresses are hashed.", CloudKitSchemas.usersContactKeyResponse),
+    ]
+}

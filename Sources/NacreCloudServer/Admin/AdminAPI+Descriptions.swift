@@ -1,0 +1,135 @@
+import NacreHTTPServer
+
+/// The admin API, as `/admin/1/openapi.json` tells it.
+extension AdminAPI {
+    private typealias Messages = AdminMessages
+    private typealias Query = [EndpointDescription.QueryValue]
+
+    static let documentPath = "/admin/1/openapi.json"
+    static let document = OpenAPIDocument(
+        title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: descriptions, errors: .problem)
+    static let documentJSON = document.json
+
+    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofStore
+
+    private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
+    private static let after = EndpointDescription.QueryValue.optional("after")
+
+    private static func get<Given: Decodable>(
+        _ path: String, _ group: String, _ summary: String, _ given: Given.Type, query: Query = [],
+        by credentials: [[AskingCredential]] = [[.adminToken]]
+    ) -> EndpointDescription {
+        EndpointDescription(
+            method: .get, pattern: "/admin/1/" + path, summary: summary, group: group, credentials: credentials, query: query,
+            answers: [.init(status: 200, schema: MessageSchema.of(given, isClosed: true))], errors: errors)
+    }
+
+    private static func post<Asked: Decodable, Given: Decodable>(
+        _ path: String, _ group: String, _ summary: String, _ asked: Asked.Type, _ given: Given.Type, status: Int = 200, example: StaticString? = nil
+    ) -> EndpointDescription {
+        EndpointDescription(
+            method: .post, pattern: "/admin/1/" + path, summary: summary, group: group, credentials: [[.adminToken]],
+            body: MessageSchema.of(asked, isClosed: false), example: example,
+            answers: [.init(status: status, schema: MessageSchema.of(given, isClosed: true))], errors: errors)
+    }
+
+    private static let errors = [400, 401, 403, 404, 409, 413, 429]
+
+    private static func text(_ pattern: String, _ summary: String, by credentials: [[AskingCredential]], type: String) -> EndpointDescription {
+        EndpointDescription(
+            method: .get, pattern: pattern, summary: summary, group: "Server", credentials: credentials, answers: [.init(status: 200, type: type)],
+            errors: errors)
+    }
+
+    private static let ofServer = [
+        get(
+            "proof", "Server", "Proves that this is the server of an admin.json.", Messages.Proof.self, query: [.required("nonce")], by: []),
+        get("server", "Server", "The server's version and where apps reach it.", Messages.Server.self),
+        get("audit", "Server", "What administrators did, newest first.", Messages.AuditLog.self, query: [after]),
+        EndpointDescription(
+            method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],
+            answers: [.init(status: 200, schema: .map(.any))], errors: errors),
+        text(
+            Metrics.path, "Counters for Prometheus; loopback needs no token.", by: [[], [.adminToken]], type: Metrics.contentType),
+    ]
+
+    private static let ofContainers = [
+        get("containers", "Containers", "The containers.", Messages.Containers.self, query: [after]),
+        created("containers", "Containers", "Makes a container.", Messages.NewContainer.self, Messages.Container.self),
+        post(
+            "containers/change", "Containers", "Says whose saves bring types and fields.", Messages.NewContainerChange.self,
+            Messages.ContainerChange.self),
+        newToken,
+        get("tokens", "Tokens", "API tokens and server-to-server keys.", Messages.Tokens.self, query: [.optional("container"), after]),
+        post("tokens/revoke", "Tokens", "Ends an API token or a key.", Messages.TokenRevocation.self, Messages.TokenLine.self),
+    ]
+
+    /// 200: it was there before.
+    private static func created<Asked: Decodable, Given: Decodable>(
+        _ path: String, _ group: String, _ summary: String, _ asked: Asked.Type, _ given: Given.Type
+    ) -> EndpointDescription {
+        var endpoint = post(path, group, summary, asked, given)
+        endpoint.answers += endpoint.answers.map { EndpointDescription.Answer(status: 201, schema: $0.schema) }
+        return endpoint
+    }
+
+    private static let newToken: EndpointDescription = {
+        var endpoint = post("tokens", "Tokens", "Makes an API token or a server-to-server key.", Messages.NewToken.self, Messages.Token.self)
+        let schemas = [MessageSchema.of(Messages.Token.self, isClosed: true), MessageSchema.of(Messages.ServerKey.self, isClosed: true)]
+        endpoint.answers = [.init(status: 201, schema: .either(schemas))]
+        return endpoint
+    }()
+
+    private static let ofUsers = [
+        post("users", "Users", "Makes an account.", Messages.NewUser.self, Messages.User.self, status: 201),
+        get("users", "Users", "The accounts.", Messages.Users.self, query: [after]),
+        get("users/show", "Users", "One account.", Messages.UserDetails.self, query: [.required("email")]),
+        post("users/change-name", "Users", "Sets an account's names.", Messages.NewNames.self, Messages.Names.self),
+        post("users/delete", "Users", "Deletes an account.", Messages.NewUserDeletion.self, Messages.User.self),
+        post(
+            "users/reset-password", "Users", "Makes a code for a new password.", Messages.NewPasswordReset.self, Messages.PasswordReset.self,
+            status: 201),
+        get(
+            "sessions", "Users", "What an account is signed in with.", AccountMessages.Sessions.self, query: [.required("email"), after]),
+        post(
+            "sessions/revoke", "Users", "Ends sessions and devices.", Messages.NewSessionEnd.self, AccountMessages.SessionsEnded.self),
+    ]
+
+    private static let ofSchemas = [
+        get("schema", "Schemas", "A schema.", Messages.Schema.self, query: place),
+        post("schema/deploy", "Schemas", "Brings development's schema to production.", Messages.NewDeployment.self, Messages.Deployment.self),
+        post("schema/import", "Schemas", "Sets development's schema.", Messages.NewImport.self, Messages.Differences.self),
+        post("schema/diff", "Schemas", "How a schema differs from a file.", Messages.NewDiff.self, Messages.Differences.self),
+        post("schema/indexes", "Schemas", "A field's indexes.", Messages.NewIndexes.self, Messages.Indexes.self),
+        post("schema/reset", "Schemas", "Makes development as production is, and empty.", Messages.NewReset.self, Messages.Reset.self),
+        get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place),
+        post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self),
+        post("query/explain", "Schemas", "How a query is answered.", Messages.NewExplanation.self, Messages.Explanation.self),
+    ]
+
+    private static let ofRoles = [
+        get("roles", "Roles", "The roles, and who has them.", Messages.Roles.self, query: place + [after]),
+        post("roles/assign", "Roles", "Gives a role.", Messages.NewRoleChange.self, Messages.RoleHolder.self),
+        post("roles/revoke", "Roles", "Takes a role.", Messages.NewRoleChange.self, Messages.RoleHolder.self),
+        post("roles/why", "Roles", "Why somebody may do something, or not.", Messages.NewPermissionQuestion.self, Messages.PermissionAnswer.self),
+    ]
+
+    private static let ofQuotas = [
+        get("usage", "Quotas", "What databases hold.", Messages.Usage.self, query: place + [.optional("user"), after]),
+        get("quotas", "Quotas", "What databases may hold.", Messages.Quotas.self, query: place),
+        post("quotas/change", "Quotas", "Sets what databases may hold.", Messages.NewQuotas.self, Messages.Quotas.self),
+    ]
+
+    private static let ofStore = [
+        post(
+            "check", "Store", "A part of a check.", Messages.NewCheck.self, Messages.CheckPart.self,
+            example: #"{"repairs":false,"removesLost":false}"#),
+        get("tasks", "Store", "What waits to be done.", Messages.TaskPage.self, query: [after]),
+        post("tasks/retry", "Store", "Makes a parked task due.", Messages.NewRetry.self, Messages.Retries.self),
+        post("backup", "Store", "Begins a backup.", Messages.NewBackup.self, Messages.BackupStatus.self, status: 202),
+        get("backup", "Store", "The backup under way, or how the last one ended.", Messages.BackupStatus.self),
+        EndpointDescription(
+            method: .delete, pattern: "/admin/1/backup", summary: "Gives up the backup under way.", group: "Store", credentials: [[.adminToken]],
+            answers: [.init(status: 200, schema: MessageSchema.of(Messages.BackupStatus.self, isClosed: true))], errors: errors),
+    ]
+}

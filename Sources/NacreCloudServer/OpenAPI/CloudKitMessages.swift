@@ -1,0 +1,154 @@
+import NacreCloudWire
+
+/// What the endpoints of CloudKit Web Services take and give, by the names of docs/wire.md.
+extension CloudKitSchemas {
+    private static let names = Schema.list(.string)
+
+    // MARK: Records
+
+    static let recordsModifyRequest = Schema.titled(
+        "RecordsModifyRequest",
+        .request([
+            "operations": .list(
+                .request(["operationType": .words(of: OperationType.self), "record": recordAsked, "desiredKeys?": names])),
+            "zoneID?": zoneIDAsked, "atomic?": .boolean, "desiredKeys?": names, "numbersAsStrings?": .boolean, "numberAsStrings?": .boolean,
+            "nacre?": requestDetails,
+        ]))
+    static let recordsLookupRequest = Schema.titled(
+        "RecordsLookupRequest",
+        .request([
+            "records": .listOrOne(.request(["recordName": .string, "desiredKeys?": names, "zoneID?": zoneIDAsked])), "zoneID?": zoneIDAsked,
+            "desiredKeys?": names, "numbersAsStrings?": .boolean, "numberAsStrings?": .boolean, "nacre?": requestDetails,
+        ]))
+    static let recordsResponse = Schema.titled("RecordsResponse", .answer(["records": .list(recordResult), "syncToken?": .base64]))
+
+    // MARK: Queries
+
+    private static let systemField = Schema.word(SystemField.allCases.map(\.webName))
+    private static let filter = Schema.titled(
+        "Filter",
+        .request([
+            "fieldName?": .string, "systemFieldName?": systemField,
+            "comparator": .word(QueryComparator.allCases.map(\.rawValue) + ["LIST_NOT_CONTAINS", "LIST_NOT_CONTAINS_ANY"]),
+            "fieldValue": valueAsked, "distance?": .number,
+        ]))
+    private static let sort = Schema.titled(
+        "Sort",
+        .request([
+            "fieldName?": .string, "systemFieldName?": systemField, "ascending?": .boolean,
+            "relativeLocation?": .either([valueAsked, locationAsked]),
+        ]))
+    private static let query = Schema.titled(
+        "Query", .request(["recordType": .string, "filterBy?": .listOrOne(filter), "sortBy?": .listOrOne(sort)]))
+    static let recordsQueryRequest = Schema.titled(
+        "RecordsQueryRequest",
+        .request([
+            "query": query, "zoneID?": zoneIDAsked, "zoneWide?": .boolean, "resultsLimit?": .integer, "continuationMarker?": .string,
+            "desiredKeys?": names, "numbersAsStrings?": .boolean, "numberAsStrings?": .boolean, "nacre?": requestDetails,
+        ]))
+    static let recordsQueryResponse = Schema.titled(
+        "RecordsQueryResponse",
+        .answer(["records": .list(.either([record, recordError])), "continuationMarker?": .base64, "syncToken?": .base64]))
+
+    // MARK: Zones
+
+    private static let zone = Schema.titled("Zone", .answer(["zoneID": zoneID, "syncToken?": .base64, "atomic": .boolean]))
+    private static let deletedZone = Schema.titled("DeletedZone", .answer(["zoneID": zoneID, "deleted": .constant(true)]))
+    private static let zoneError = Schema.titled("ZoneError", .answer(["zoneID": zoneID], errorMembers))
+    private static let zoneResult = Schema.either([zone, deletedZone, zoneError])
+    static let zonesResponse = Schema.titled("ZonesResponse", .answer(["zones": .list(zoneResult)]))
+    static let zonesLookupRequest = Schema.titled(
+        "ZonesLookupRequest",
+        .request(["zones": .list(.either([zoneIDAsked, .request(["zoneID": zoneIDAsked])])), "nacre?": requestDetails]))
+    static let zonesModifyRequest = Schema.titled(
+        "ZonesModifyRequest",
+        .request([
+            "operations": .list(
+                .request(["operationType": .words(of: ZoneOperation.OperationType.self), "zone": .request(["zoneID": zoneIDAsked])])),
+            "nacre?": requestDetails,
+        ]))
+
+    // MARK: Changes
+
+    static let recordsChangesRequest = Schema.titled(
+        "RecordsChangesRequest",
+        .request([
+            "zoneID": zoneIDAsked, "syncToken?": .string, "resultsLimit?": .integer, "desiredKeys?": names, "desiredRecordTypes?": names,
+            "reverse?": .boolean, "numbersAsStrings?": .boolean, "numberAsStrings?": .boolean, "nacre?": requestDetails,
+        ]))
+    static let changesZoneRequest = Schema.titled(
+        "ChangesZoneRequest",
+        .request([
+            "zones": .list(
+                .request([
+                    "zoneID": zoneIDAsked, "syncToken?": .string, "resultsLimit?": .integer, "desiredKeys?": names, "desiredRecordTypes?": names,
+                    "reverse?": .boolean, "numbersAsStrings?": .boolean, "numberAsStrings?": .boolean,
+                ])),
+            "resultsLimit?": .integer, "desiredKeys?": names, "desiredRecordTypes?": names, "reverse?": .boolean, "numbersAsStrings?": .boolean,
+            "numberAsStrings?": .boolean, "nacre?": requestDetails,
+        ]))
+    static let zonesChangesRequest = Schema.titled(
+        "ZonesChangesRequest", .request(["metaSyncToken?": .string, "resultsLimit?": .integer, "nacre?": requestDetails]))
+    static let changesDatabaseRequest = Schema.titled(
+        "ChangesDatabaseRequest", .request(["syncToken?": .string, "resultsLimit?": .integer, "nacre?": requestDetails]))
+
+    static let recordsChangesResponse = Schema.titled(
+        "RecordsChangesResponse",
+        .answer(["records": .list(recordResult), "syncToken": .base64, "moreComing": .boolean, "reverse": .boolean]))
+    static let changesZoneResponse = Schema.titled(
+        "ChangesZoneResponse",
+        .answer([
+            "zones": .list(
+                .either([
+                    .answer([
+                        "zoneID": zoneID, "records": .list(recordResult), "syncToken": .base64, "moreComing": .boolean,
+                        "nacre?": .answer(["midCommit?": .constant(true), "clientChangeToken?": .base64]),
+                    ]),
+                    zoneError,
+                ]))
+        ]))
+    static let zonesChangesResponse = Schema.titled(
+        "ZonesChangesResponse", .answer(["zones": .list(zoneResult), "metaSyncToken": .base64, "moreComing": .boolean]))
+    static let changesDatabaseResponse = Schema.titled(
+        "ChangesDatabaseResponse",
+        .answer([
+            "zones": .list(
+                .answer([
+                    "zoneID": zoneID, "deleted?": .constant(true), "nacre?": .answer(["reason": .words(of: ZoneDeletionReason.self)]),
+                ])),
+            "syncToken": .base64, "moreComing": .boolean,
+        ]))
+
+    // MARK: Users
+
+    private static let nameComponents = Schema.answer(["givenName?": .string, "familyName?": .string])
+    private static let lookupInfo = Schema.either([
+        .answer(["emailAddress": .string]), .answer(["phoneNumber": .string]), .answer(["userRecordName": .string]),
+        .answer(["nacre": .answer(["emailHash": .string])]),
+    ])
+    private static let identityMembers = Schema.members([
+        "userRecordName": .string, "nameComponents?": nameComponents, "lookupInfo?": lookupInfo,
+    ])
+    static let userIdentity = Schema.titled("UserIdentity", .answer([:], identityMembers))
+    static let userDictionary = Schema.titled(
+        "UserDictionary", .answer(["firstName?": .string, "lastName?": .string, "emailAddress?": .string], identityMembers))
+    static let usersDiscoverRequest = Schema.titled(
+        "UsersDiscoverRequest",
+        .request([
+            "lookupInfos": .listOrOne(
+                .request([
+                    "emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string, "nacre?": .request(["emailHash?": .string]),
+                ])),
+            "nacre?": requestDetails,
+        ]))
+    static let usersDiscoverResponse = Schema.titled("UsersDiscoverResponse", .answer(["users": .list(userIdentity)]))
+    static let usersLookupRequest = Schema.titled(
+        "UsersLookupRequest",
+        .request(["users": .listOrOne(.request(["emailAddress?": .string, "userRecordName?": .string])), "nacre?": requestDetails]))
+    static let usersLookupResponse = Schema.titled("UsersLookupResponse", .answer(["users": .list(userDictionary)]))
+    static let usersPermissionRequest = Schema.titled(
+        "UsersPermissionRequest", .request(["userDiscoverability": .words(of: Discoverability.self), "nacre?": requestDetails]))
+    static let usersPermissionResponse = Schema.titled(
+        "UsersPermissionResponse", .answer(["userDiscoverability": .words(of: Discoverability.self)]))
+    static let usersContactKeyResponse = Schema.titled("UsersContactKeyResponse", .answer(["contactKey": .base64]))
+}
