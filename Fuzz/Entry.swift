@@ -14,6 +14,7 @@ enum Target: String, CaseIterable {
     case predicates
     case schemas
     case forms
+    case passkeys
 
     func run(_ input: UnsafeRawBufferPointer) {
         switch self {
@@ -27,6 +28,7 @@ enum Target: String, CaseIterable {
         case .predicates: PredicateTarget.run(input)
         case .schemas: SchemaTarget.run(input)
         case .forms: FormTarget.run(input)
+        case .passkeys: PasskeyTarget.run(input)
         }
     }
 

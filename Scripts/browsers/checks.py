@@ -204,6 +204,61 @@ def check_once(browser, scene, pictures):
     expect("used already" in browser.text("#problem"), browser.text("#problem"))
 
 
+def by_name(url):
+    """The sign-in page's URL by a name: browsers have no passkeys for an address."""
+    return url.replace("//127.0.0.1:", "//localhost:", 1)
+
+
+def check_passkey(browser, scene, pictures):
+    """By the keyboard: a passkey is added beside the question, signs in without a password, is shown with its name, and signs nobody in once it is removed."""
+    if not isinstance(browser, Chromium):
+        return "not asked: Marionette has no virtual authenticator"
+    authenticator = browser.authenticator()
+    try:
+        page = by_name(scene.page(scene.redirect_token))
+        browser.go(page)
+        heading(browser, "Sign in")
+        sign_in(browser, scene)
+        browser.click("button[value=passkeys]")
+        heading(browser, "Passkeys")
+        browser.type("#name", "A <phone>")
+        browser.press(ENTER)
+        until("a notice", lambda: "signs you in" in (browser.text(".notice") or ""))
+        expect("A <phone>" in browser.text(".list"), browser.text("main"))
+        kept = browser.passkeys(authenticator)
+        expect(len(kept) == 1 and kept[0]["rpId"] == "localhost" and kept[0]["isResidentCredential"], f"{kept}")
+        browser.click("#use")
+        until("a refusal", lambda: browser.run("return !document.getElementById('unused').hidden"))
+        expect(len(browser.passkeys(authenticator)) == 1, "one authenticator has two of an account")
+        browser.click("button[value=question]")
+        heading(browser, "Allow access?")
+
+        browser.go(page)
+        # The browser may offer it by itself; else it is asked for.
+        until("the question", lambda: browser.text("h1") == "Allow access?" or browser.click("#use"))
+        expect(scene.email in browser.text("main"), browser.text("main"))
+        browser.click("button[value=allow]")
+        until("the callback", lambda: "ckWebAuthToken=" in browser.url)
+        values = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(browser.url).query))
+        expect(scene.caller(scene.redirect_token, values["ckWebAuthToken"]), "the token is none")
+
+        browser.verify(authenticator, False)
+        browser.go(page)
+        browser.click("#use")
+        until("a refusal", lambda: browser.run("return !document.getElementById('unused').hidden"))
+        browser.verify(authenticator, True)
+        sign_in(browser, scene)
+        browser.click("button[value=passkeys]")
+        heading(browser, "Passkeys")
+        expect("used " in browser.text(".list"), browser.text(".list"))
+        browser.click("button[value=remove-passkey]")
+        until("no passkey", lambda: "none yet" in browser.text("main"))
+        browser.go(page)
+        until("a refusal", lambda: "not known here" in (browser.text("#problem") or "") or browser.click("#use"))
+    finally:
+        browser.forget(authenticator)
+
+
 def check_without_script(browser, scene, pictures):
     """All but a message works without JavaScript."""
     if not isinstance(browser, Chromium):
@@ -212,7 +267,8 @@ def check_without_script(browser, scene, pictures):
     try:
         plain.go(scene.page(scene.message_token, scene.app.origin))
         expect("needs JavaScript" in plain.text("main"), "nobody is told that the app will not hear")
-        plain.go(scene.page(scene.redirect_token))
+        plain.go(by_name(scene.page(scene.redirect_token)))
+        expect("passkey" not in plain.text("main"), "a passkey is offered, which only JavaScript can use")
         expect("JavaScript" not in plain.text("main"), "JavaScript is not needed here")
         sign_in(plain, scene)
         plain.click("button[value=allow]")
@@ -246,6 +302,15 @@ def shown(browser, scene):
     yield "signed-up"
     sign_in(browser, scene)
     yield "question"
+    browser.go(by_name(scene.page(scene.message_token, scene.app.origin)))
+    yield "sign-in-passkey"
+    sign_in(browser, scene)
+    yield "question-passkey"
+    browser.click("button[value=passkeys]")
+    heading(browser, "Passkeys")
+    yield "passkeys"
+    browser.click("button[value=question]")
+    heading(browser, "Allow access?")
     browser.click("button[value=allow]")
     heading(browser, "The app was not told")
     yield "lost"

@@ -72,6 +72,22 @@ class Chromium:
     def picture(self, path):
         self.driver.save_screenshot(path)
 
+    def authenticator(self):
+        """A virtual one inside this machine, which keeps passkeys and says that its user was there."""
+        self.driver.execute_cdp_cmd("WebAuthn.enable", {})
+        return self.driver.execute_cdp_cmd("WebAuthn.addVirtualAuthenticator", {"options": {
+            "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
+            "isUserVerified": True, "automaticPresenceSimulation": True}})["authenticatorId"]
+
+    def passkeys(self, authenticator):
+        return self.driver.execute_cdp_cmd("WebAuthn.getCredentials", {"authenticatorId": authenticator})["credentials"]
+
+    def forget(self, authenticator):
+        self.driver.execute_cdp_cmd("WebAuthn.removeVirtualAuthenticator", {"authenticatorId": authenticator})
+
+    def verify(self, authenticator, isVerified):
+        self.driver.execute_cdp_cmd("WebAuthn.setUserVerified", {"authenticatorId": authenticator, "isUserVerified": isVerified})
+
     def complaints(self):
         """What the browser has said on its console since it was asked last."""
         return [line["message"] for line in self.driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]

@@ -172,6 +172,12 @@ extension Limits {
     package static let signInSeconds: Double = 3600
     /// Seconds between a password on the sign-in page and the click that grants. On this server: the question is short.
     package static let consentSeconds: Double = 600
+    /// Passkeys of an account. On this server: a few devices, and what their makers keep.
+    package static let passkeysPerAccount = 20
+    /// Bytes of a passkey's ID. On this server: as WebAuthn level 2, 7.1, has it, "1023 bytes or fewer".
+    package static let passkeyIDBytes = 1023
+    /// Characters of a passkey's name. On this server: a line in a list.
+    package static let passkeyNameCharacters = 64
     /// Bytes of the `state` that an app gives the sign-in page and gets back with its redirect. On this server: an identifier, signed if need be.
     package static let signInStateBytes = 512
     /// Characters of a token's name. On this server: a line in a list.

@@ -113,6 +113,8 @@ extension AuthorisationTable {
             POST /account/1/change-name          -  400  400  400  400  400
             POST /account/1/discoverability      -  400  400  400  400  400
             POST /account/1/usage                -  401  421  401  401  200
+            POST /account/1/passkeys/list        -  400  400  400  400  400
+            POST /account/1/passkeys/remove      -  400  400  400  400  400
             """)
 
     /// What tells nothing of anybody is told to everybody.
@@ -169,6 +171,8 @@ extension AuthorisationTable {
             POST   /admin/1/users/delete          -  401  400
             POST   /admin/1/users/reset-password  -  401  400
             POST   /admin/1/users/change-name     -  401  400
+            GET    /admin/1/users/passkeys        -  401  400
+            POST   /admin/1/users/passkeys/remove -  401  400
             GET    /admin/1/usage                 -  401  400
             GET    /admin/1/quotas                -  401  400
             POST   /admin/1/quotas/change         -  401  400

@@ -90,6 +90,14 @@ struct AdminClient {
         try read(AdminMessages.PasswordReset.self, try await web.send("POST", "/admin/1/users/reset-password", bearer: token, body: asked))
     }
 
+    func passkeys(of email: String) async throws -> AccountMessages.Passkeys {
+        try await get(AccountMessages.Passkeys.self, "/admin/1/users/passkeys", [("email", email)])
+    }
+
+    func remove(_ asked: AdminMessages.NewPasskeyRemoval) async throws -> AccountMessages.Passkey {
+        try read(AccountMessages.Passkey.self, try await web.send("POST", "/admin/1/users/passkeys/remove", bearer: token, body: asked))
+    }
+
     /// All sessions and devices of an account, page by page.
     func eachPageOfSessions(of email: String, _ body: (AccountMessages.Sessions) throws -> Void) async throws {
         try await eachPage(AccountMessages.Sessions.self, "/admin/1/sessions", [("email", email)], body)

@@ -49,6 +49,7 @@ extension Registry {
             var plan = WritePlan(putting: SettleAccount.task(in: database, due: now + Limits.accountDeletionSeconds))
             plan.entries = [try entry.row(account.id, in: database)]
             plan.entriesRemoved = try transaction.signIns(in: database, at: now).map { EntryKey(database, $0.kind.entryKind, $0.id) }
+            plan.entriesRemoved += try transaction.allEntries(.passkey, in: database).map(\.key)
             try transaction.apply(plan)
             return .commit(())
         }

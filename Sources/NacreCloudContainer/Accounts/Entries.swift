@@ -61,6 +61,8 @@ package struct AccountEntry: RegistryEntry {
     package var isDeleted: Bool?
     /// Consents of the sign-in page that began a session: none begins another.
     package var usedConsents: [UsedConsent]?
+    /// How many of its passkeys were removed; nil as 0. A consent from before a removal grants nothing after it.
+    package var passkeysRemoved: Int64?
     package var givenName: String?
     package var familyName: String?
     /// How often its names or its address have changed; nil as 0.

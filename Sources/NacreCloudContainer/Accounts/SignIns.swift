@@ -239,7 +239,7 @@ extension ReadTransaction {
 
     /// The account's row once a consent is used. It knows as many of those that are still good as it may have sessions.
     /// - Throws: `ServerError.consentUsed`.
-    fileprivate func accountUsing(_ consent: UsedConsent, _ account: String, in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
+    func accountUsing(_ consent: UsedConsent, _ account: String, in database: DatabaseID, at now: Timestamp) throws -> EntryRow {
         guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
         let used = (entry.usedConsents ?? []).filter { $0.expires > now.secondsSince2001 }
         guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
@@ -247,11 +247,12 @@ extension ReadTransaction {
         return try entry.row(account, in: database)
     }
 
-    /// Holds a sign-in against a change of the password, or the end of the account, that came between its check and its commit.
+    /// Holds a sign-in against a change of the password, the end of a passkey or that of the account, between its check and its commit.
     /// - Returns: the account as it is now.
     @discardableResult
     func requireUnchanged(_ account: AccountEntry, in database: DatabaseID, at now: Timestamp) throws -> AccountEntry {
-        guard let kept = try entry(AccountEntry.self, account.id, in: database, at: now), kept.isLiving, kept.passwordHash == account.passwordHash
+        guard let kept = try entry(AccountEntry.self, account.id, in: database, at: now), kept.isLiving,
+            kept.passwordHash == account.passwordHash, kept.passkeysRemoved == account.passkeysRemoved
         else { throw ServerError.accountChanged }
         return kept
     }
@@ -259,7 +260,7 @@ extension ReadTransaction {
 
 extension ServerError {
     package static let accountChanged = ServerError(
-        .authenticationFailed, "the password was changed, or the account deleted, while this request was under way",
+        .authenticationFailed, "a password or passkey was changed, or the account deleted, while this request was under way",
         remedy: "Try again with the password as it is now.")
 
     package static let consentUsed = ServerError(

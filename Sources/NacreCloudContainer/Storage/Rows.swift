@@ -402,6 +402,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case quota = 15
     /// What an administrator asked the server to do.
     case audit = 16
+    /// Of an account: a public key that signs it in.
+    case passkey = 17
     /// Of discovery in a container and environment: a user's answer, what others see of a user, whose an address is, and the key of its hashes.
     case discoverability = 20
     case discoverable = 21

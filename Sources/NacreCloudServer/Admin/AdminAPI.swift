@@ -58,6 +58,8 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/users/change-name", bodyBytesMax: Limits.accountBodyBytes, changeName)
         router.post("/admin/1/users/delete", bodyBytesMax: Limits.accountBodyBytes, deleteUser)
         router.post("/admin/1/users/reset-password", bodyBytesMax: Limits.accountBodyBytes, openReset)
+        router.get("/admin/1/users/passkeys", listPasskeys)
+        router.post("/admin/1/users/passkeys/remove", bodyBytesMax: Limits.accountBodyBytes, removePasskey)
         router.get("/admin/1/sessions", listSessions)
         router.post("/admin/1/sessions/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeSession)
         router.get("/admin/1/schema", schema)

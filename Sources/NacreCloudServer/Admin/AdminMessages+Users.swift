@@ -105,6 +105,17 @@ extension AdminMessages {
         package var expires: Int64
     }
 
+    /// `POST /admin/1/users/passkeys/remove`
+    package struct NewPasskeyRemoval: Codable, Hashable, Sendable {
+        package var email: String
+        package var id: String
+
+        package init(email: String, id: String) {
+            self.email = email
+            self.id = id
+        }
+    }
+
     /// `POST /admin/1/sessions/revoke`
     package struct NewSessionEnd: Codable, Hashable, Sendable {
         package var email: String

@@ -25,7 +25,7 @@ struct AccountAPI: Sendable {
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
             ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
-            ("usage", usage),
+            ("usage", usage), ("passkeys/list", listPasskeys), ("passkeys/remove", removePasskey),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in

@@ -70,14 +70,7 @@ struct TokenSealer: TokenSealing {
 extension TokenSealer {
     /// Opens the text that earlier versions made: the key's ID, a point, and base64 for URLs. No text of today has a point.
     private func openOlder(_ text: String, for purpose: Purpose, _ binding: String) -> [UInt8]? {
-        guard let point = text.firstIndex(of: "."), let sealed = Self.decodeForURLs(text[text.index(after: point)...]) else { return nil }
+        guard let point = text.firstIndex(of: "."), let sealed = Base64URL.decode(text[text.index(after: point)...]) else { return nil }
         return open(sealed[...], under: text[..<point].utf8, for: purpose, binding)
-    }
-
-    /// Base64 for URLs (RFC 4648, section 5), which has no padding. nil for other text.
-    private static func decodeForURLs(_ text: Substring) -> [UInt8]? {
-        guard text.utf8.allSatisfy({ ![UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "=")].contains($0) }) else { return nil }
-        let standard = text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
-        return Base64.decode(String(standard) + String(repeating: "=", count: (4 - standard.count % 4) % 4))
     }
 }

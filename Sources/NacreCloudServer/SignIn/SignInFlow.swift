@@ -9,8 +9,15 @@ struct SignInFlow: Codable, Hashable, Sendable {
     var origin: String?
     /// What the app gets back with its redirect.
     var state: String?
+    /// What a passkey signs, by which it signs in for this flow alone, and once.
+    var challenge: String
     /// Seconds since 2001.
     var issued: Double
+
+    /// As the account knows it once a passkey has signed it.
+    var usedChallenge: UsedConsent {
+        UsedConsent(id: challenge, expires: Timestamp(secondsSince2001: issued + Limits.signInSeconds))
+    }
 
     /// The query by which a page for it is opened.
     var query: [(name: String, value: String)] {
@@ -21,13 +28,15 @@ struct SignInFlow: Codable, Hashable, Sendable {
     }
 }
 
-/// What a click grants, once a password was right: a hidden field of the question, sealed, and good once, in one browser.
+/// What a click grants, once a password or a passkey was right: a hidden field of the question, sealed, and good once, in one browser.
 struct SignInConsent: Codable, Hashable, Sendable {
     var flow: SignInFlow
     var id: String
     var account: String
-    /// Of the password's hash: another password ends the consent.
-    var password: String
+    /// Of the password's hash, and of how many passkeys were removed: another password ends the consent, and the end of a passkey.
+    var credentials: String
+    /// What a passkey signs that is added by who has this consent.
+    var challenge: String
     var isKept: Bool
     /// Seconds since 2001.
     var issued: Double
@@ -37,7 +46,8 @@ struct SignInConsent: Codable, Hashable, Sendable {
         self.flow = flow
         id = Hex.encode(try SecureRandom.bytes(16))
         self.account = account.id
-        password = Self.digest(account)
+        credentials = Self.digest(account)
+        challenge = try RelyingParty.newChallenge()
         self.isKept = isKept
         issued = now.secondsSince2001
     }
@@ -45,10 +55,22 @@ struct SignInConsent: Codable, Hashable, Sendable {
     /// As the account knows it once it is used.
     var used: UsedConsent { UsedConsent(id: id, expires: expires) }
 
+    var usedChallenge: UsedConsent { UsedConsent(id: challenge, expires: expires) }
+
     var expires: Timestamp { Timestamp(secondsSince2001: issued + Limits.consentSeconds) }
 
-    /// Whether the account is as it was when its password was checked.
-    func isOf(_ account: AccountEntry) -> Bool { account.id == self.account && Self.digest(account) == password }
+    /// Whether the account is as it was when its user showed who it is.
+    func isOf(_ account: AccountEntry) -> Bool { account.id == self.account && Self.digest(account) == credentials }
 
-    private static func digest(_ account: AccountEntry) -> String { Hex.encode(SHA256.digest(Array(account.passwordHash.utf8))) }
+    /// The same for an account that its user has just changed by it, with another challenge. It does not last longer.
+    func renewed(for account: AccountEntry) throws -> SignInConsent {
+        var next = self
+        next.credentials = Self.digest(account)
+        next.challenge = try RelyingParty.newChallenge()
+        return next
+    }
+
+    private static func digest(_ account: AccountEntry) -> String {
+        Hex.encode(SHA256.digest(Array("\(account.passkeysRemoved ?? 0) \(account.passwordHash)".utf8)))
+    }
 }

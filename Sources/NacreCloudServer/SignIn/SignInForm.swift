@@ -17,6 +17,10 @@ struct SignInForm {
     var email: String
     var isKept: Bool
     var opensSignUp: Bool
+    /// nil: browsers have no passkeys for this address.
+    var party: RelyingParty?
+    /// What a passkey signs.
+    var challenge: String
     var problem: ServerError?
     /// The form for a new account was sent just now.
     var isSignedUp: Bool
@@ -34,12 +38,13 @@ struct SignInForm {
             <input type="hidden" name="flow" value="\(sealed)">
             <input type="hidden" name="step" value="\(kind == .signIn ? "sign-in" : "sign-up")">
             <label for="email">E-mail address</label>
-            <input id="email" name="email" type="email" autocomplete="username" required maxlength="\(Limits.emailCharacters)" value="\(email)"\(wrong)\(email.isEmpty ? focus : nil)>
+            <input id="email" name="email" type="email" autocomplete="username\(kind == .signIn && party != nil ? " webauthn" : nil as HTML?)" required maxlength="\(Limits.emailCharacters)" value="\(email)"\(wrong)\(email.isEmpty ? focus : nil)>
             \(password)
             <p class="check" id="shown" hidden><input type="checkbox" id="show"> <label for="show">Show password</label></p>
             \(kind == .signIn ? keep : nil)
             <div class="buttons"><button class="main">\(kind == .signIn ? "Sign in" : "Create account" as HTML)</button></div>
             </form>
+            \(passkey)
             \(other)
             """)
     }
@@ -48,12 +53,12 @@ struct SignInForm {
 
     /// Ties a field to what is said of it.
     private var wrong: HTML? {
-        guard let problem, problem.retryAfter == nil else { return nil }
+        guard let problem, problem.retryAfter == nil, problem != .wrongPasskey else { return nil }
         return " aria-describedby=\"problem\" aria-invalid=\"true\""
     }
 
     private var message: HTML? {
-        if let problem { return "<p id=\"problem\" class=\"problem\" role=\"alert\" tabindex=\"-1\">\(SignInViews.sentence(problem))</p>" }
+        if let problem { return SignInViews.problemLine(problem) }
         guard isSignedUp else { return nil }
         return """
             <p class="notice" role="status">Now sign in with this address and password. If the address had an account before, that account and its \
@@ -88,6 +93,25 @@ struct SignInForm {
         <p class="check"><input type="checkbox" id="keep" name="keep" value="1"\(isKept ? " checked" : nil as HTML?)> <label for="keep">Keep me signed in \
         for two weeks</label></p>
         """
+    }
+
+    /// Shown by the script, which alone can ask for one.
+    private var passkey: HTML? {
+        guard kind == .signIn, let party else { return nil }
+        return """
+            <form method="post" action="sign-in" id="passkey" data-does="get" data-rp="\(party.id)" data-challenge="\(challenge)" hidden>
+            <input type="hidden" name="flow" value="\(sealed)">
+            <input type="hidden" name="step" value="passkey">
+            <input type="hidden" name="keep" value="">
+            <input type="hidden" name="user" value="">
+            <input type="hidden" name="credential" value="">
+            <input type="hidden" name="client" value="">
+            <input type="hidden" name="data" value="">
+            <input type="hidden" name="signature" value="">
+            <div class="buttons"><button type="button" id="use">Sign in with a passkey</button></div>
+            <p id="unused" class="problem" role="alert" hidden>No passkey was used. Try again, or sign in with your password.</p>
+            </form>
+            """
     }
 
     /// The way to the other form.

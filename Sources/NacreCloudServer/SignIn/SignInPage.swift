@@ -39,29 +39,32 @@ struct SignInPage: Sendable {
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noApp }
         let state = request.query("state")
         guard state?.utf8.count ?? 0 <= Limits.signInStateBytes else { throw ServerError.stateTooLong }
-        let flow = SignInFlow(apiToken: apiToken, origin: request.query("origin"), state: state, issued: now.secondsSince2001)
+        let flow = SignInFlow(
+            apiToken: apiToken, origin: request.query("origin"), state: state, challenge: try RelyingParty.newChallenge(),
+            issued: now.secondsSince2001)
         let asked = try await asked(flow)
         let browser = try SignInBrowser(request, isSecure: address.isSecure) ?? SignInBrowser()
         let isSignUp = request.query("form") == "sign-up" && accounts.opensSignUp
-        var response = try form(isSignUp ? .signUp : .signIn, asked, flow, browser)
+        var response = try form(isSignUp ? .signUp : .signIn, asked, flow, browser, request)
         if browser.isNew { response.headers.add("Set-Cookie", browser.cookie(isSecure: address.isSecure)) }
         return response
     }
 
     /// Who asks, and where the token would go.
     /// - Throws: why nobody can be given one.
-    private func asked(_ flow: SignInFlow) async throws -> SignInAsked {
+    func asked(_ flow: SignInFlow) async throws -> SignInAsked {
         guard let entry = try await authenticator.apiTokenEntry(flow.apiToken) else { throw ServerError.unknownApp }
         return SignInAsked(entry: entry, delivery: try TokenDelivery(entry, asking: flow.origin))
     }
 
-    private func form(
-        _ kind: SignInForm.Kind, _ asked: SignInAsked, _ flow: SignInFlow, _ browser: SignInBrowser, email: String = "", isKept: Bool = false,
-        problem: ServerError? = nil, isSignedUp: Bool = false
+    func form(
+        _ kind: SignInForm.Kind, _ asked: SignInAsked, _ flow: SignInFlow, _ browser: SignInBrowser, _ request: HTTPRequest, email: String = "",
+        isKept: Bool = false, problem: ServerError? = nil, isSignedUp: Bool = false
     ) throws -> HTTPResponse {
         let form = SignInForm(
             kind: kind, asked: asked, sealed: try sealer.seal(flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
-            isKept: isKept, opensSignUp: accounts.opensSignUp, problem: problem, isSignedUp: isSignedUp)
+            isKept: isKept, opensSignUp: accounts.opensSignUp, party: relyingParty(request), challenge: flow.challenge, problem: problem,
+            isSignedUp: isSignedUp)
         return try SignInAnswer.page(problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, form.view, retryAfter: problem?.retryAfter)
     }
 
@@ -78,13 +81,18 @@ struct SignInPage: Sendable {
         switch fields["step"] {
         case "sign-in": return try await signIn(fields, browser, request)
         case "sign-up": return try await signUp(fields, browser, request)
+        case "passkey": return try await signInByPasskey(fields, browser, request)
+        case "passkeys": return try await passkeys(fields, browser, request)
+        case "add-passkey": return try await addPasskey(fields, browser, request)
+        case "remove-passkey": return try await removePasskey(fields, browser, request)
+        case "question": return try await questionAgain(fields, browser, request)
         case "allow": return try await allow(fields, browser)
         case "deny": return try await deny(fields, browser)
         default: throw ServerError.unknownStep
         }
     }
 
-    private func flow(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInFlow {
+    func flow(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInFlow {
         guard let flow = sealer.open(SignInFlow.self, fields["flow"] ?? "", for: .signIn, binding: browser.id),
             now.secondsSince2001 - flow.issued < Limits.signInSeconds
         else { throw .otherBrowser }
@@ -99,12 +107,19 @@ struct SignInPage: Sendable {
         do {
             account = try await accounts.checked(email: email, password: fields["password"] ?? "", of: request)
         } catch let error as ServerError where error.code != .internalError {
-            return try form(.signIn, asked, flow, browser, email: email, isKept: isKept, problem: errors.heard(error, request))
+            return try form(.signIn, asked, flow, browser, request, email: email, isKept: isKept, problem: errors.heard(error, request))
         }
-        let consent = try SignInConsent(flow, account, isKept: isKept, at: now)
+        return try question(try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser, request)
+    }
+
+    /// Asks who is signed in whether the app may have its token.
+    func question(
+        _ consent: SignInConsent, _ asked: SignInAsked, _ account: AccountEntry, _ browser: SignInBrowser, _ request: HTTPRequest
+    ) throws -> HTTPResponse {
         let sealed = try sealer.seal(consent, for: .consent, binding: browser.id)
-        return try SignInAnswer.page(
-            .ok, SignInViews.question(asked, sealed, email: account.email, isKept: isKept), formsTo: asked.delivery)
+        let view = SignInViews.question(
+            asked, sealed, email: account.email, isKept: consent.isKept, hasPasskeys: relyingParty(request) != nil)
+        return try SignInAnswer.page(.ok, view, formsTo: asked.delivery)
     }
 
     /// One answer, whether the address has had an account or not.
@@ -114,22 +129,22 @@ struct SignInPage: Sendable {
         let email = fields["email"] ?? ""
         do {
             let address = try await accounts.signUp(email: email, password: fields["password"] ?? "")
-            return try form(.signIn, asked, flow, browser, email: address, isSignedUp: true)
+            return try form(.signIn, asked, flow, browser, request, email: address, isSignedUp: true)
         } catch let error as ServerError where error.code == .badRequest || error.code == .tryAgainLater {
-            return try form(.signUp, asked, flow, browser, email: email, problem: errors.heard(error, request))
+            return try form(.signUp, asked, flow, browser, request, email: email, problem: errors.heard(error, request))
         }
     }
 
     // MARK: The click
 
-    private func consent(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInConsent {
+    func consent(_ fields: FormFields, _ browser: SignInBrowser) throws(ServerError) -> SignInConsent {
         guard let consent = sealer.open(SignInConsent.self, fields["consent"] ?? "", for: .consent, binding: browser.id) else { throw .otherBrowser }
         guard now < consent.expires else { throw .consentUsed }
         return consent
     }
 
-    /// - Throws: `ServerError.accountChanged` where it is not as it was when its password was checked.
-    private func account(of consent: SignInConsent) async throws -> AccountEntry {
+    /// - Throws: `ServerError.accountChanged` where it is not as it was when its user showed who it is.
+    func account(of consent: SignInConsent) async throws -> AccountEntry {
         guard let account = try await accounts.cloud.registry.account(id: consent.account), consent.isOf(account) else {
             throw ServerError.accountChanged
         }

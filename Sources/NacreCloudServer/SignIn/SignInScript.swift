@@ -1,6 +1,6 @@
 /// What the sign-in page does beyond HTML: it puts the focus where the reader goes on (never on a button that grants, so that a key pressed
-/// twice grants nothing), shows a password that its user wants to see, sends a form once, and
-/// gives the token to the page that opened it, if that page has the origin that was granted.
+/// twice grants nothing), shows a password that its user wants to see, sends a form once, asks
+/// the browser for passkeys, and gives the token to the page that opened it, if that page has the origin that was granted.
 enum SignInScript {
     static let text = HTML(
         trusted: """
@@ -22,6 +22,48 @@ enum SignInScript {
                   isSent = true;
                   if (password) password.type = 'password';
                 });
+              }
+              const passkey = find('passkey');
+              if (passkey && window.PublicKeyCredential) {
+                const bytes = text => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), it => it.charCodeAt(0));
+                const text = buffer => btoa(Array.from(new Uint8Array(buffer), it => String.fromCharCode(it)).join(''))
+                  .replace(/[+]/g, '-').replace(/[/]/g, '_').replace(/=/g, '');
+                const { does, rp, challenge, user, email, known } = passkey.dataset;
+                const create = () => navigator.credentials.create({ publicKey: {
+                  rp: { id: rp, name: rp }, user: { id: bytes(user), name: email, displayName: email }, challenge: bytes(challenge),
+                  pubKeyCredParams: [{ type: 'public-key', alg: -7 }], attestation: 'none',
+                  authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+                  excludeCredentials: known.split(' ').filter(Boolean).map(id => ({ type: 'public-key', id: bytes(id) }))
+                } });
+                let waiting = null;
+                const get = mediation => {
+                  if (waiting) waiting.abort();
+                  waiting = new AbortController();
+                  return navigator.credentials.get({ mediation, signal: waiting.signal, publicKey: {
+                    challenge: bytes(challenge), rpId: rp, userVerification: 'required' } });
+                };
+                const send = made => {
+                  const { clientDataJSON, attestationObject, authenticatorData, signature, userHandle } = made.response;
+                  const values = attestationObject ? { client: clientDataJSON, attestation: attestationObject } : {
+                    client: clientDataJSON, data: authenticatorData, signature, user: userHandle || new ArrayBuffer(0), credential: made.rawId };
+                  for (const [name, value] of Object.entries(values)) passkey.elements[name].value = text(value);
+                  const keep = find('keep');
+                  if (keep) passkey.elements.keep.value = keep.checked ? '1' : '';
+                  passkey.submit();
+                };
+                passkey.hidden = false;
+                find('use').addEventListener('click', () => {
+                  find('unused').hidden = true;
+                  (does === 'create' ? create() : get('optional')).then(send, () => { find('unused').hidden = false; });
+                });
+                passkey.addEventListener('submit', event => {
+                  event.preventDefault();
+                  find('use').click();
+                });
+                const offer = PublicKeyCredential.isConditionalMediationAvailable;
+                if (does === 'get' && offer && !find('problem')) {
+                  offer.call(PublicKeyCredential).then(isThere => isThere && !waiting && get('conditional').then(send, () => {}));
+                }
               }
               const delivery = find('delivery');
               if (delivery) {

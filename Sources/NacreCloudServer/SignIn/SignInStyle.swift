@@ -34,6 +34,11 @@ enum SignInStyle {
             button { flex: 1 1 9rem; min-height: 2.75rem; padding: .5rem 1rem; font: inherit; font-weight: 600; color: var(--accent); background: none;
             border: 1px solid var(--accent); border-radius: .5rem; cursor: pointer }
             button.main { color: var(--on-accent); background: var(--accent) }
+            button.quiet { border: 0; text-decoration: underline; flex: none; width: 100% }
+            .list { list-style: none; margin: 1rem 0; padding: 0 }
+            .list li { display: flex; align-items: center; justify-content: space-between; gap: .75rem; padding: .5rem 0;
+            border-bottom: 1px solid var(--line) }
+            .list button { min-width: 5.5rem; flex: none }
             h1:focus { outline: none }
             :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
             .problem, .notice { padding: .75rem; border-radius: .5rem; background: var(--good-back) }

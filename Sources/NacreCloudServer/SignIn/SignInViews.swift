@@ -5,8 +5,8 @@ import NacreCloudWire
 enum SignInViews {
     typealias View = (_ nonce: String) -> HTML
 
-    /// Whether an app may have a token, asked of who has just shown a password.
-    static func question(_ asked: SignInAsked, _ sealed: String, email: String, isKept: Bool) -> View {
+    /// Whether an app may have a token, asked of who has just shown a password or a passkey.
+    static func question(_ asked: SignInAsked, _ sealed: String, email: String, isKept: Bool, hasPasskeys: Bool) -> View {
         let end: HTML = isKept ? "you have not used it for two weeks" : "you have not used it for 30 minutes"
         return page(
             title: "Allow access?",
@@ -21,9 +21,12 @@ enum SignInViews {
             <button class="main" name="step" value="allow">Allow</button>
             <button name="step" value="deny">Do not allow</button>
             </div>
+            \(hasPasskeys ? passkeys : nil)
             </form>
             """)
     }
+
+    private static let passkeys: HTML = "<button class=\"quiet\" name=\"step\" value=\"passkeys\">Add or remove passkeys</button>"
 
     /// Gives the token to the page that asked.
     /// - Parameter data: the message and its origin, as JSON.
@@ -45,8 +48,13 @@ enum SignInViews {
             title: "You cannot sign in",
             """
             <h1>You cannot sign in</h1>
-            <p id="problem" class="problem" role="alert" tabindex="-1">\(sentence(error))</p>
+            \(problemLine(error))
             """)
+    }
+
+    /// Where the reader goes on.
+    static func problemLine(_ error: ServerError) -> HTML {
+        "<p id=\"problem\" class=\"problem\" role=\"alert\" tabindex=\"-1\">\(sentence(error))</p>"
     }
 
     /// Who asks, and where a token would go.

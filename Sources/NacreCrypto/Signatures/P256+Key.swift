@@ -31,6 +31,15 @@ extension P256 {
             ERR_clear_error()
         }
 
+        /// - Parameter subjectPublicKeyInfo: DER.
+        convenience init(subjectPublicKeyInfo: [UInt8]) throws(CryptoError) {
+            guard let pointer = nacre_read_public_key(subjectPublicKeyInfo, subjectPublicKeyInfo.count) else {
+                throw .fromOpenSSL(.malformedKey)
+            }
+            self.init(owning: pointer)
+            guard isOnP256, isConsistent(.publicKey) else { throw .fromOpenSSL(.malformedKey) }
+        }
+
         private static func read(_ bytes: UnsafeRawBufferPointer, _ part: Part) -> OpaquePointer? {
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(source) }

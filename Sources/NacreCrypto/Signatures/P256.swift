@@ -56,6 +56,22 @@ package enum P256 {
             key = try Key(pem: pem, part: .publicKey)
         }
 
+        /// What stands before a point in `SubjectPublicKeyInfo` (RFC 5480): a key on P-256, not compressed.
+        private static let pointHeader: [UInt8] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
+            0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+        ]
+
+        /// A key as COSE and JWK write it.
+        /// - Parameters:
+        ///   - x: 32 bytes, the highest first.
+        ///   - y: likewise.
+        /// - Throws: `malformedKey` for other lengths, and for a point that is not on the curve.
+        package init(x: [UInt8], y: [UInt8]) throws(CryptoError) {
+            guard x.count == 32, y.count == 32 else { throw CryptoError(.malformedKey) }
+            key = try Key(subjectPublicKeyInfo: Self.pointHeader + x + y)
+        }
+
         /// The key as `PUBLIC KEY` in PEM.
         package func pem() throws(CryptoError) -> String {
             try key.text { PEM_write_bio_PUBKEY($0, $1) }

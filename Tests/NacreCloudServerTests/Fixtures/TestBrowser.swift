@@ -67,10 +67,11 @@ struct TestBrowser {
         return headers.merging(more) { $1 }
     }
 
-    /// The hidden fields of the page that is shown.
+    /// The hidden fields of the first form of the page that is shown.
     var hidden: [String: String] {
         var fields: [String: String] = [:]
-        for match in (shown?.text ?? "").matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/) {
+        for match in (shown?.text.components(separatedBy: "</form>").first ?? "").matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/)
+        {
             fields[String(match.1)] = Self.unescaped(String(match.2))
         }
         return fields

@@ -36,6 +36,8 @@ struct HelpTests {
         Documented("token revoke", "data server token-file json"),
         Documented("user reset-password", "email data server token-file json"),
         Documented("user list", "data server token-file json"),
+        Documented("user passkeys", "email data server token-file json"),
+        Documented("user remove-passkey", "email data server token-file json"),
         Documented("user show", "email data server token-file json"),
         Documented("user delete", "email data server token-file json"),
         Documented("session list", "email data server token-file json"),

@@ -6,7 +6,7 @@ enum UserCommands {
         "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
         subcommands: [
             UserCreate.command, UserChangeName.command, UserList.command, UserShow.command, UserSignIn.command, UserResetPassword.command,
-            UserDelete.command,
+            UserPasskeys.command, UserRemovePasskey.command, UserDelete.command,
         ])
 }
 

@@ -1,0 +1,47 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import NacreTelemetry
+
+/// The passkeys of an account, for the one whose it is. Both want the password: an app's token takes nobody's way in.
+/// They are added on the sign-in page alone, where a browser keeps them by the server's name.
+extension AccountAPI {
+    func listPasskeys(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.PasskeysQuestion.self, of: request)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let found = try await cloud.registry.passkeys(of: account.id)
+        return try answer(
+            AccountMessages.Passkeys(passkeys: found.map { AccountMessages.Passkey($0) }))
+    }
+
+    func removePasskey(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.PasskeyRemoval.self, of: request)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let removed = try await cloud.registry.removePasskey(asked.id, of: account.id)
+        tellPasskey("removed", removed, of: account.id, request)
+        return try answer(AccountMessages.Passkey(removed))
+    }
+
+    /// A passkey that came or went, in the log.
+    func tellPasskey(
+        _ reason: String, _ passkey: PasskeyEntry, of account: String, _ request: HTTPRequest
+    ) {
+        logger.log(
+            .notice, "A passkey was added or removed",
+            [
+                .reason: .string(reason), .address: .string(request.clientAddress),
+                .user: .string(account), .requestID: .string(request.id),
+            ])
+    }
+}
+
+extension AccountMessages.Passkey {
+    init(_ passkey: PasskeyEntry) {
+        func milliseconds(_ seconds: Double) -> Int64 {
+            Timestamp(secondsSince2001: seconds).millisecondsSince1970
+        }
+        self.init(
+            id: passkey.id, name: passkey.name, created: milliseconds(passkey.created),
+            used: passkey.used.map(milliseconds))
+    }
+}

@@ -1,0 +1,28 @@
+extension AccountMessages {
+    /// `POST /account/1/passkeys/list`
+    package struct PasskeysQuestion: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+    }
+
+    package struct Passkeys: Codable, Hashable, Sendable {
+        /// The oldest first.
+        package var passkeys: [Passkey]
+    }
+
+    package struct Passkey: Codable, Hashable, Sendable {
+        package var id: String
+        package var name: String
+        /// Milliseconds since 1970.
+        package var created: Int64
+        /// When it signed in last; absent: never.
+        package var used: Int64?
+    }
+
+    /// `POST /account/1/passkeys/remove`
+    package struct PasskeyRemoval: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var id: String
+    }
+}

@@ -1,0 +1,89 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+/// Where passkeys are made and asked for: by browsers that reach the sign-in page by a name, over HTTPS or on this machine.
+struct RelyingParty: Hashable, Sendable {
+    /// The host of the page's origin: browsers keep passkeys by it.
+    let id: String
+    let origin: String
+
+    /// nil where browsers have no passkeys: for addresses in the place of names (WebAuthn level 2, 5.1.3), and without TLS.
+    init?(origin: String) {
+        guard let separator = origin.firstRange(of: "://"), let host = Server.host(of: origin),
+            !host.hasPrefix("["),
+            !host.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) })
+        else { return nil }
+        let isLocal = host == "localhost" || host.hasSuffix(".localhost")
+        guard origin[..<separator.lowerBound] == "https" || isLocal else { return nil }
+        (id, self.origin) = (host, origin)
+    }
+
+    func question(_ challenge: String) -> PasskeyQuestion {
+        PasskeyQuestion(
+            challenge: challenge, origin: origin, relyingParty: SHA256.digest(Array(id.utf8)))
+    }
+
+    /// 32 random bytes. WebAuthn level 2, 13.4.3 wants 16.
+    static func newChallenge() throws -> String { Base64URL.encode(try SecureRandom.bytes(32)) }
+}
+
+/// What a browser's authenticator answers when a passkey signs in: fields of a form, each base64 for URLs.
+struct PasskeyAssertion: Sendable {
+    /// The account that the authenticator keeps the passkey for. An ID of an account has 32 characters.
+    let account: String
+    let credential: String
+    let client: [UInt8]
+    let data: [UInt8]
+    let signature: [UInt8]
+
+    /// nil where a field is missing or none.
+    init?(_ fields: FormFields) {
+        func bytes(_ name: String) -> [UInt8]? { fields[name].flatMap { Base64URL.decode($0) } }
+        guard let user = bytes("user"), user.count <= 64,
+            let account = String(validating: user, as: UTF8.self),
+            let id = bytes("credential"), (1...Limits.passkeyIDBytes).contains(id.count),
+            let client = bytes("client"),
+            let data = bytes("data"), let signature = bytes("signature")
+        else { return nil }
+        (self.account, credential) = (account, Base64URL.encode(id))
+        (self.client, self.data, self.signature) = (client, data, signature)
+    }
+
+    /// - Parameter passkey: that the account has under the ID.
+    /// - Returns: why it signs nobody in; nil: it does. Takes about 100 µs.
+    func fault(for question: PasskeyQuestion, by passkey: PasskeyEntry?) throws -> PasskeyFault? {
+        let isSigned = try passkey.map {
+            try P256.PublicKey(pem: $0.publicKey).isValid(
+                signature, for: data + SHA256.digest(client))
+        }
+        return PasskeyRule.fault(
+            PasskeyClientData(json: client), AuthenticatorData(data), for: question,
+            passkey: passkey, isSigned: isSigned ?? false)
+    }
+
+    /// How often it says that it was used.
+    var counter: UInt32 { AuthenticatorData(data)?.counter ?? 0 }
+}
+
+extension ServerError {
+    /// One for all that may be wrong: who asks does not learn which accounts and passkeys there are.
+    static let wrongPasskey = ServerError(
+        .authenticationFailed, "this passkey is not known here", field: "credential",
+        remedy: "Take another one, or sign in with your password.")
+
+    /// To the user who adds one, who may know.
+    static func passkeyRefused(_ fault: PasskeyFault) -> ServerError {
+        let remedy =
+            switch fault {
+            case .algorithm: "Take an authenticator that makes keys for ES256."
+            case .userNotVerified, .userNotPresent:
+                "Take one that asks for a PIN, a finger or a face."
+            default: "Begin anew, in the app that you want to use."
+            }
+        return ServerError(
+            .badRequest, "the passkey cannot be added (\(fault.rawValue))", field: "credential",
+            remedy: remedy)
+    }
+}

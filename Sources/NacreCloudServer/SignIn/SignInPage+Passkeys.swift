@@ -1,0 +1,157 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+
+/// Passkeys on the sign-in page: one signs in, and who is signed in adds and removes them.
+extension SignInPage {
+    /// nil where browsers have none for this address.
+    func relyingParty(_ request: HTTPRequest) -> RelyingParty? {
+        RelyingParty(origin: address.origin(for: request))
+    }
+
+    func signInByPasskey(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
+        async throws -> HTTPResponse
+    {
+        let flow = try flow(fields, browser)
+        let asked = try await asked(flow)
+        let isKept = fields["keep"] == "1"
+        let account: AccountEntry
+        do {
+            account = try await holder(of: PasskeyAssertion(fields), in: flow, request)
+        } catch let error as ServerError where error == .wrongPasskey {
+            return try form(
+                .signIn, asked, flow, browser, request, isKept: isKept,
+                problem: errors.heard(error, request))
+        }
+        return try question(
+            try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser,
+            request)
+    }
+
+    /// Whose passkey has signed the question of a flow. It is used up.
+    private func holder(
+        of assertion: PasskeyAssertion?, in flow: SignInFlow, _ request: HTTPRequest
+    ) async throws -> AccountEntry {
+        WorkMeter.current?.add(rows: 10)
+        let registry = accounts.cloud.registry
+        var fault = PasskeyFault.malformed
+        if let party = relyingParty(request), let assertion {
+            let passkey = try await registry.passkey(assertion.credential, of: assertion.account)
+            if let found = try assertion.fault(for: party.question(flow.challenge), by: passkey) {
+                fault = found
+            } else if let account = try await registry.usePasskey(
+                assertion.credential, of: assertion.account, counter: assertion.counter,
+                using: flow.usedChallenge)
+            {
+                return account
+            } else {
+                fault = .credential
+            }
+        }
+        accounts.tell("passkey: \(fault.rawValue)", nil, request)
+        throw ServerError.wrongPasskey
+    }
+
+    // MARK: Adding and removing
+
+    /// The page that lists them.
+    func passkeys(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
+        async throws -> HTTPResponse
+    {
+        let consent = try consent(fields, browser)
+        return try await passkeyPage(consent, try await account(of: consent), browser, request)
+    }
+
+    func addPasskey(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
+        async throws -> HTTPResponse
+    {
+        let consent = try consent(fields, browser)
+        let account = try await account(of: consent)
+        do {
+            let passkey = try await added(fields, consent, to: account, request)
+            accounts.tellPasskey("added", passkey, of: account.id, request)
+            return try await passkeyPage(
+                try consent.renewed(for: account), account, browser, request,
+                notice: "“\(passkey.name)” signs you in from now on.")
+        } catch let error as ServerError
+            where error.code != .authenticationFailed && error.code != .internalError
+        {
+            return try await passkeyPage(
+                try consent.renewed(for: account), account, browser, request,
+                problem: errors.heard(error, request))
+        }
+    }
+
+    private func added(
+        _ fields: FormFields, _ consent: SignInConsent, to account: AccountEntry,
+        _ request: HTTPRequest
+    ) async throws -> PasskeyEntry {
+        guard let party = relyingParty(request) else { throw ServerError.passkeyRefused(.origin) }
+        let made: PasskeyRule.Made
+        do {
+            made = try PasskeyRule.made(
+                PasskeyClientData(json: fields["client"].flatMap { Base64URL.decode($0) } ?? []),
+                attestation: fields["attestation"].flatMap { Base64URL.decode($0) } ?? [],
+                for: party.question(consent.challenge))
+        } catch {
+            throw ServerError.passkeyRefused(error)
+        }
+        guard let key = try? P256.PublicKey(x: made.x, y: made.y).pem() else {
+            throw ServerError.passkeyRefused(.algorithm)
+        }
+        let name = String((fields["name"] ?? "").onOneLine.prefix(Limits.passkeyNameCharacters))
+            .trimmed
+        return try await accounts.cloud.registry.addPasskey(
+            made, publicKey: key, name: name.isEmpty ? "Passkey" : name, to: account,
+            using: consent.usedChallenge)
+    }
+
+    func removePasskey(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
+        async throws -> HTTPResponse
+    {
+        let consent = try consent(fields, browser)
+        let account = try await account(of: consent)
+        let removed = try await accounts.cloud.registry.removePasskey(
+            fields["passkey"] ?? "", of: account.id)
+        accounts.tellPasskey("removed", removed, of: account.id, request)
+        guard let changed = try await accounts.cloud.registry.account(id: account.id) else {
+            throw ServerError.accountChanged
+        }
+        return try await passkeyPage(
+            try consent.renewed(for: changed), changed, browser, request,
+            notice: "“\(removed.name)” signs nobody in any more.")
+    }
+
+    /// Back to what the app asks.
+    func questionAgain(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest)
+        async throws -> HTTPResponse
+    {
+        let consent = try consent(fields, browser)
+        return try question(
+            consent, try await asked(consent.flow), try await account(of: consent), browser, request
+        )
+    }
+
+    private func passkeyPage(
+        _ consent: SignInConsent, _ account: AccountEntry, _ browser: SignInBrowser,
+        _ request: HTTPRequest, notice: String? = nil,
+        problem: ServerError? = nil
+    ) async throws -> HTTPResponse {
+        let page = PasskeyPage(
+            account: account, passkeys: try await accounts.cloud.registry.passkeys(of: account.id),
+            party: relyingParty(request),
+            challenge: consent.challenge,
+            sealed: try sealer.seal(consent, for: .consent, binding: browser.id), notice: notice,
+            problem: problem)
+        return try SignInAnswer.page(
+            problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, page.view)
+    }
+}
+
+extension String {
+    /// Without spaces at its ends.
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}
