@@ -82,6 +82,8 @@ extension Limits {
         Limit("sortsPerQuery", sortsPerQuery, .server),
         Limit("rowsWithoutIndex", rowsWithoutIndex, .server),
         Limit("bytesWithoutIndex", bytesWithoutIndex, .server),
+        Limit("recordsLookedAtInVain", recordsLookedAtInVain, .server),
+        Limit("pairIndexesPerType", pairIndexesPerType, .server),
         Limit("indexWaitSeconds", Int(indexWaitSeconds), .server),
         Limit("indexBuildRetrySeconds", indexBuildRetrySeconds, .cloudKit),
         Limit("waitSeconds", Int(waitSeconds), .server),

@@ -32,12 +32,32 @@ extension TestCloudUser {
         }
     }
 
-    /// Makes all indexes that the schema allows now, and has them built.
-    func makeIndexes() async throws {
-        try await askForIndexes()
+    /// Makes the index of two fields by which a query would go, in place of the oldest one where there are too many; false where it is of no use.
+    func makePair(for query: Query) async throws -> Bool {
+        guard let sort = query.sorts.first, sort.relativeLocation == nil,
+            let filter = query.filters.first(where: { $0.comparator == .equals || $0.comparator == .listContains }), let compared = filter.fieldName
+        else { return false }
+        @Sendable func name(_ field: String) -> String { SystemField.allCases.first { $0.webName == field }?.rawValue ?? field }
+        return try await cloud.registry.changeSchema(of: target.container, target.environment) { schema in
+            guard var type = schema.types[query.recordType], type.allowsPair(name(compared), name(sort.fieldName)) else { return false }
+            if type.pairs.count == Limits.pairIndexesPerType { type.pairs.removeFirst() }
+            type.makePair(name(compared), name(sort.fieldName), nextIndex: &schema.nextIndex)
+            schema.types[query.recordType] = type
+            return true
+        }
+    }
+
+    /// Builds all that is to be built.
+    func buildIndexes() async throws {
         while try await cloud.registry.schema(of: target.container, target.environment).building.isEmpty == false {
             _ = try await cloud.runDueTasks()
         }
+    }
+
+    /// Makes all indexes that the schema allows now, and has them built.
+    func makeIndexes() async throws {
+        try await askForIndexes()
+        try await buildIndexes()
     }
 
     /// Expects that the schema is the same behind `body` as before.

@@ -171,8 +171,7 @@ import Testing
         #expect(await browser.send(try right.assertion(challenge)).text.contains("Allow access?"))
     }
 
-    @Test func `what a passkey has signed signs in once, in one browser, for an hour`() async throws
-    {
+    @Test func `what a passkey has signed signs in once, in one browser, for an hour`() async throws {
         let (server, _, kept) = try await added()
         var authenticator = kept
         var browser = TestBrowser(server)
@@ -274,8 +273,7 @@ import Testing
         #expect(await browser.send(["step": "passkeys"]).text.contains("There can be no more"))
     }
 
-    @Test func `an API lists and removes passkeys by the password, and no token does`() async throws
-    {
+    @Test func `an API lists and removes passkeys by the password, and no token does`() async throws {
         let (server, _, kept) = try await added()
         let id = Base64URL.encode(kept.id)
         func ask(_ path: String, _ body: String, _ query: String = "") async -> Answer {

@@ -230,7 +230,7 @@ struct CheckReading {
         guard record.isLive else { return rows }
         rows += links.map { .link(zone, $0, name: name) }
         guard let type = schema?.types[record.row.type] else { return rows }
-        let building = usable ? Set(type.fields.values.flatMap(\.indexes).filter { $0.state == .building }.map(\.index)) : []
+        let building = usable ? Set(type.indexes.filter { $0.state == .building }.map(\.index)) : []
         rows += IndexRows(type).entries(of: record).filter { !building.contains($0.index) }.map { .index(zone, $0, name: name) }
         return rows
     }
@@ -276,6 +276,7 @@ struct CheckReading {
     private func isOfNoIndex(_ row: DerivedRow) -> Bool {
         guard case .index(_, let entry, _) = row else { return false }
         guard let schema else { return true }
+        if schema.types.values.contains(where: { $0.pairs.contains { $0.definition.index == entry.index } }) { return false }
         let fields = schema.types.values.lazy.flatMap(\.fields.values)
         guard let field = fields.first(where: { $0.indexes.contains { $0.index == entry.index } }) else { return true }
         return entry.key == IndexKey.none && !field.isSortable

@@ -13,6 +13,8 @@ struct CheckedQuery: Sendable {
     let nameIndex: IndexID?
     /// The indexes that it would go by, and that nobody has made.
     let missing: [MissingIndex]
+    /// An index of two fields by which it would read fewer records, and that nobody has made.
+    let missingPair: MissingPair?
     /// An index that it would go by is not made, or still being built: records are looked through one by one in its place.
     let lacksIndex: Bool
     /// Those of the indexes that it may go by whose older rows came by a walk.
@@ -26,16 +28,20 @@ struct CheckedQuery: Sendable {
         drivers = zip(shape.filters, tests).enumerated().flatMap { place, pair in
             QueryDriver.ways(to: pair.1, filter: place, at: pair.0.fields.map(\.definition), value: pair.0.filter.value)
         }
-        terms = shape.terms
+        let pairing = shape.pairing
+        terms = pairing.terms
         // A filter's own order is by its field.
         fields = FieldNames((tests.flatMap(\.fields) + terms.map(\.field)).filter { SystemField(schemaName: $0) == nil })
         let names = shape.type.fields[SystemField.recordName.rawValue]?.values
         nameIndex = names.flatMap { $0.state == .usable ? $0.index : nil }
-        let indexes = shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) } + (shape.terms.map(\.index) + [names]).compactMap(\.self)
+        let indexes =
+            shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) }
+            + (terms.flatMap { [$0.index, $0.part?.index] } + [names]).compactMap(\.self)
         builtIndexes = Set(indexes.filter { $0.isBuilt == true && $0.state == .usable }.map(\.index))
         let unusable = shape.unusableIndexes
         missing = unusable.filter { shape.type.fields[$0.field]?[$0.kind] == nil }
         lacksIndex = !unusable.isEmpty
+        missingPair = lacksIndex ? nil : pairing.missing
     }
 
     /// Those of its indexes that may lack records of a zone: it was made by one who did not know them yet, beside the walk that built them.
@@ -43,10 +49,10 @@ struct CheckedQuery: Sendable {
         builtIndexes.filter { $0.rawValue >= zone.indexesBelow }
     }
 
-    /// The part of a term's index in which the records stand that its own filters let through.
+    /// The part of a term's index in which the records stand that its own filters let through, by the term's own keys.
     func span(of term: SortTerm, in index: IndexID) -> IndexSpan {
         var span = IndexSpan(index: index, lower: IndexKey.none, upper: nil)
-        for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == span.index {
+        for driver in drivers where driver.spans.count == 1 && driver.spans[0].index == term.index?.index {
             span.lower = ZoneSearch.later(span.lower, driver.spans[0].lower)
             span.upper = ZoneSearch.earlier(span.upper, driver.spans[0].upper)
         }
@@ -65,6 +71,25 @@ struct CheckedQuery: Sendable {
 }
 
 extension QueryShape {
+    /// The order, by an index of two fields where one of them is compared for equality and the other sorted by; else the index that would be one.
+    fileprivate var pairing: (terms: [SortTerm], missing: MissingPair?) {
+        guard let term = terms.first, term.from == nil else { return (terms, nil) }
+        var missing: MissingPair?
+        for (place, filter) in filters.enumerated() {
+            guard let field = filter.fields.first, let key = QueryDriver.point(of: filter.filter, at: field.definition) else { continue }
+            let wanted = MissingPair(type: type.name, first: field.name, second: term.field)
+            guard let pair = type.pairs.first(where: { $0.hasFields(of: wanted) }) else {
+                if missing == nil, type.allowsPair(wanted.first, wanted.second), type.pairs.count < Limits.pairIndexesPerType { missing = wanted }
+                continue
+            }
+            guard pair.definition.state == .usable else { return (terms, nil) }
+            var terms = terms
+            terms[0].part = .init(index: pair.definition, prefix: IndexKey.prefix(key), filter: place, field: field.name)
+            return (terms, nil)
+        }
+        return (terms, missing)
+    }
+
     /// Of the indexes that the filters and sorts can go by, those that cannot be used yet, made or not; one may stand there twice. For all records of a
     /// type it is the index of their names.
     fileprivate var unusableIndexes: [MissingIndex] {

@@ -4,16 +4,25 @@ import NacreCloudWire
 struct IndexRows: Sendable {
     /// Those that have an index.
     private let fields: [(name: String, definition: FieldDefinition)]
+    private let pairs: [(index: IndexID, first: (name: String, type: FieldType), second: (name: String, type: FieldType))]
 
     init(_ type: RecordTypeDefinition) {
         fields = type.fields.compactMap { name, field in
             field.isEncrypted || field.indexes.isEmpty ? nil : (name, field)
         }
+        pairs = type.pairs.compactMap { pair in
+            guard let first = type.fields[pair.first]?.type, let second = type.fields[pair.second]?.type else { return nil }
+            return (pair.definition.index, (pair.first, first), (pair.second, second))
+        }
     }
 
     /// The rows of a live record, each once; a tombstone has none.
     func entries(of record: StoredRecord) -> [IndexEntry] {
-        record.isLive ? fields.flatMap { Self.entries(of: record.value(of: $0.name), in: $0.definition) } : []
+        guard record.isLive else { return [] }
+        let ofPairs = pairs.flatMap { index, first, second in
+            Self.entries(of: record.value(of: first.name), first.type, record.value(of: second.name), second.type, in: index)
+        }
+        return fields.flatMap { Self.entries(of: record.value(of: $0.name), in: $0.definition) } + ofPairs
     }
 
     /// The rows that a change takes away, and those that it brings. Costs little for fields that stay as they are.
@@ -32,7 +41,25 @@ struct IndexRows: Sendable {
             gone += left.without(right)
             come += right.without(left)
         }
+        for (index, first, second) in pairs {
+            let (old, oldOrder) = (before?.value(of: first.name), before?.value(of: second.name))
+            let (new, newOrder) = (after?.value(of: first.name), after?.value(of: second.name))
+            if before != nil, after != nil, Self.areSurelySame(old, new), Self.areSurelySame(oldOrder, newOrder) { continue }
+            let left = before == nil ? [] : Self.entries(of: old, first.type, oldOrder, second.type, in: index)
+            let right = after == nil ? [] : Self.entries(of: new, first.type, newOrder, second.type, in: index)
+            gone += left.without(right)
+            come += right.without(left)
+        }
         return (gone, come)
+    }
+
+    /// Of a live record in an index of two fields: one for each value of the first, none where it has none.
+    private static func entries(
+        of first: FieldValue?, _ firstType: FieldType, _ second: FieldValue?, _ secondType: FieldType, in index: IndexID
+    ) -> [IndexEntry] {
+        guard let first else { return [] }
+        let order = second.flatMap { IndexKey.key(of: $0, as: secondType) } ?? IndexKey.none
+        return IndexKey.keys(of: first, as: firstType).map { IndexEntry(index: index, key: IndexKey.prefix($0) + order) }
     }
 
     /// Whether two values have the same rows, as far as that shows at once. Texts compare by their bytes, as they do in an index: to Swift, a

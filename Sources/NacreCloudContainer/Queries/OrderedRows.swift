@@ -39,13 +39,16 @@ struct KeyRows: OrderedRows {
     private var isLast = false
     private var hasGiven = false
     private let reserve: Int
+    private let keysFrom: Int
 
     /// - Parameters:
     ///   - scan: its limit is not looked at.
     ///   - reserve: questions that are left to others once it has given a record.
-    init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0) {
+    ///   - keysFrom: where the order's own keys begin in those of the index.
+    init(_ scan: IndexScan, _ reader: QueryReader, ahead: Int, reserve: Int = 0, keysFrom: Int = 0) {
         self.reader = reader
         self.reserve = reserve
+        self.keysFrom = keysFrom
         self.scan = scan
         self.scan.includesRecords = true
         self.ahead = ReadAhead(ahead)
@@ -57,7 +60,7 @@ struct KeyRows: OrderedRows {
             if let hit = buffer.popFirst() {
                 hasGiven = true
                 guard let record = hit.record else { continue }
-                return .row(key: hit.place.key, record)
+                return .row(key: keysFrom == 0 ? hit.place.key : Array(hit.place.key.dropFirst(keysFrom)), record)
             }
             if isLast { return .end }
             if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return .pause(before: nil) }

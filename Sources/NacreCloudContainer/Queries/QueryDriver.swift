@@ -18,9 +18,7 @@ struct QueryDriver: Hashable, Sendable {
         guard let field = fields.first, let name = test.fields.first, let values = field.values, values.state == .usable else { return [] }
         let index = values.index
         func points(_ values: [FieldValue]) -> QueryDriver {
-            let bounds = Set(values.compactMap { IndexKey.bound(of: $0, as: field.type.element) })
-            // A number between two that the field could hold equals none of them.
-            let keys = bounds.filter { $0.isExact || field.type.element == .string || field.type.element == .bytes }.map(\.key)
+            let keys = Set(values.compactMap { key(of: $0, in: field) })
             let spans = keys.sorted { $0.lexicographicallyPrecedes($1) }.map { IndexSpan(index: index, lower: $0, upper: IndexKey.successor($0)) }
             return QueryDriver(filter: filter, spans: spans, isPoints: true, isOneRowEach: !field.type.isList || spans.count == 1)
         }
@@ -55,6 +53,18 @@ struct QueryDriver: Hashable, Sendable {
             .notListMemberBeginsWith, .containsAllTokens, .containsAnyTokens:
             return [range(IndexKey.firstPresent, nil)]
         }
+    }
+
+    /// Where the records stand that have a value; nil: nowhere.
+    private static func key(of value: FieldValue, in field: FieldDefinition) -> [UInt8]? {
+        guard let bound = IndexKey.bound(of: value, as: field.type.element) else { return nil }
+        // A number between two that the field could hold equals none of them.
+        return bound.isExact || field.type.element == .string || field.type.element == .bytes ? bound.key : nil
+    }
+
+    /// The key of the one value that a filter lets through; nil: it lets others through too, or nothing.
+    static func point(of filter: QueryFilter, at field: FieldDefinition) -> [UInt8]? {
+        filter.comparator == .equals || filter.comparator == .listContains ? key(of: filter.value, in: field) : nil
     }
 
     /// Every word is a way of its own where all must occur; else all of them are one.

@@ -9,9 +9,20 @@ struct SortTerm: Hashable, Sendable {
     var isAscending: Bool
     /// By the distance from here.
     var from: GeoPoint?
+    /// The part of an index of two fields that is in this order, and that has all records which the filter lets through.
+    var part: Part?
+
+    struct Part: Hashable, Sendable {
+        var index: IndexDefinition
+        /// What all keys of the part begin with.
+        var prefix: [UInt8]
+        /// Of the filter on the first field, its place in the query and its field.
+        var filter: Int
+        var field: String
+    }
 
     /// The index, where it has all its rows.
-    var usableIndex: IndexID? { index.flatMap { $0.state == .usable ? $0.index : nil } }
+    var usableIndex: IndexID? { part?.index.index ?? index.flatMap { $0.state == .usable ? $0.index : nil } }
 
     var isUsable: Bool { usableIndex != nil }
 

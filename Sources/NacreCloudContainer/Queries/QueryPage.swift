@@ -11,6 +11,8 @@ struct QueryPage: Sendable {
     var waits: Bool { cursor?.effort == .wait }
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
+    /// Of those, the ones that were looked at.
+    private(set) var considered = 0
     /// Bytes that it looked at.
     private(set) var work = 0
     /// That it asked the store: of one zone, or of all together.
@@ -87,8 +89,8 @@ struct QueryPage: Sendable {
             keptBytes = reader.keptBytes
             // Not the reader, which has all that it read.
             return (
-                answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, work: reader.work, damaged: Array(reader.damaged.values),
-                steps: search.steps, questions: reader.questions
+                answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, considered: reader.considered, work: reader.work,
+                damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions
             )
         }
         damaged = []
@@ -100,6 +102,7 @@ struct QueryPage: Sendable {
             }
             rowsRead += found.rowsRead
             recordsRead += found.recordsRead
+            considered += found.considered
             self.work += found.work
             steps += found.steps.map { "\(zone.row.name): \($0)" }
             if found.answer == nil { steps.append("\(zone.row.name): more matches than a page may look at, so not in the order of names") }

@@ -7,6 +7,8 @@ final class QueryReader {
     private let reads: IndexReads
     private(set) var rowsRead = 0
     private(set) var recordsRead = 0
+    /// Records that were looked at for whether and where they are in the answer.
+    private(set) var considered = 0
     /// Of the indexes, and for records.
     private(set) var questions = 0
     private let questionsMax: Int
@@ -53,6 +55,10 @@ final class QueryReader {
     /// Allows so many bytes of work from now on.
     func allow(work: Int) {
         workLimit = self.work + work
+    }
+
+    func consider() {
+        considered += 1
     }
 
     func worked(_ bytes: Int) {

@@ -20,8 +20,8 @@ extension Cloud {
 
     /// The same, and what an empty page waits for.
     ///
-    /// An index that the query would go by and that nobody has made is made where a page without it looked at many records: in the background, and
-    /// beside the answer, which does not fail with it.
+    /// An index that the query would go by and that nobody has made is made where a page without it looked at many records, and one of two fields where it
+    /// read many more than it answered: in the background, and beside the answer, which does not fail with it.
     /// - Returns: `waitsOn`: the page is empty, because the query's order takes an index that is still to be built. Until it is there, the next page is empty
     ///   too, and costs little. The database is signalled when one is ready (`Cloud.committed`).
     package func queryAnswer(
@@ -32,6 +32,8 @@ extension Cloud {
         let missing = page.query.missing
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(missing) }
+        } else if let pair = page.query.missingPair, page.considered - page.records.count >= Limits.recordsLookedAtInVain {
+            _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair) }
         }
         let response = RecordsQueryResponse(
             records: page.records,

@@ -79,7 +79,8 @@ struct ZoneSearch {
     private func isServedByWalk(_ driver: QueryDriver) -> Bool {
         guard let term = order.terms.first, term.isUsable else { return false }
         if term.from != nil { return driver.ownTerm?.from == term.from && driver.ownTerm?.field == term.field }
-        return driver.spans.count == 1 && driver.spans[0].index == term.usableIndex
+        if driver.filter == term.part?.filter { return true }
+        return driver.spans.count == 1 && driver.spans[0].index == term.index?.index
     }
 
     // MARK: Which way
@@ -231,6 +232,7 @@ struct ZoneSearch {
     /// A record that passes, behind the position, and with these first keys; nil for one that is damaged, which the reader remembers.
     private func hit(_ row: RecordRow, keys prefix: [[UInt8]] = []) throws -> QueryHit? {
         guard row.type == query.type.name, !row.isTombstone else { return nil }
+        reader.consider()
         guard let fields = try? RecordBody.fields(of: row, in: zone, only: query.fields) else {
             reader.met(StoredRecord(row, in: zone))
             return nil
@@ -340,7 +342,7 @@ struct ZoneSearch {
                 after: key.map { .init(distance: $0, spot: spot, includesSpot: includes(spot)) }, namesAscend: order.namesAscend, reader,
                 rows: rows, ahead: wanted, isFiltered: !query.tests.isEmpty)
         }
-        return KeyRows(scan(term, in: index, key, spot), reader, ahead: ahead, reserve: reserve)
+        return KeyRows(scan(term, in: index, key, spot), reader, ahead: ahead, reserve: reserve, keysFrom: term.part?.prefix.count ?? 0)
     }
 
     private func scan(_ term: SortTerm, in index: IndexID, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
@@ -354,6 +356,11 @@ struct ZoneSearch {
             case .before: span.upper = Self.earlier(span.upper, IndexKey.successor(key))
             case .behind: span.upper = Self.earlier(span.upper, key)
             }
+        }
+        if let prefix = term.part?.prefix {
+            span.lower = prefix + span.lower
+            span.upper = span.upper.map { prefix + $0 } ?? IndexKey.end(ofPrefix: prefix)
+            after = after.map { IndexPlace(key: prefix + $0.key, name: $0.name) }
         }
         return IndexScan(
             zone: zone, spans: [span], after: after, includesAfter: includes(spot), isDescending: !term.isAscending, limit: 0)
@@ -381,7 +388,7 @@ struct ZoneSearch {
     private func described(_ points: QueryDriver?) -> String {
         if let points { return "\(query.described(points)) by name" }
         guard let term = order.terms.first else { return query.nameIndex == nil ? "all records by name" : "the index of recordName" }
-        return "the index of \(term.field)"
+        return "the index of \(term.part.map { "\($0.field) and " } ?? "")\(term.field)"
     }
 }
 

@@ -100,6 +100,7 @@ extension Schema {
                     deployment.gains.append(SchemaGain(kind: .index, recordType: type, field: name, declaration: names))
                 }
             }
+            for pair in wanted.pairs { definition.makePair(pair.first, pair.second, nextIndex: &nextIndex) }
             types[type] = definition
         }
     }

@@ -84,6 +84,7 @@ extension Schema {
             next.setOptions(field.options, nextIndex: &nextIndex)
             definition.fields[name] = next
         }
+        definition.pairs = known?.pairs ?? []
         // What every schema has needs no entry.
         if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }
     }

@@ -60,6 +60,12 @@ extension RecordTypeDefinition {
             for kind in IndexKind.allCases where field[kind].map({ !indexes.contains($0.index) }) ?? false { field[kind] = nil }
             if !field.indexes.isEmpty { kept.fields[name] = field }
         }
-        return kept.fields.isEmpty ? nil : kept
+        kept.pairs = pairs.filter { indexes.contains($0.definition.index) }
+        guard !kept.indexes.isEmpty else { return nil }
+        // Without indexes of their own: what their values are.
+        for pair in kept.pairs {
+            for name in [pair.first, pair.second] where kept.fields[name] == nil { kept.fields[name] = fields[name]?.withoutIndexes }
+        }
+        return kept
     }
 }

@@ -67,6 +67,13 @@ extension FieldDefinition {
     /// Those that are made.
     var indexes: [IndexDefinition] { [values, tokens].compactMap(\.self) }
 
+    /// The same with none that is made.
+    var withoutIndexes: FieldDefinition {
+        var field = self
+        for kind in IndexKind.allCases { field[kind] = nil }
+        return field
+    }
+
     /// Lets queries use the field in these ways and no others. It makes no index: those that there are stay, as far as they are allowed.
     ///
     /// An index that would need other rows than it has is another index with a number of its own: the rows of the old one are left alone and

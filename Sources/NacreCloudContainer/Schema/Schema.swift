@@ -48,6 +48,8 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     package var fields: [String: FieldDefinition]
     /// nil: CloudKit's default ones. So have types from before there were others.
     private(set) var ownGrants: Grants?
+    /// nil: none.
+    private var madePairs: [PairIndex]?
 
     package init(name: String, fields: [String: FieldDefinition] = [:]) {
         self.name = name
@@ -60,10 +62,20 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
         set { ownGrants = newValue == .defaults(of: name) ? nil : newValue }
     }
 
+    /// Its indexes of two fields that are made, in the order in which they came.
+    package var pairs: [PairIndex] {
+        get { madePairs ?? [] }
+        set { madePairs = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// All indexes that are made.
+    var indexes: [IndexDefinition] { fields.values.flatMap(\.indexes) + pairs.map(\.definition) }
+
     private enum CodingKeys: String, CodingKey {
         case name
         case fields
         case ownGrants = "grants"
+        case madePairs = "pairs"
     }
 }
 

@@ -51,7 +51,7 @@ extension Schema {
 
     /// The indexes whose older rows are not there yet.
     var building: Set<IndexID> {
-        Set(types.values.flatMap(\.fields.values).flatMap(\.indexes).filter { $0.state == .building }.map(\.index))
+        Set(types.values.flatMap(\.indexes).filter { $0.state == .building }.map(\.index))
     }
 
     /// Those indexes have all their rows from now on.
@@ -75,6 +75,11 @@ extension Schema {
                     change(&index)
                     types[type]?.fields[name]?[kind] = index
                 }
+            }
+            for (place, pair) in definition.pairs.enumerated() where indexes.contains(pair.definition.index) {
+                var index = pair.definition
+                change(&index)
+                types[type]?.pairs[place].definition = index
             }
         }
     }

@@ -32,10 +32,10 @@ package struct Turn: Hashable, Sendable {
 
     /// Whether a request is so little work that most of what another thread would cost is the way there and back. Not for the server's own work,
     /// which nobody waits for.
-    package var isSmall: Bool { lane == .short && rows <= Self.smallRowsMax && !asker.isEmpty }
+    package var isSmall: Bool { lane == .short && rows <= Self.fewRows && !asker.isEmpty }
 
     /// On this server: of records as most are, what a loop does for one request without others noticing.
-    private static let smallRowsMax = 8
+    private static let fewRows = 8
 
     /// What it counts for beside others: a thousand bytes are as much work as a record.
     package var cost: Int { max(rows, 1) + bytes / 1000 }

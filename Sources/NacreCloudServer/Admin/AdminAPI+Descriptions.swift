@@ -93,6 +93,9 @@ extension AdminAPI {
             "sessions", "Users", "What an account is signed in with.", AccountMessages.Sessions.self, query: [.required("email"), after]),
         post(
             "sessions/revoke", "Users", "Ends sessions and devices.", Messages.NewSessionEnd.self, AccountMessages.SessionsEnded.self),
+        get("users/passkeys", "Users", "An account's passkeys.", AccountMessages.Passkeys.self, query: [.required("email")]),
+        post(
+            "users/passkeys/remove", "Users", "Takes a passkey away.", Messages.NewPasskeyRemoval.self, AccountMessages.Passkey.self),
     ]
 
     private static let ofSchemas = [

@@ -9,13 +9,20 @@ extension AdminAPI {
     @Sendable func schema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let (container, environment) = try Self.place(request)
         let schema = try await cloud.registry.administeredSchema(of: container, environment)
-        func fields(_ isWanted: (FieldDefinition) -> Bool) -> [String] {
-            schema.types.values.flatMap { type in type.fields.filter { isWanted($0.value) }.map { "\(type.name).\($0.key)" } }.sorted()
+        func fields(_ isWanted: (FieldDefinition) -> Bool, _ isWantedPair: (PairIndex) -> Bool) -> [String] {
+            schema.types.values.flatMap { type in
+                let names = type.fields.filter { isWanted($0.value) }.map(\.key) + type.pairs.filter(isWantedPair).map(\.name)
+                return names.map { "\(type.name).\($0)" }
+            }.sorted()
         }
         return try answer(
             AdminMessages.Schema(
-                version: schema.version, text: SchemaText(schema).text, building: fields(\.isBuilding),
-                indexed: fields { !$0.isBuilding && $0.hasIndex }))
+                version: schema.version, text: SchemaText(schema).text, building: fields(\.isBuilding) { $0.definition.state == .building },
+                indexed: fields {
+                    !$0.isBuilding && $0.hasIndex
+                } _: {
+                    $0.definition.state == .usable
+                }))
     }
 
     /// The container and the environment that a request's query names.

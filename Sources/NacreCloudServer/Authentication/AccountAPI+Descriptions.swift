@@ -28,6 +28,8 @@ extension AccountAPI {
         post(
             "usage", "What the account's private databases hold.", AccountMessages.UsageQuestion.self, AccountMessages.Usage.self,
             by: byTokenOrPassword, example: "{}"),
+        post("passkeys/list", "The account's passkeys.", AccountMessages.PasskeysQuestion.self, AccountMessages.Passkeys.self),
+        post("passkeys/remove", "Takes a passkey away.", AccountMessages.PasskeyRemoval.self, AccountMessages.Passkey.self),
     ]
 
     private static let byTokenOrPassword: [[AskingCredential]] = [[]] + AskingCredential.user

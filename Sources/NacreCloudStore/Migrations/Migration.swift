@@ -6,7 +6,7 @@ struct Migration: Sendable {
     let statements: [Statement]
 
     /// Every step, in order.
-    static let all: [Migration] = [.firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes]
+    static let all: [Migration] = [.firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes, .pairIndexes]
 
     /// The version that this build reads and writes.
     static let current: Int32 = all.last?.version ?? 0

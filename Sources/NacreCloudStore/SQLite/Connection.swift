@@ -19,6 +19,8 @@ final class Connection: @unchecked Sendable {
     private var mustStop: () -> Bool = { false }
     /// Thousands of steps that what is under way may still take; nil: as many as it needs.
     private var stepsLeft: Int?
+    /// A transaction is being given up.
+    private var isEnding = false
 
     /// For the whole process, before its first connection. Where somebody else was first, SQLite says no and counts its memory on.
     private static let isPrepared: Bool = {
@@ -144,6 +146,8 @@ final class Connection: @unchecked Sendable {
     /// Leaves no transaction open, whatever happened before.
     func abandonTransaction() {
         guard isInTransaction else { return }
+        isEnding = true
+        defer { isEnding = false }
         // A rollback that fails has nothing left to roll back.
         try? run(.rollback)
     }
@@ -172,6 +176,8 @@ final class Connection: @unchecked Sendable {
     }
 
     private func mustStopNow() -> Bool {
+        // Where the end of a read were stopped too, the next one could not begin.
+        if isEnding { return false }
         if let left = stepsLeft {
             stepsLeft = left - 1
             if left <= 0 { return true }

@@ -28,6 +28,7 @@ import Testing
             let bytes = data.one(of: [query.sorts.count < 2 ? 1 : 20_000, 20_000, 200_000, Limits.queryScanBytes, Limits.queryScanBytes])
             let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(bytes) bytes, \(limit) records, \(engine), \(query)"
             do {
+                if data.chance(70), try await cloud.user.makePair(for: query) { try await cloud.user.buildIndexes() }
                 let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows, bytes: bytes)
                 check(found, cloud.expected(query, zone: zone), query, context)
                 answered += 1
@@ -39,7 +40,7 @@ import Testing
         }
         #expect(answered == Self.queries)
         // A short run need not meet every way.
-        if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has"]), "\(shapes)") }
+        if Self.queries >= 500 { #expect(shapes.isSuperset(of: ["collect", "walk", "by name", "has", " and "]), "\(shapes)") }
     }
 
     @Test(arguments: Engine.allCases)
@@ -50,7 +51,7 @@ import Testing
         var data = QueryData(seed: seed)
         let one = try await QueryCloud(engine, zones: ["notes"], names: 40, data: &data)
         let many = try await QueryCloud(engine, zones: [ZoneID.defaultZoneName, "a", "b"], names: 16, data: &data)
-        var (laterPages, scans) = (0, 0)
+        var (laterPages, scans, pairs) = (0, 0, 0)
         for number in 0..<Self.queries / 2 {
             let query = data.query()
             let cloud = data.chance(70) ? one : many
@@ -59,12 +60,14 @@ import Testing
             let limit = data.one(of: [3, 7, 30, 200])
             let share = data.one(of: [0, 50, 100])
             try await cloud.user.changeIndexes(drop: { _, _ in !data.chance(share) }, make: { _, _ in data.chance(30) })
+            if data.chance(30) { pairs += try await cloud.user.makePair(for: query) ? 1 : 0 }
             let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(limit) records, \(share) of 100 indexes, \(engine), \(query)"
             do {
                 scans += try await cloud.explain(query, zone: zone, limit: limit, rows: rows).contains { $0.contains("whole zone") } ? 1 : 0
                 let found = try await cloud.pages(query, zone: zone, limit: limit, rows: rows) {
                     laterPages += 1
                     if data.chance(30) { try await cloud.user.changeIndexes(drop: { _, _ in false }, make: { _, _ in data.chance(20) }) }
+                    if data.chance(30) { pairs += try await cloud.user.makePair(for: query) ? 1 : 0 }
                     if data.chance(30) { _ = try await cloud.cloud.cloud.runDueTasks() }
                 }
                 check(found, cloud.expected(query, zone: zone), query, context)
@@ -73,6 +76,7 @@ import Testing
             }
         }
         #expect(laterPages > 10 && scans > 10, "\(laterPages) pages behind others, \(scans) scans")
+        #expect(pairs > 0, "indexes of two fields")
     }
 
     private func check(_ found: [Record], _ expected: [Record], _ query: Query, _ context: String) {
@@ -89,7 +93,7 @@ import Testing
     }
 
     private static func shapes(_ lines: [String]) -> [String] {
-        ["collect", "walk", "by name", "has", "not in the order of names", "the index of recordName"].filter { shape in
+        ["collect", "walk", "by name", "has", "not in the order of names", "the index of recordName", " and "].filter { shape in
             lines.contains { $0.contains(shape) }
         }
     }

@@ -71,7 +71,8 @@ import Testing
         let store = try await filled(folder, count: 1000, bodyBytes: 10)
         let count = try await Turn.$current.withValue(Turn(asker: "_ann")) {
             try await store.read { transaction in
-                try transaction.feed([FeedScan(of: Sample.zone, view: .owner, after: .start, baseline: .zero, limit: 1000)], bytesMax: .max)[0].rows
+                try transaction.feed([FeedScan(of: Sample.zone, view: .owner, after: .start, baseline: .zero, limit: 1000)], bytesMax: .max)[0]
+                    .entries
                     .count
             }
         }
@@ -82,12 +83,29 @@ import Testing
         await store.close()
     }
 
+    @Test func `a connection serves on however often it was stopped in the middle of a read`() async throws {
+        let folder = try TemporaryFolder(on: .disk)
+        let store = try await filled(folder, count: 1000, bodyBytes: 10)
+        // SQLite looks whether to stop each thousand steps of a statement, of all its runs together: at the end of a transaction too, in time.
+        try await Turn.$current.withValue(Turn(asker: "_ann")) {
+            for _ in 0..<600 {
+                let hits = try await store.read { transaction in
+                    try transaction.records(in: Sample.zone, after: nil, limit: 1000, bytesMax: .max).count
+                }
+                #expect(hits == 1000)
+            }
+        }
+        #expect(store.statistics[.readsAtOnce] == 0)
+        #expect(try await lookUp(["r7"], in: store).readsAtOnce == 1)
+        await store.close()
+    }
+
     @Test func `what the body throws is thrown once, and a closed store says so`() async throws {
         struct Refusal: Error {}
         let store = try await TemporarySQLiteStore()
         try await store.populate([Sample.put("r1", 1)])
-        try await Turn.$current.withValue(Turn(asker: "_ann")) {
-            await #expect(throws: Refusal.self) { try await store.store.read { _ in throw Refusal() } }
+        await Turn.$current.withValue(Turn(asker: "_ann")) {
+            await #expect(throws: Refusal.self) { try await store.store.read { _ -> Int in throw Refusal() } }
             #expect(store.store.statistics[.readsAtOnce] == 1)
             await store.store.close()
             await #expect(throws: StoreError.closed) { try await store.store.read { try $0.databases([Sample.database]) } }

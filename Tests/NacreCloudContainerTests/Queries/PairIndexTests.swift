@@ -1,0 +1,160 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Indexes of two fields: when one is made, what a query reads by it, and when it goes.
+@Suite struct PairIndexTests {
+    private static let fields: [String: FieldType] = [
+        "shelf": .string, "rank": .int64, "tags": .stringList, "place": .location, "body": .string,
+    ]
+
+    private func query(_ shelf: String = "a", _ sorts: [QuerySort] = [QuerySort("rank")], more: [QueryFilter] = []) -> Query {
+        Query(recordType: "Note", filters: [QueryFilter(.equals, fieldName: "shelf", value: .string(shelf))] + more, sorts: sorts)
+    }
+
+    private static func fields(of number: Int) -> RecordFields {
+        RecordFields([
+            .init("shelf", .string(number % 4 == 0 ? "a" : "b")), .init("rank", .int64(Int64(number * 37 % 400))),
+            .init("tags", .stringList(["t\(number % 5)", "all"])),
+        ])
+    }
+
+    /// 400 records, of which every fourth stands on shelf "a".
+    private func filled(_ engine: Engine = .memory) async throws -> TestCloudUser {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.define(Self.fields)
+        try await ann.makeZone("notes")
+        for start in stride(from: 0, to: 400, by: 100) {
+            try await ann.modify((start..<start + 100).map { .make(.create, "n\($0)", Self.fields(of: $0)) }, zone: "notes")
+        }
+        return ann
+    }
+
+    private func page(_ query: Query, of user: TestCloudUser, limit: Int = 20) async throws -> QueryPage {
+        let request = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "notes"), resultsLimit: limit)
+        return try await user.cloud.queryPage(
+            request, in: user.target, by: user.caller, scanning: Limits.queryScanRows, Limits.queryScanBytes
+        ).page
+    }
+
+    private func ask(_ query: Query, of user: TestCloudUser, limit: Int = 20) async throws -> [String] {
+        let request = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "notes"), resultsLimit: limit)
+        return try await user.cloud.queryRecords(request, in: user.target, by: user.caller).records.map(\.recordName)
+    }
+
+    private func pairs(of user: TestCloudUser) async throws -> [String] {
+        try await user.cloud.registry.schema(of: user.target.container, user.target.environment).types["Note"]?.pairs.map(\.name) ?? []
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a query that reads many records in vain gets an index of its two fields, and reads no more than it answers`(engine: Engine) async throws {
+        let ann = try await filled(engine)
+        let before = try await page(query(), of: ann)
+        #expect(before.considered == 100)
+        let names = try await ask(query(), of: ann)
+        #expect(try await pairs(of: ann) == ["shelf+rank"])
+        // It is not used before it is whole.
+        #expect(try await page(query(), of: ann).considered == 100)
+        try await ann.buildIndexes()
+        let after = try await page(query(), of: ann)
+        #expect(after.recordsRead <= 21)
+        #expect(after.steps == ["notes: walk the index of shelf and rank, 21 rows"])
+        #expect(after.records.map(\.recordName) == names)
+        let down = try await page(query("a", [QuerySort("rank", isAscending: false)]), of: ann)
+        #expect(down.recordsRead <= 21)
+        #expect(down.records.first?.recordName == "n108")
+        let range = try await page(
+            query(more: [QueryFilter(.greaterThan, fieldName: "rank", value: .int64(150))]), of: ann)
+        #expect(range.recordsRead <= 21)
+        #expect(range.records.first?.recordName == "n296")
+        #expect(try await page(query("c"), of: ann).rowsRead == 0)
+        // What is saved from now on is in it.
+        try await ann.modify(
+            [.make(.create, "new", RecordFields([.init("shelf", .string("a")), .init("rank", .int64(-1))])), .delete("n108")], zone: "notes")
+        #expect(try await ask(query(), of: ann, limit: 1) == ["new"])
+        #expect(try await ask(query("a", [QuerySort("rank", isAscending: false)]), of: ann, limit: 1) != ["n108"])
+    }
+
+    @Test func `elements of a list have their places in it, each in the order asked for`() async throws {
+        let ann = try await filled()
+        let wanted = Query(
+            recordType: "Note", filters: [QueryFilter(.listContains, fieldName: "tags", value: .string("t0"))], sorts: [QuerySort("rank")])
+        let names = try await ask(wanted, of: ann)
+        try await ann.buildIndexes()
+        let after = try await page(wanted, of: ann)
+        #expect(try await pairs(of: ann) == ["tags+rank"])
+        #expect(after.recordsRead <= 21)
+        #expect(after.records.map(\.recordName) == names)
+    }
+
+    @Test func `a query that finds what it reads gets none, nor does one that lacks an index of its own`() async throws {
+        let ann = try await filled()
+        _ = try await ask(query("b"), of: ann)
+        _ = try await ask(query(), of: ann, limit: 200)
+        _ = try await ask(query("a", []), of: ann)
+        _ = try await ask(query("a", [QuerySort("place", relativeLocation: Location(latitude: 1, longitude: 1))]), of: ann)
+        #expect(try await pairs(of: ann) == [])
+        try await ann.changeIndexes(drop: { field, _ in field == "rank" }, make: { _, _ in false })
+        _ = try await ask(query(), of: ann)
+        #expect(try await pairs(of: ann) == [])
+    }
+
+    @Test func `a type has three, and the fourth query goes on as before`() async throws {
+        var type = RecordTypeDefinition(name: "Note")
+        for name in ["a", "b", "c", "d"] { type.fields[name] = FieldDefinition(type: .int64, isQueryable: true, isSortable: true) }
+        var next: Int64 = 9
+        for (first, second) in [("a", "b"), ("a", "b"), ("b", "a"), ("a", "c"), ("a", "d")] { type.makePair(first, second, nextIndex: &next) }
+        #expect(type.pairs.map(\.name) == ["a+b", "b+a", "a+c"])
+        #expect(type.pairs.map(\.definition.id) == [9, 10, 11])
+        #expect(next == 12)
+    }
+
+    @Test(arguments: [
+        ("shelf", "rank", true), ("tags", "rank", true), ("rank", "shelf", true), ("rank", "rank", false), ("shelf", "tags", false),
+        ("shelf", "place", false), ("secret", "rank", false), ("shelf", "secret", false), ("shelf", "none", false), ("plain", "rank", false),
+        ("rank", "plain", false),
+    ])
+    func `which fields may have one`(first: String, second: String, isAllowed: Bool) {
+        var type = RecordTypeDefinition(name: "Note")
+        for (name, kind) in Self.fields { type.fields[name] = FieldDefinition(type: kind, isQueryable: true, isSortable: !kind.isList) }
+        type.fields["secret"] = FieldDefinition(type: .string, isEncrypted: true)
+        type.fields["plain"] = FieldDefinition(type: .int64)
+        #expect(type.allowsPair(first, second) == isAllowed)
+    }
+
+    @Test func `it goes with an option of its fields, and with a field that becomes another one`() async throws {
+        let ann = try await filled()
+        _ = try await ask(query(), of: ann)
+        try await ann.buildIndexes()
+        #expect(try await pairs(of: ann) == ["shelf+rank"])
+        let registry = ann.cloud.registry
+        _ = try await registry.changeSchema(of: TestCloud.container, .development) {
+            try $0.setIndexes([.queryable, .sortable], of: "Note", field: "shelf")
+        }
+        #expect(try await pairs(of: ann) == ["shelf+rank"])
+        _ = try await registry.changeSchema(of: TestCloud.container, .development) { try $0.setIndexes(.queryable, of: "Note", field: "rank") }
+        #expect(try await pairs(of: ann) == [])
+        var (before, after) = (Schema(), Schema())
+        var type = RecordTypeDefinition(name: "Note")
+        for name in ["a", "b"] { type.fields[name] = FieldDefinition(type: .int64, isQueryable: true, isSortable: true) }
+        var next: Int64 = 1
+        type.makePair("a", "b", nextIndex: &next)
+        before.types["Note"] = type
+        type.fields["b"] = FieldDefinition(type: .string, isQueryable: true, isSortable: true)
+        after.types["Note"] = type
+        after.dropPairs(over: before)
+        #expect(after.types["Note"]?.pairs == [])
+    }
+
+    @Test func `production takes those that development has made`() async throws {
+        let ann = try await filled()
+        _ = try await ask(query(), of: ann)
+        let source = try await ann.cloud.registry.schema(of: TestCloud.container, .development)
+        let deployed = Schema().deployment(of: source).schema
+        #expect(deployed.types["Note"]?.pairs.map(\.name) == ["shelf+rank"])
+        #expect(deployed.types["Note"]?.pairs.map(\.definition.state) == [.building])
+        #expect(deployed.deployment(of: source).schema.types == deployed.types)
+    }
+}
