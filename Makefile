@@ -28,7 +28,11 @@ PARTS ?=
 BROWSER ?=
 CHECKS ?=
 
-.PHONY: help setup run test bench soak browsers format coverage clean
+# `make contract`: CONTRACT_SECONDS to share among ASKERS='account-token administrator', or all of Scripts/contract/run.
+CONTRACT_SECONDS ?= 60
+ASKERS ?=
+
+.PHONY: help setup run test bench soak browsers contract format coverage clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +68,11 @@ browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as othe
 	@swift build --product nacre $(BUILD_FLAGS)
 	@python=$$(Scripts/browsers/setup) && "$$python" Scripts/browsers/run --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
+
+contract: setup ## ask all that openapi.json describes, and more, and hold the answers against it (CONTRACT_SECONDS=60, ASKERS='administrator')
+	@swift build --product nacre $(BUILD_FLAGS)
+	@commands=$$(Scripts/contract/setup) && Scripts/contract/run --schemathesis "$$commands/schemathesis" \
+		--nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" --seconds '$(CONTRACT_SECONDS)' $(ASKERS)
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)
