@@ -1,5 +1,5 @@
 """Long random histories: requests at once against the same one by one, and over an engine that gives no more than it promises and fails now and then;
-SQLite against the oracle in memory; queries against a look at every record."""
+SQLite against the oracle in memory; who is shown what against a naive model; queries against a look at every record."""
 
 import suites
 
@@ -17,7 +17,8 @@ SECONDS_PER_QUERY_MAX = 0.5
 QUERY_KINDS = [
     "NacreCloudContainerTests.QueryDifferentialTests", "NacreCloudContainerTests.DistancePageTests", "NacreCloudContainerTests.ReferenceHistoryTests"]
 QUERIES_PER_MAP = 200
-KINDS = ["NacreCloudContainerTests.HistoryTests", "NacreCloudStoreTests.EnginesAgree"]
+KINDS = [
+    "NacreCloudContainerTests.HistoryTests", "NacreCloudStoreTests.EnginesAgree", "NacreCloudServerTests.WhoSeesWhatFuzzTests"]
 
 
 def run(soak):

@@ -1,0 +1,75 @@
+/// A naive model of who may see what: lists of what was kept, and whose it is.
+struct WhoSeesWhat {
+    enum Asker: String, CaseIterable, Sendable {
+        case ada, bob
+        /// An API token alone.
+        case world
+        /// A server-to-server key.
+        case key
+
+        static let users: [Asker] = [.ada, .bob]
+        var isUser: Bool { Self.users.contains(self) }
+        var isSignedIn: Bool { self != .world }
+    }
+
+    enum Place: Hashable, Sendable {
+        case `public`
+        case `private`(Asker, String)
+    }
+
+    struct Kept: Sendable {
+        var type: String
+        var creator: Asker
+        /// The text in the record, which is in no other.
+        var mark: String
+    }
+
+    /// Names of the zones of each user's private database.
+    var zones: [Asker: Set<String>] = [:]
+    /// Records that a list was to have.
+    var shown = 0
+    private var records: [Place: [String: Kept]] = [:]
+    /// Where each text is or was.
+    private var marks: [String: (place: Place, kept: Kept)] = [:]
+
+    func kept(_ name: String, in place: Place) -> Kept? { records[place]?[name] }
+
+    mutating func keep(_ kept: Kept, _ name: String, in place: Place) {
+        records[place, default: [:]][name] = kept
+        marks[kept.mark] = (place, kept)
+    }
+
+    mutating func forget(_ name: String, in place: Place) { records[place]?[name] = nil }
+
+    mutating func forgetZone(_ zone: String, of asker: Asker) {
+        zones[asker]?.remove(zone)
+        records[.private(asker, zone)] = nil
+    }
+
+    /// By the types' grants: Open to the world, Own to its creator, Secret to the role that Bob has.
+    func mayRead(_ kept: Kept, _ asker: Asker, in place: Place) -> Bool {
+        if case .private(let owner, _) = place { return owner == asker }
+        switch kept.type {
+        case "Open": return true
+        case "Own": return kept.creator == asker
+        default: return asker == .bob
+        }
+    }
+
+    func mayWrite(_ kept: Kept, _ asker: Asker, in place: Place) -> Bool {
+        if case .private(let owner, _) = place { return owner == asker }
+        return kept.creator == asker
+    }
+
+    /// Of a type, those that somebody may read, in order.
+    func names(of type: String, in place: Place, for asker: Asker) -> [String] {
+        (records[place] ?? [:]).filter { $0.value.type == type && mayRead($0.value, asker, in: place) }.keys.sorted()
+    }
+
+    /// Texts and names of zones in an answer that its caller may not see and has not sent.
+    func leaks(to asker: Asker, in answer: String, asked: String) -> [String] {
+        let texts = marks.filter { !mayRead($0.value.kept, asker, in: $0.value.place) }.map(\.key)
+        let others = zones.filter { $0.key != asker }.flatMap(\.value).filter { $0 != "_defaultZone" }
+        return (texts + others).filter { answer.contains($0) && !asked.contains($0) }.sorted()
+    }
+}

@@ -1,0 +1,98 @@
+/// What another user gets from each endpoint who shows what is Ada's: her zone's name and owner, her sync tokens, her marker, her change tag, her own name.
+///
+/// A line is an endpoint and what it answers, as a cell of `AuthorisationTable` has it; `bodies` says what is asked there. No answer may hold a secret.
+enum SecondUserTable {
+    struct Row: Sendable {
+        var method: String
+        var path: String
+        var body: String
+        var outcome: String
+    }
+
+    /// `<<…>>` stands for what Ada's own answers held.
+    static let rows: [Row] =
+        [
+            ("records/modify", Body.modify("update", #""recordName":"note","recordChangeTag":"<<tag>>""#), "200:NOT_FOUND"),
+            ("records/modify", Body.modify("delete", #""recordName":"note","recordChangeTag":"<<tag>>""#), "200:NOT_FOUND"),
+            ("records/modify", Body.modify("forceDelete", #""recordName":"note""#, #"\#(adasCellar)"#), "400"),
+            ("records/modify", Body.modify("create", #""recordType":"Note","parent":{"recordName":"note"}"#), "200:VALIDATING_REFERENCE_ERROR"),
+            ("records/lookup", Body.lookup("note"), "200:NOT_FOUND"), ("records/lookup", Body.lookup("note", more: adasCellar), "400"),
+            ("records/lookup", Body.lookup("<<name>>"), "200:NOT_FOUND"), ("records/query", query(""), "200"),
+            ("records/query", query(#""continuationMarker":"<<marker>>""#), "400"), ("records/query", query(adasCellar), "400"),
+            ("records/query", query(#""zoneWide":true"#), "200"), ("records/changes", #"{\#(adasCellar)}"#, "400"),
+            ("records/changes", #"{\#(inCellar),"syncToken":"<<zoneToken>>"}"#, "404:ZONE_NOT_FOUND"),
+            ("zones/list", "{}", "200"), ("zones/lookup", #"{"zones":[{"zoneName":"Cellar"}]}"#, "200:ZONE_NOT_FOUND"),
+            ("zones/lookup", #"{"zones":[{"zoneName":"Cellar","ownerRecordName":"<<name>>"}]}"#, "200:BAD_REQUEST"),
+            ("zones/modify", Body.zones("delete", "Cellar"), "200:ZONE_NOT_FOUND"), ("zones/changes", "{}", "200"),
+            ("zones/changes", #"{"metaSyncToken":"<<databaseToken>>"}"#, "400"), ("changes/database", "{}", "200"),
+            ("changes/database", #"{"syncToken":"<<databaseToken>>"}"#, "400"), ("changes/database", #"{"syncToken":"<<zoneToken>>"}"#, "400"),
+            ("changes/zone", #"{"zones":[{\#(adasCellar)}]}"#, "200:BAD_REQUEST"),
+            ("changes/zone", #"{"zones":[{\#(inCellar),"syncToken":"<<zoneToken>>"}]}"#, "200:ZONE_NOT_FOUND"),
+            ("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"syncToken":"<<zoneToken>>"}]}"#, "200:BAD_REQUEST"),
+            ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
+            ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
+            ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),
+            ("users/permission", #"{"userDiscoverability":"GRANTED"}"#, "400"),
+        ].map { Row(method: "POST", path: $0.0, body: $0.1, outcome: $0.2) }
+        + [
+            ("zones/list", "200"), ("users/caller", "200"), ("users/current", "200"), ("users/discover", "400"), ("users/permission", "400"),
+            ("users/contact-key", "400"),
+        ].map { Row(method: "GET", path: $0.0, body: "", outcome: $0.1) }
+
+    private static let inCellar = #""zoneID":{"zoneName":"Cellar"}"#
+    private static let adasCellar = #""zoneID":{"zoneName":"Cellar","ownerRecordName":"<<name>>"}"#
+
+    private static func query(_ more: String) -> String {
+        Body.query("Note", filters: [Body.filter("text", "GREATER_THAN", #"{"value":"a"}"#)], more: more)
+    }
+}
+
+/// What a custom role, a creator, any user, an API token and two keys may do with the records of a type, by the type's grants.
+///
+/// A line is a type, what is asked, and a cell each for an API token, a user who made the record, another who has the role Team, a server-to-server key
+/// without a role, one that has Team, and an administrator's. Cells of `query` count what is found.
+enum PublicRoleTable {
+    static let columns = ["world", "creator", "team", "key", "teamKey", "administrator"]
+
+    /// By type: who may do what. CREATE for all who are signed in lets a creator be there.
+    static let grants = [
+        "Closed": "GRANT READ, CREATE, WRITE TO Nobody", "Reading": "GRANT READ TO Team",
+        "Writing": #"GRANT WRITE TO Team, GRANT READ TO "_creator""#,
+        "Creating": #"GRANT CREATE TO Team, GRANT READ TO "_world""#, "Own": #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#,
+        "Open": #"GRANT READ TO "_world", GRANT WRITE TO "_icloud""#,
+    ]
+
+    //        type      asked    world  creator  team  key  teamKey  administrator
+    static let text = """
+        Closed    lookup   200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Closed    query    0  0  0  0  0  1
+        Closed    create   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Closed    update   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Closed    delete   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Reading   lookup   200:ACCESS_DENIED  200:ACCESS_DENIED  200  200:ACCESS_DENIED  200  200
+        Reading   query    0  0  1  0  1  1
+        Reading   create   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Reading   update   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Reading   delete   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Writing   lookup   200:ACCESS_DENIED  200  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Writing   query    0  1  0  0  0  1
+        Writing   create   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Writing   update   421  200:ACCESS_DENIED  200  200:ACCESS_DENIED  200  200
+        Writing   delete   421  200:ACCESS_DENIED  200  200:ACCESS_DENIED  200  200
+        Creating  lookup   200  200  200  200  200  200
+        Creating  query    1  1  1  1  1  1
+        Creating  create   421  200:ACCESS_DENIED  200  200:ACCESS_DENIED  200  200
+        Creating  update   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Creating  delete   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Own       lookup   200:ACCESS_DENIED  200  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Own       query    0  1  0  0  0  1
+        Own       create   421  200  200  200  200  200
+        Own       update   421  200  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Own       delete   421  200  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Open      lookup   200  200  200  200  200  200
+        Open      query    1  1  1  1  1  1
+        Open      create   421  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200:ACCESS_DENIED  200
+        Open      update   421  200  200  200  200  200
+        Open      delete   421  200  200  200  200  200
+        """
+}
