@@ -12,7 +12,7 @@ struct Nacre {
             """,
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
-            SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, AuditCommands.command,
+            SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, AuditCommands.command,
             SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, TaskCommands.command, BackupCommands.command,
             Migrate.command,
             ShowVersion.command,

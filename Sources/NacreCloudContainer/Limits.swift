@@ -138,6 +138,15 @@ extension Limits {
     package static let requestBurstSeconds: Double = 60
     /// Requests of one user that wait for a change at the same time. On this server: each is a connection, and a device needs one.
     package static let waitsPerUser = 100
+    /// The largest rate that can be set, in units a second. On this server: no machine does as much.
+    package static let ratePerSecond = 1_000_000_000
+    /// Seconds for which the answer to an administrator's request is kept under its idempotency key. On this server: a script that failed at night is run again
+    /// in the morning.
+    package static let idempotencyKeySeconds: Double = 24 * 3600
+    /// Idempotency keys that are kept together. On this server: one a minute and a half.
+    package static let idempotencyKeysKept = 1000
+    /// Bytes of an answer that is kept under an idempotency key. On this server: a schema's history is longer, and can be asked for again.
+    package static let idempotentAnswerBytes = 64 * 1024
     /// Seconds that a web auth token is good for without use. CloudKit: Web Services Reference, 30 minutes.
     package static let sessionSeconds: Double = 30 * 60
     /// The same where the user asked to be kept signed in. CloudKit: Web Services Reference, two weeks.
@@ -187,6 +196,8 @@ extension Limits {
     package static let signInStateBytes = 512
     /// Characters of a token's name. On this server: a line in a list.
     package static let tokenNameCharacters = 200
+    /// Seconds that an API token may go on for when another takes its place. On this server: a release of an app has reached who uses it.
+    package static let tokenGraceSeconds: Double = 30 * 24 * 3600
     /// Origins of an API token. On this server: an app's pages, its tests and its developers' machines.
     package static let originsPerToken = 50
     /// Characters of an origin. On this server: a host of 253, with its scheme and port.

@@ -209,7 +209,7 @@ package final class Server: Sendable {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: publicURL,
-            logger: configuration.logger
+            requestRate: configuration.requestRate, logger: configuration.logger
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router

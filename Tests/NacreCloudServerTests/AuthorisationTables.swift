@@ -165,6 +165,9 @@ extension AuthorisationTable {
             POST   /admin/1/tokens                -  401  400
             GET    /admin/1/tokens                -  401  200
             POST   /admin/1/tokens/revoke         -  401  400
+            POST   /admin/1/tokens/rotate         -  401  400
+            GET    /admin/1/rates                 -  401  400
+            POST   /admin/1/rates/change          -  401  400
             POST   /admin/1/users                 -  401  400
             GET    /admin/1/users                 -  401  200
             GET    /admin/1/users/show            -  401  400

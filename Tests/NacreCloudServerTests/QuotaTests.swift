@@ -97,7 +97,8 @@ import Testing
             #expect(one.json?["users"]?.count == 1 && one.json?.at("users[0].user") == .string(name) && one.json?["public"] == nil, "\(one.text)")
             #expect(all.text.contains(#""bytes":\#(Int(Self.number(one, "users[0].bytes")))"#))
         }
-        #expect(await usage(scene, "&user=_nobody").json?.at("users[0].bytes") == .number(0))
+        let nobody = await usage(scene, "&user=_nobody")
+        #expect(nobody.status == 404 && nobody.json?["field"]?.text == "user" && !nobody.text.contains("bytes"), "\(nobody.text)")
         let quotas = await scene.administrate("GET", "/admin/1/quotas?\(Self.place)")
         #expect(quotas.json?["userBytes"] == .number(50_000) && quotas.json?["isPublicBytesOwn"] == .bool(true), "\(quotas.text)")
     }

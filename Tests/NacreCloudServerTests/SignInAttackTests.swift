@@ -239,6 +239,7 @@ import Testing
                 .utf8)
         let signedIn = await server.respond(
             Question(method: "POST", target: "/account/1/sign-in", headers: ["Origin": "https://app.example"], body: body))
+        #expect(signedIn.header("Access-Control-Allow-Origin") == "https://app.example" && signedIn.header("Vary") == "Origin")
         let token = try #require(signedIn.json?["token"]?.text).addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         let query = "ckAPIToken=\(api)&ckWebAuthToken=\(token)"
         let questions = [

@@ -65,6 +65,10 @@ struct AdminClient {
         try read(AdminMessages.TokenLine.self, try await web.send("POST", "/admin/1/tokens/revoke", bearer: token, body: asked))
     }
 
+    func rotate(_ asked: AdminMessages.NewRotation) async throws -> AdminMessages.Rotation {
+        try read(AdminMessages.Rotation.self, try await web.send("POST", "/admin/1/tokens/rotate", bearer: token, body: asked))
+    }
+
     func create(_ user: AdminMessages.NewUser) async throws -> AdminMessages.User {
         try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users", bearer: token, body: user))
     }
@@ -182,6 +186,14 @@ struct AdminClient {
 
     func set(_ asked: AdminMessages.NewQuotas) async throws -> AdminMessages.Quotas {
         try read(AdminMessages.Quotas.self, try await web.send("POST", "/admin/1/quotas/change", bearer: token, body: asked))
+    }
+
+    func rates(of container: String) async throws -> AdminMessages.Rates {
+        try await get(AdminMessages.Rates.self, "/admin/1/rates", [("container", container)])
+    }
+
+    func set(_ asked: AdminMessages.NewRates) async throws -> AdminMessages.Rates {
+        try read(AdminMessages.Rates.self, try await web.send("POST", "/admin/1/rates/change", bearer: token, body: asked))
     }
 
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {

@@ -22,6 +22,8 @@ package struct AppCredential: Hashable, Sendable {
     package var origins: [String]?
     /// Of an API token: its sign-in callback, where that is a URL.
     package var redirect: String?
+    /// Of an API token that another took the place of: when it ends.
+    package var ends: Timestamp?
 }
 
 extension Registry {
@@ -61,12 +63,13 @@ extension Registry {
     ) async throws -> (page: [AppCredential], next: AppCredential.Position?) {
         let database = try await databaseID(Part.server.key)
         let position = last ?? AppCredential.Position(kind: .api)
+        let now = clock()
         let rows = try await stored {
             try await self.store.read {
                 try $0.entries(in: database, position.kind.entryKind, after: position.id, limit: Limits.resultsPerPage)
             }
         }
-        let found = try rows.map(AppCredential.init).filter { container == nil || $0.container == container }
+        let found = try rows.living(at: now).map(AppCredential.init).filter { container == nil || $0.container == container }
         if rows.count == Limits.resultsPerPage { return (found, AppCredential.Position(kind: position.kind, id: rows.last?.key.key)) }
         return (found, position.kind == .api ? AppCredential.Position(kind: .server) : nil)
     }
@@ -93,7 +96,7 @@ extension AppCredential {
             let entry = try APITokenEntry(row)
             self.init(
                 kind: .api, id: row.key.key, container: entry.container, environment: entry.environment, name: entry.name,
-                created: Timestamp(secondsSince2001: entry.created), origins: entry.origins, redirect: entry.redirect)
+                created: Timestamp(secondsSince2001: entry.created), origins: entry.origins, redirect: entry.redirect, ends: row.expires)
         } else {
             let entry = try ServerKeyEntry(row)
             self.init(
@@ -113,6 +116,6 @@ extension AppCredential.Kind {
 }
 
 extension ServerError {
-    fileprivate static let noSuchCredential = ServerError(
+    static let noSuchCredential = ServerError(
         .notFound, "no such token or key", field: "id", remedy: "Take an ID that nacre token list prints.")
 }

@@ -2,7 +2,7 @@ package import NacreCloudWire
 
 /// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
 ///
-/// The registry is made of databases too: one for the server, one for the log of its administrators, one for each account, one for each e-mail address,
+/// The registry is made of databases too: one for the server, one for the log of its administrators and one for their repeated requests, one for each account, one for each e-mail address,
 /// and in each container and environment one for the schema and one for discovery, so that what must be unique is unique within one of them.
 /// Thread-safe; each call is one transaction, or says how many.
 package final class Registry: StoreClient {
@@ -106,6 +106,7 @@ extension Registry {
     enum Part: Sendable {
         case server
         case audit
+        case idempotency
         case account(String)
         case email(String)
         case schema(container: String, DatabaseKey.Environment)
@@ -115,6 +116,7 @@ extension Registry {
             switch self {
             case .server: Self.key(owner: "server")
             case .audit: Self.key(owner: "audit")
+            case .idempotency: Self.key(owner: "idempotency")
             case .account(let id): Self.key(owner: "account:\(id)")
             case .email(let address): Self.key(owner: "email:\(address)")
             case .schema(let container, let environment):

@@ -116,7 +116,7 @@ struct API: Sendable {
             }
             var response: HTTPResponse
             do {
-                let more = rates.payers(of: call.caller, in: target)
+                let more = rates.payers(of: call.caller, in: target, try await rates.entry(of: target.container, in: cloud.registry))
                 try rates.require(more)
                 payers += more
                 try request.account.belong(to: call.holder)
@@ -130,10 +130,7 @@ struct API: Sendable {
             }
             if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
             if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
-            if let origin = identity.readableBy {
-                response.headers["Access-Control-Allow-Origin"] = origin
-                response.headers.addItem("Vary", "Origin")
-            }
+            if let origin = identity.readableBy { response.letRead(by: origin) }
             return response
         }
     }
@@ -141,6 +138,14 @@ struct API: Sendable {
     /// As the request of its sender, in whose turn the store works.
     private func answer(_ call: Call, _ endpoint: Endpoint) async throws -> HTTPResponse {
         try await Turn.$current.withValue(Turn(asker: call.holder.name, isAmongMany: call.request.isAmongMany)) { try await endpoint(call) }
+    }
+}
+
+extension HTTPResponse {
+    /// Names the page that may read it, by its origin: an API token that has origins is for no other.
+    mutating func letRead(by origin: String) {
+        headers["Access-Control-Allow-Origin"] = origin
+        headers.addItem("Vary", "Origin")
     }
 }
 

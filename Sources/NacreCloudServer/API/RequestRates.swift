@@ -29,15 +29,29 @@ final class RequestRates: Sendable {
         var kind: Kind
         var container = ""
         var name: String
+        /// Costs a second that are set for its container; nil: the server's. It is the same payer whatever is set.
+        var own: Int?
+
+        static func == (left: Payer, right: Payer) -> Bool {
+            left.kind == right.kind && left.container == right.container && left.name == right.name
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(kind)
+            hasher.combine(container)
+            hasher.combine(name)
+        }
     }
 
     /// Buckets of one kind that are remembered; those that are full again go first, then all. On this server: 10 MB.
     private static let bucketsMax = 50_000
 
-    /// Costs a second of one user; nil: nobody is kept to a rate.
+    /// Costs a second of one user; nil: nobody is kept to a rate but those for whom one is set.
     private let perSecond: Int?
     private let clock: ServerClock
     private let overload: OverloadLog
+    /// What administrators have set, by container.
+    private let entries = Remembered<RateEntry>()
     private let buckets = Locked([[Payer: TokenBucket]](repeating: [:], count: Payer.Kind.allCases.count))
 
     init(perSecond: Int?, clock: ServerClock, overload: OverloadLog = .silent) {
@@ -58,21 +72,27 @@ final class RequestRates: Sendable {
         return payers
     }
 
-    /// Whose work it is besides, once its sender is known.
-    func payers(of caller: Caller, in target: DatabaseTarget) -> [Payer] {
-        guard perSecond != nil else { return [] }
-        let container = Payer(kind: .container, name: target.container)
-        guard let user = caller.userRecordName else { return [container] }
-        return [Payer(kind: .user, container: target.container, name: user), container]
+    /// What is set for a container, as it was within the last seconds.
+    func entry(of container: String, in registry: Registry) async throws -> RateEntry {
+        try await entries.value(container, at: clock.now()) { try await registry.rates(of: container) } ?? RateEntry()
+    }
+
+    /// Whose work it is besides, once its sender is known, by what is set for the container.
+    func payers(of caller: Caller, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
+        let rates = Rates(requestRate: perSecond).with(own)
+        let container = rates.containerRate.map { Payer(kind: .container, name: target.container, own: $0) }
+        guard let name = caller.userRecordName else { return [container].compactMap(\.self) }
+        let user = rates.userRate.map { Payer(kind: .user, container: target.container, name: name, own: $0) }
+        return [user, container].compactMap(\.self)
     }
 
     /// - Throws: `THROTTLED` with the seconds to wait, where one of them has had more than its rate.
     func require(_ payers: [Payer]) throws(ServerError) {
-        guard let perSecond, !payers.isEmpty else { return }
+        guard !payers.isEmpty else { return }
         let now = clock.now()
         let pause = buckets.withLock { buckets in
             payers.compactMap { payer in
-                buckets[payer.kind.rawValue][payer]?.pause(Self.rate(payer.kind, perSecond), at: now)
+                rate(of: payer).flatMap { buckets[payer.kind.rawValue][payer]?.pause($0, at: now) }
             }.max()
         }
         guard let pause else { return }
@@ -82,29 +102,30 @@ final class RequestRates: Sendable {
 
     /// Takes the cost of what was done from all of them.
     func take(_ cost: Int, from payers: [Payer]) {
-        guard let perSecond, !payers.isEmpty else { return }
+        guard !payers.isEmpty else { return }
         let now = clock.now()
         buckets.withLock { buckets in
             for payer in payers {
-                let rate = Self.rate(payer.kind, perSecond)
+                guard let rate = rate(of: payer) else { continue }
                 let place = payer.kind.rawValue
-                if buckets[place].count >= Self.bucketsMax, buckets[place][payer] == nil { Self.forget(&buckets[place], rate, now) }
+                if buckets[place].count >= Self.bucketsMax, buckets[place][payer] == nil { forget(&buckets[place], now) }
                 buckets[place][payer, default: TokenBucket(full: rate, at: now)].take(cost, rate, at: now)
             }
         }
     }
 
-    private static func forget(_ buckets: inout [Payer: TokenBucket], _ rate: TokenBucket.Rate, _ now: Timestamp) {
-        buckets = buckets.filter { entry in
-            var bucket = entry.value
-            return !bucket.isFull(rate, at: now)
+    private func forget(_ buckets: inout [Payer: TokenBucket], _ now: Timestamp) {
+        buckets = buckets.filter { payer, bucket in
+            var bucket = bucket
+            return rate(of: payer).map { !bucket.isFull($0, at: now) } ?? false
         }
-        if buckets.count > bucketsMax / 2 { buckets.removeAll() }
+        if buckets.count > Self.bucketsMax / 2 { buckets.removeAll() }
     }
 
-    private static func rate(_ kind: Payer.Kind, _ perSecond: Int) -> TokenBucket.Rate {
-        let perSecond = Double(perSecond * kind.factor)
-        return TokenBucket.Rate(perSecond: perSecond, most: perSecond * Limits.requestBurstSeconds)
+    /// nil: as much as they like.
+    private func rate(of payer: Payer) -> TokenBucket.Rate? {
+        guard let perSecond = payer.own ?? perSecond.map({ $0 * payer.kind.factor }) else { return nil }
+        return TokenBucket.Rate(perSecond: Double(perSecond), most: Double(perSecond) * Limits.requestBurstSeconds)
     }
 }
 

@@ -65,11 +65,13 @@ final class AuditedRequest: Sendable {
 
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [
-        "after", "all", "container", "database", "email", "environment", "familyName", "field", "givenName", "id", "isAdministrator", "isDryRun",
+        "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
+        "isAdministrator", "isDryRun",
         "isNow",
         "justInTime", "kind", "name", "operation", "options", "origins", "owner", "path", "publicBytes", "record", "recordType", "redirect",
         "removesLost",
-        "repairs", "resetsPublicBytes", "resetsUserBytes", "role", "type", "user", "userBytes", "zone",
+        "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes", "resetsUserRate", "role", "type", "user", "userBytes", "userRate",
+        "zone",
     ]
     /// Longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255

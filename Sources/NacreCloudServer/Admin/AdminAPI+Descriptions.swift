@@ -33,7 +33,7 @@ extension AdminAPI {
             answers: [.init(status: status, schema: MessageSchema.of(given, isClosed: true))], errors: errors)
     }
 
-    private static let errors = [400, 401, 403, 404, 409, 413, 429]
+    private static let errors = [400, 401, 403, 404, 409, 413, 422, 429]
 
     private static func text(_ pattern: String, _ summary: String, by credentials: [[AskingCredential]], type: String) -> EndpointDescription {
         EndpointDescription(
@@ -61,6 +61,7 @@ extension AdminAPI {
             Messages.ContainerChange.self),
         newToken,
         get("tokens", "Tokens", "API tokens and server-to-server keys.", Messages.Tokens.self, query: [.optional("container"), after]),
+        post("tokens/rotate", "Tokens", "Gives an API token's place to another.", Messages.NewRotation.self, Messages.Rotation.self, status: 201),
         post("tokens/revoke", "Tokens", "Ends an API token or a key.", Messages.TokenRevocation.self, Messages.TokenLine.self),
     ]
 
@@ -120,6 +121,8 @@ extension AdminAPI {
     private static let ofQuotas = [
         get("usage", "Quotas", "What databases hold.", Messages.Usage.self, query: place + [.optional("user"), after]),
         get("quotas", "Quotas", "What databases may hold.", Messages.Quotas.self, query: place),
+        get("rates", "Quotas", "How much work may be done.", Messages.Rates.self, query: [.required("container")]),
+        post("rates/change", "Quotas", "Sets how much work may be done.", Messages.NewRates.self, Messages.Rates.self),
         post("quotas/change", "Quotas", "Sets what databases may hold.", Messages.NewQuotas.self, Messages.Quotas.self),
     ]
 

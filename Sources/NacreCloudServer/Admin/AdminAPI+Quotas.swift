@@ -31,12 +31,8 @@ extension AdminAPI {
     @Sendable func changeQuotas(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewQuotas.self, of: request)
         let environment = try Self.environment(asked.environment)
-        for (field, isBoth) in [
-            ("userBytes", asked.userBytes != nil && asked.resetsUserBytes == true),
-            ("publicBytes", asked.publicBytes != nil && asked.resetsPublicBytes == true),
-        ] where isBoth {
-            throw ServerError(.badRequest, "both a number and the server's own", field: field, remedy: "Give one of them.")
-        }
+        try Self.requireOne(of: asked.userBytes != nil, asked.resetsUserBytes, "userBytes")
+        try Self.requireOne(of: asked.publicBytes != nil, asked.resetsPublicBytes, "publicBytes")
         let after = try await cloud.setQuotas(of: asked.container, environment) { entry in
             if let bytes = asked.userBytes { entry.userBytes = bytes }
             if let bytes = asked.publicBytes { entry.publicBytes = bytes }
@@ -44,6 +40,12 @@ extension AdminAPI {
             if asked.resetsPublicBytes == true { entry.publicBytes = nil }
         }
         return try answer(AdminMessages.Quotas(after))
+    }
+
+    /// - Throws: `BAD_REQUEST` where a number is given and taken back.
+    static func requireOne(of isGiven: Bool, _ resets: Bool?, _ field: String) throws(ServerError) {
+        guard isGiven, resets == true else { return }
+        throw ServerError(.badRequest, "both a number and the server's own", field: field, remedy: "Give one of them.")
     }
 
     private static func place(_ request: HTTPRequest) throws -> (String, DatabaseKey.Environment) {
@@ -60,7 +62,10 @@ extension AdminAPI {
 
     /// Of an account's address, the name that it has here already: looking gives nobody one.
     private func knownName(of user: String, in container: String, _ environment: DatabaseKey.Environment) async throws -> String {
-        guard user.contains("@") else { return user }
+        guard user.contains("@") else {
+            try await requireUser(user, in: container, environment)
+            return user
+        }
         let place = try await cloud.registry.places(of: try await account(user).id).first {
             $0.container == container && $0.environment == environment
         }

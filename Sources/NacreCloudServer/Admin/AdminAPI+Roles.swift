@@ -73,8 +73,8 @@ extension AdminAPI {
         return Caller(.user(try await userRecordName(user, in: container, environment)))
     }
 
-    /// A misspelt name would be given powers that somebody may come by later.
-    private func requireUser(_ name: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
+    /// A misspelt name would be given powers that somebody may come by later, or be said to have stored nothing.
+    func requireUser(_ name: String, in container: String, _ environment: DatabaseKey.Environment) async throws {
         let target = DatabaseTarget(container: container, environment: environment, scope: .public)
         let found = try await cloud.lookupRecords(
             RecordsLookupRequest(records: [.init(recordName: name)], desiredKeys: []), in: target, by: .administrator)

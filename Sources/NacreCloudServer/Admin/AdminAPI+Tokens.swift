@@ -61,6 +61,13 @@ extension AdminAPI {
             AdminMessages.Tokens(tokens: page.map(AdminMessages.TokenLine.init), next: next?.text))
     }
 
+    /// `POST /admin/1/tokens/rotate`
+    @Sendable func rotateToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewRotation.self, of: request)
+        let rotation = try await cloud.registry.rotateAPIToken(asked.id, grace: asked.graceSeconds ?? 0)
+        return try answer(AdminMessages.Rotation(token: rotation.token, oldEnds: rotation.oldEnds?.millisecondsSince1970), .created)
+    }
+
     /// `POST /admin/1/tokens/revoke`
     @Sendable func revokeToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.TokenRevocation.self, of: request)
@@ -73,6 +80,6 @@ extension AdminMessages.TokenLine {
         self.init(
             kind: credential.kind.rawValue, id: credential.id, container: credential.container, environment: credential.environment,
             name: credential.name, created: credential.created.secondsSince2001, isAdministrator: credential.isAdministrator,
-            origins: credential.origins, redirect: credential.redirect)
+            origins: credential.origins, redirect: credential.redirect, ends: credential.ends?.millisecondsSince1970)
     }
 }

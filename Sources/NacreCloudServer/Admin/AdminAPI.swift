@@ -16,13 +16,15 @@ package struct AdminAPI: Sendable {
     let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
+    /// What holds where nothing is set for a container.
+    let serverRates: Rates
     private let logger: Logger
 
     /// - Parameter token: the one in the admin file.
     /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        logger: Logger = .silent
+        requestRate: Int? = nil, logger: Logger = .silent
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -30,18 +32,21 @@ package struct AdminAPI: Sendable {
         self.passwords = passwords
         self.token = token
         self.publicURL = publicURL
+        serverRates = Rates(requestRate: requestRate)
         self.logger = logger
     }
 
     /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
     package func addRoutes(to router: inout Router) {
         router.onError = { error, request in
+            if let repeated = error as? RepeatedAnswer { return repeated.response }
             if !(error is ServerError || error is HTTPError) {
                 logger.log(.error, "An admin request failed", [.requestID: .string(request.id), .error: .string(String(reflecting: error))])
             }
             return AdminProblem.response(to: error, of: request)
         }
         router.use(authenticate)
+        router.use(keepAnswer)
         router.use(audit)
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
@@ -52,6 +57,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
         router.get("/admin/1/tokens", listTokens)
         router.post("/admin/1/tokens/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeToken)
+        router.post("/admin/1/tokens/rotate", bodyBytesMax: Limits.accountBodyBytes, rotateToken)
         router.post("/admin/1/users", bodyBytesMax: Limits.accountBodyBytes, createUser)
         router.get("/admin/1/users", listUsers)
         router.get("/admin/1/users/show", showUser)
@@ -77,6 +83,8 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/usage", usage)
         router.get("/admin/1/quotas", quotas)
         router.post("/admin/1/quotas/change", bodyBytesMax: Limits.accountBodyBytes, changeQuotas)
+        router.get("/admin/1/rates", rates)
+        router.post("/admin/1/rates/change", bodyBytesMax: Limits.accountBodyBytes, changeRates)
         router.post("/admin/1/check", bodyBytesMax: Limits.accountBodyBytes, check)
         router.get("/admin/1/tasks", listTasks)
         router.post("/admin/1/tasks/retry", bodyBytesMax: Limits.accountBodyBytes, retryTask)
@@ -177,6 +185,7 @@ package struct AdminAPI: Sendable {
         } catch {
             throw ServerError(error)
         }
+        try await IdempotentRequest.current?.begin(with: bytes)
         try await AuditedRequest.current?.begin(with: bytes)
         return message
     }

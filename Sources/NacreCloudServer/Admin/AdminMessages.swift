@@ -136,6 +136,28 @@ package enum AdminMessages {
         package var origins: [String]?
         /// The sign-in callback of an API token; absent: a message to the page that asks.
         package var redirect: String?
+        /// Milliseconds since 1970: when an API token ends that another took the place of.
+        package var ends: Int64?
+    }
+
+    /// `POST /admin/1/tokens/rotate`
+    package struct NewRotation: Codable, Hashable, Sendable {
+        /// The API token.
+        package var id: String
+        /// For which it goes on beside the new one; nil: it ends at once.
+        package var graceSeconds: Int?
+
+        package init(id: String, graceSeconds: Int?) {
+            self.id = id
+            self.graceSeconds = graceSeconds
+        }
+    }
+
+    package struct Rotation: Codable, Hashable, Sendable {
+        /// The new one.
+        package var token: String
+        /// Milliseconds since 1970: when the old one ends; absent: it has ended.
+        package var oldEnds: Int64?
     }
 
     /// `POST /admin/1/tokens/revoke`

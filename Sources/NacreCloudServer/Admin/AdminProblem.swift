@@ -59,6 +59,7 @@ enum AdminProblem {
         case 405: "Method Not Allowed"
         case 409: "Conflict"
         case 413: "Content Too Large"
+        case 422: "Unprocessable Content"
         case 429: "Too Many Requests"
         case 503: "Service Unavailable"
         default: status < 500 ? "Refused" : "Internal Server Error"

@@ -82,6 +82,15 @@ struct AccountAPI: Sendable {
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
         try Authenticator.requireOrigin(of: request, for: entry)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
+        var response = try await signedIn(account, to: entry, environment, asked)
+        if entry.origins != nil, let origin = request.header("Origin") { response.letRead(by: origin) }
+        return response
+    }
+
+    /// The token that is asked for.
+    private func signedIn(
+        _ account: AccountEntry, to entry: APITokenEntry, _ environment: DatabaseKey.Environment, _ asked: AccountMessages.SignIn
+    ) async throws -> HTTPResponse {
         let user = try await cloud.admit(account: account.id, to: entry.container, environment)
         switch asked.kind ?? .web {
         case .web:

@@ -27,6 +27,7 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
     package static let unsupportedMediaType: HTTPStatus = 415
     package static let rangeNotSatisfiable: HTTPStatus = 416
     package static let misdirectedRequest: HTTPStatus = 421
+    package static let unprocessableContent: HTTPStatus = 422
     package static let tooManyRequests: HTTPStatus = 429
     package static let headersTooLarge: HTTPStatus = 431
     /// nginx's number for a client that went away; nobody receives it, but metrics and logs tell it from a fault of ours.

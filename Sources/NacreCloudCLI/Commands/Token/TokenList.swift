@@ -1,10 +1,11 @@
+import Foundation
 import NacreCloudServer
 
 /// `nacre token`
 enum TokenCommands {
     static let command = Command(
-        "token", "Make, list and revoke the tokens and keys of apps and servers.",
-        subcommands: [TokenCreate.command, TokenList.command, TokenRevoke.command])
+        "token", "Make, list, rotate and revoke the tokens and keys of apps and servers.",
+        subcommands: [TokenCreate.command, TokenList.command, TokenRotate.command, TokenRevoke.command])
 }
 
 /// `nacre token list`
@@ -14,7 +15,7 @@ enum TokenList {
     static let command = Command(
         "list", "List API tokens and server-to-server keys.",
         discussion:
-            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment, the name, and of an API token the origins of its pages and the URL of its sign-in callback.",
+            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment, the name, and of an API token the origins of its pages and the URL of its sign-in callback, and when it ends, where another has its place.",
         options: [container] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
@@ -24,6 +25,34 @@ enum TokenList {
             if isJSON { all.tokens += page.tokens } else { for token in page.tokens { try Output.data(token.line) } }
         }
         if isJSON { try Output.json(all) }
+    }
+}
+
+/// `nacre token rotate`
+enum TokenRotate {
+    private static let id = Argument("id", "The API token.")
+    private static let grace = Option.value("grace", "time", "How long both are good: a number with s, m, h or d. Without it the old one ends.")
+
+    static let command = Command(
+        "rotate", "Give an API token's place to another.",
+        discussion: """
+            The new token has the container, the environment, the name, the origins and the callback of the old one, and is printed. The old one is refused \
+            within five seconds, or after the grace, and so are the web auth tokens that were got with it: their users sign in again with the new one.
+            """,
+        arguments: [id],
+        options: [grace] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let seconds = try call.value(grace).map { text in
+            guard let seconds = Quantity.seconds(text) else {
+                throw UsageError(.invalid("--\(grace.name)", "give a time, such as 12h or 7d"), path: call.path)
+            }
+            return seconds
+        }
+        let rotation = try await AdminClient.connect(call).rotate(
+            AdminMessages.NewRotation(id: try call.require(id, at: 0), graceSeconds: seconds))
+        if call.has(SharedOptions.json) { return try Output.json(rotation) }
+        try Output.data(rotation.token)
+        Output.message(rotation.oldEnds == nil ? "The old one has ended." : "Both are good until the old one ends: nacre token list says when.")
     }
 }
 
@@ -48,7 +77,10 @@ extension AdminMessages.TokenLine {
     fileprivate var line: String {
         let callback = redirect.map { "redirect=\($0)" } ?? ""
         let pages = (origins ?? []).map { "origin=\($0)" }
-        let shown = ([isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name] + pages + [callback]).filter { !$0.isEmpty }
+        let end = ends.map { "ends=\(Date(timeIntervalSince1970: Double($0) / 1000).formatted(.iso8601))" } ?? ""
+        let shown = ([isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name] + pages + [callback, end]).filter {
+            !$0.isEmpty
+        }
         return shown.joined(separator: " ")
     }
 }

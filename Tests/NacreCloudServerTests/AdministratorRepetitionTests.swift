@@ -1,0 +1,116 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+import Testing
+
+@testable import NacreCloudServer
+
+/// `Idempotency-Key` on the admin API.
+struct AdministratorRepetitionTests {
+    private static let newToken = #"{"container":"\#(TestServer.container)","environment":"development","kind":"api","name":"twice"}"#
+
+    private func post(_ server: AdministeredServer, _ path: String, _ body: String, key: String?) async -> Answer {
+        var headers = ["Authorization": "Bearer \(AdministeredServer.token)"]
+        headers["Idempotency-Key"] = key
+        let question = Question(method: "POST", target: "/admin/1/\(path)", headers: headers, body: Array(body.utf8))
+        let answer = Answer(await server.admin.respond(to: question.inProcess))
+        let fault = DescribedEndpoints.administration.fault("POST", question.target, answer)
+        #expect(fault == nil, "\(path): \(fault ?? "") in \(answer.text)")
+        return answer
+    }
+
+    private func tokensNamedTwice(_ server: AdministeredServer) async -> Int {
+        await server.administrate("GET", "/admin/1/tokens").text.components(of: #""name":"twice""#)
+    }
+
+    @Test func `the same request with the same key is done once and answered alike`() async throws {
+        let server = try await AdministeredServer()
+        let first = await post(server, "tokens", Self.newToken, key: "\"8e03978e-40d5\"")
+        #expect(first.status == 201 && first.header("Idempotency-Replayed") == nil)
+        for key in ["\"8e03978e-40d5\"", "8e03978e-40d5"] {
+            let again = await post(server, "tokens", Self.newToken, key: key)
+            #expect(again.status == 201 && again.body == first.body && again.header("Idempotency-Replayed") == "true")
+        }
+        #expect(await tokensNamedTwice(server) == 1)
+        let log = await server.administrate("GET", "/admin/1/audit")
+        #expect(log.json?["entries"]?.count == 1, "a repetition does nothing, so nothing is noted: \(log.text)")
+        _ = await post(server, "tokens", Self.newToken, key: nil)
+        _ = await post(server, "tokens", Self.newToken, key: "another")
+        #expect(await tokensNamedTwice(server) == 3)
+    }
+
+    @Test func `another request with the same key is refused and not done`() async throws {
+        let server = try await AdministeredServer()
+        _ = await post(server, "tokens", Self.newToken, key: "k")
+        let other = await post(server, "tokens", Self.newToken.replacing("twice", with: "other"), key: "k")
+        #expect(other.status == 422 && other.json?["title"]?.text == "Unprocessable Content")
+        let elsewhere = await post(server, "tokens/revoke", Self.newToken.replacing("{", with: #"{"id":"x","#), key: "k")
+        #expect(elsewhere.status == 422)
+        #expect(await server.administrate("GET", "/admin/1/tokens").text.components(of: #""name":"other""#) == 0)
+    }
+
+    @Test func `a refusal is kept as an answer is, and all of them for a day`() async throws {
+        let server = try await AdministeredServer()
+        let user = #"{"email":"ada@example.com","password":"correct horse"}"#
+        let first = await post(server, "users", user, key: "u")
+        #expect(first.status == 409 && first.json?["code"]?.text == "EXISTS")
+        _ = await server.administrate("POST", "/admin/1/users/delete", #"{"email":"ada@example.com"}"#)
+        let again = await post(server, "users", user, key: "u")
+        #expect(again.body == first.body && again.header("Content-Type") == AdminMessages.Problem.contentType)
+        _ = await post(server, "tokens", Self.newToken, key: "t")
+        server.server.clock.advance(Limits.idempotencyKeySeconds)
+        _ = await post(server, "tokens", Self.newToken, key: "t")
+        #expect(await tokensNamedTwice(server) == 2)
+    }
+
+    @Test func `a body that cannot be read uses no key up`() async throws {
+        let server = try await AdministeredServer()
+        #expect(await post(server, "tokens", "{}", key: "k").status == 400)
+        #expect(await post(server, "tokens", Self.newToken, key: "k").status == 201)
+    }
+
+    @Test(arguments: ["", "\"\"", "a b", "a\u{7f}", "ä", String(repeating: "k", count: 256)])
+    func `what is no key is refused before anything is done`(key: String) async throws {
+        let server = try await AdministeredServer()
+        let answer = await post(server, "tokens", Self.newToken, key: key)
+        #expect(answer.status == 400 && answer.json?["field"]?.text == "Idempotency-Key")
+        #expect(await tokensNamedTwice(server) == 0)
+    }
+
+    @Test func `a code for a new password is not kept`() async throws {
+        let server = try await AdministeredServer()
+        let answer = await post(server, "users/reset-password", #"{"email":"ada@example.com"}"#, key: "k")
+        #expect(answer.status == 400 && answer.json?["code"]?.text == "BAD_REQUEST" && !answer.text.contains("expires"))
+        #expect(await post(server, "users/reset-password", #"{"email":"ada@example.com"}"#, key: nil).status == 201)
+    }
+
+    @Test func `a key whose request is not answered is told from one that is new, and one that is given up is new`() async throws {
+        let registry = try await TestServer().cloud.registry
+        #expect(try await registry.begin(idempotencyKey: "a", request: "r") == .first)
+        #expect(try await registry.begin(idempotencyKey: "a", request: "r") == .underWay)
+        #expect(try await registry.begin(idempotencyKey: "a", request: "s") == .other)
+        try await registry.giveUp(idempotencyKey: "a")
+        #expect(try await registry.begin(idempotencyKey: "a", request: "s") == .first)
+        try await registry.end(idempotencyKey: "a", status: 200, body: [1])
+        #expect(try await registry.begin(idempotencyKey: "a", request: "s") == .kept(status: 200, body: [1]))
+        #expect(try await registry.begin(idempotencyKey: "b", request: "s") == .first)
+        try await registry.end(idempotencyKey: "b", status: 200, body: [UInt8](repeating: 0, count: Limits.idempotentAnswerBytes + 1))
+        #expect(try await registry.begin(idempotencyKey: "b", request: "s") == .tooLarge(status: 200))
+    }
+
+    @Test func `so many keys are kept and no more, until the oldest has had its day`() async throws {
+        let server = try await TestServer()
+        let registry = server.cloud.registry
+        for key in ["a", "b"] { #expect(try await registry.begin(idempotencyKey: key, request: "r", most: 2) == .first) }
+        let refusal = await #expect(throws: ServerError.self) { try await registry.begin(idempotencyKey: "c", request: "r", most: 2) }
+        #expect(refusal?.code == .throttled && refusal?.retryAfter == Int(Limits.idempotencyKeySeconds))
+        server.clock.advance(Limits.idempotencyKeySeconds)
+        #expect(try await registry.begin(idempotencyKey: "c", request: "r", most: 2) == .first)
+        #expect(try await registry.begin(idempotencyKey: "a", request: "other", most: 2) == .first)
+    }
+}
+
+extension String {
+    /// How often a text stands in it.
+    fileprivate func components(of text: String) -> Int { ranges(of: text).count }
+}
