@@ -19,6 +19,16 @@ struct OpenAPITests {
         }
     }
 
+    @Test func `every endpoint has a name of its own for programs`() {
+        for document in [OpenAPIPage.document, AdminAPI.document] {
+            let names = document.endpoints.map(OpenAPIDocument.operationID)
+            #expect(Set(names).count == names.count)
+            #expect(names.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isLetter } }, "\(names)")
+        }
+        let names = Set(OpenAPIPage.document.endpoints.map(OpenAPIDocument.operationID))
+        #expect(names.isSuperset(of: ["postDatabaseRecordsModify", "getDatabaseUsersContactKey", "postAccountSignIn", "getOpenapiJson"]))
+    }
+
     @Test func `every title stands for one schema, and every reference leads to one`() throws {
         for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.document, .administration)] {
             var texts: [String: Set<String>] = [:]

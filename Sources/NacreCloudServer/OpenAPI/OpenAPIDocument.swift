@@ -63,8 +63,15 @@ struct OpenAPIDocument: Sendable {
         pattern.split(separator: "/").map { $0.hasPrefix(":") ? "/{\($0.dropFirst())}" : "/\($0)" }.joined()
     }
 
+    /// By which programs that are made of the document call the endpoint: `POST /account/1/sign-in` is `postAccountSignIn`.
+    static func operationID(_ endpoint: EndpointDescription) -> String {
+        let parts = endpoint.pattern.split { $0 == "/" || $0 == "-" || $0 == "." }.filter { !$0.hasPrefix(":") && $0 != "1" }
+        return endpoint.method.rawValue.lowercased() + parts.map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
+    }
+
     private func write(_ endpoint: EndpointDescription, to writer: inout JSONWriter) {
         writer.beginObject()
+        writer.write("operationId", Self.operationID(endpoint))
         writer.write("summary", endpoint.summary)
         writer.write("tags", [endpoint.group]) { $0.string($1) }
         writeSecurity(of: endpoint, to: &writer)

@@ -95,15 +95,15 @@ enum OpenAPIScript {
                 form.addEventListener('submit', event => { event.preventDefault(); call(path, method.toUpperCase(), form, output); });
                 const ways = (endpoint.security || []).map(way => Object.keys(way).join(' and ') || 'nothing').join(', or ');
                 holder.append(make('p', { textContent: 'Who may ask: ' + (ways || 'everybody') + '.' }), form, output);
-                if (endpoint.requestBody) holder.append(make('h3', { textContent: 'Request' }), make('pre', { textContent: shown(schemaOf(endpoint.requestBody)) }));
+                if (endpoint.requestBody) holder.append(make('h3', { textContent: 'Request' }), make('pre', { tabIndex: 0, textContent: shown(schemaOf(endpoint.requestBody)) }));
                 for (const [status, answer] of Object.entries(endpoint.responses)) {
                   if (answer.$ref) continue;
                   const schema = schemaOf(answer);
-                  holder.append(make('h3', { textContent: 'Answer ' + status }), make('pre', { textContent: schema ? shown(schema) : 'text' }));
+                  holder.append(make('h3', { textContent: 'Answer ' + status }), make('pre', { tabIndex: 0, textContent: schema ? shown(schema) : 'text' }));
                 }
                 const errors = Object.entries(endpoint.responses).filter(([, answer]) => answer.$ref)
                   .map(([status, answer]) => status + ' ' + target(answer.$ref).description);
-                holder.append(make('h3', { textContent: 'Errors' }), make('pre', { textContent: errors.join('\\n') }));
+                holder.append(make('h3', { textContent: 'Errors' }), make('pre', { tabIndex: 0, textContent: errors.join('\\n') }));
               };
 
               const groups = new Map();
