@@ -55,8 +55,8 @@ let package = Package(
         module(
             "NacreCloudServer",
             [
-                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPServer",
-                "NacreTelemetry", "NacreLocks",
+                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
+                "NacreHTTPServer", "NacreTelemetry", "NacreLocks",
             ]),
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(

@@ -192,6 +192,22 @@ extension Limits {
     package static let passkeyIDBytes = 1023
     /// Characters of a passkey's name. On this server: a line in a list.
     package static let passkeyNameCharacters = 64
+    /// Seconds for which a user may be away at the issuer of a team's accounts. On this server: a password, a second factor, a call for help.
+    package static let openIDSeconds: Double = 900
+    /// Seconds by which an issuer's clock may differ. On this server: OpenID Connect Core 1.0, 3.1.3.7, "no more than a few minutes".
+    package static let openIDClockSeconds: Double = 120
+    /// Bytes of an answer of the issuer, and of a token in it. On this server: keys and claims take a few thousand.
+    package static let openIDAnswerBytes = 64 * 1024
+    /// Seconds that the issuer may take for an answer. On this server: a user waits for it.
+    package static let openIDAnswerSeconds = 10
+    /// Keys of the issuer that are looked at. On this server: those of today, of yesterday and of tomorrow.
+    package static let openIDKeys = 32
+    /// Seconds for which the issuer's description and keys are remembered. On this server: an hour.
+    package static let openIDMemorySeconds: Double = 3600
+    /// Seconds between two looks for a key that is not known. On this server: a token that names any does not make the issuer answer again and again.
+    package static let openIDKeySeconds: Double = 60
+    /// Requests to the issuer that may be under way. On this server: a slow one takes nothing from those who sign in otherwise.
+    package static let openIDRequests = 16
     /// Bytes of the `state` that an app gives the sign-in page and gets back with its redirect. On this server: an identifier, signed if need be.
     package static let signInStateBytes = 512
     /// Characters of a token's name. On this server: a line in a list.

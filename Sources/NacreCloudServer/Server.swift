@@ -3,6 +3,7 @@ package import NacreCloudContainer
 import NacreCloudStore
 import NacreCloudWire
 import NacreCrypto
+import NacreHTTPClient
 import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
@@ -193,7 +194,12 @@ package final class Server: Sendable {
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload, rates: rates)
         accounts.addRoutes(to: &router)
-        SignInPage(address: signIn, accounts: accounts, errors: errors).addRoutes(to: &router)
+        let page = SignInPage(address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name)
+        page.addRoutes(to: &router)
+        if let openID = configuration.openID {
+            let issuer = OpenIDIssuer(openID, client: HTTPClient(), clock: configuration.clock)
+            OpenIDPage(page: page, issuer: issuer).addRoutes(to: &router)
+        }
         OpenAPIPage(accounts: accounts).addRoutes(to: &router)
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, isRunning: isRunning

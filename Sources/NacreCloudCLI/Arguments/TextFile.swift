@@ -11,6 +11,16 @@ enum TextFile {
         return text
     }
 
+    /// The one line of a file, without its end: a secret that must not stand on a command line.
+    /// - Throws: `CommandFailure`, also where it is empty or has several lines.
+    static func secret(_ path: String) throws -> String {
+        let line = try read(path).trimmingCharacters(in: .newlines)
+        guard !line.isEmpty, !line.contains(where: \.isNewline) else {
+            throw CommandFailure(.failure, "\(path) does not hold one line", remedy: "Put the secret into it, and nothing else.")
+        }
+        return line
+    }
+
     /// Puts a whole text in place of a file that is there, at once: half of it is never seen. What is no file, such as a pipe, is written into.
     /// - Throws: `CommandFailure` where it cannot be written.
     static func write(_ text: String, to path: String) throws {

@@ -65,8 +65,13 @@ package struct AccountEntry: RegistryEntry {
     package var passkeysRemoved: Int64?
     package var givenName: String?
     package var familyName: String?
+    /// The issuer's user that signs in to it; nil: none.
+    package var openID: OpenIDIdentity?
     /// How often its names or its address have changed; nil as 0.
     var identityChanges: Int64?
+
+    /// nil: it was made without one, and nobody knows it.
+    package var knownPasswordHash: String? { passwordHash.isEmpty ? nil : passwordHash }
 
     var changesOfIdentity: Int64 { identityChanges ?? 0 }
 }

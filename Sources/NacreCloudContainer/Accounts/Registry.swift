@@ -109,6 +109,7 @@ extension Registry {
         case idempotency
         case account(String)
         case email(String)
+        case identity(OpenIDIdentity)
         case schema(container: String, DatabaseKey.Environment)
         case discovery(container: String, DatabaseKey.Environment)
 
@@ -119,6 +120,7 @@ extension Registry {
             case .idempotency: Self.key(owner: "idempotency")
             case .account(let id): Self.key(owner: "account:\(id)")
             case .email(let address): Self.key(owner: "email:\(address)")
+            case .identity(let identity): Self.key(owner: "openid:\(identity.issuer) \(identity.subject)")
             case .schema(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
             case .discovery(let container, let environment):

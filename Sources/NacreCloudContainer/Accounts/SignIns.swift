@@ -82,9 +82,9 @@ extension Registry {
         }
     }
 
-    /// Uses a consent up without a session: its question was answered with no.
+    /// Uses a consent up without a session: its question was answered with no, or it was an answer that signs in to a page once.
     /// - Throws: `ServerError.consentUsed`, or `ServerError.accountChanged`.
-    package func refuse(_ consent: UsedConsent, of account: AccountEntry) async throws {
+    package func use(_ consent: UsedConsent, of account: AccountEntry) async throws {
         try await write(.account(account.id)) { database, now, transaction in
             try transaction.requireUnchanged(account, in: database, at: now)
             try transaction.put([try transaction.accountUsing(consent, account.id, in: database, at: now)])

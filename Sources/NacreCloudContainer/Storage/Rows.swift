@@ -404,16 +404,18 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case audit = 16
     /// Of an account: a public key that signs it in.
     case passkey = 17
-    /// How much work a container and its users may have done.
-    case rate = 24
-    /// Requests of administrators that have idempotency keys, and their answers.
-    case idempotencyKeys = 18
-    case idempotentAnswer = 19
+    /// Of an issuer's user: whose account it is.
+    case openID = 18
     /// Of discovery in a container and environment: a user's answer, what others see of a user, whose an address is, and the key of its hashes.
     case discoverability = 20
     case discoverable = 21
     case contact = 22
     case contactKey = 23
+    /// How much work a container and its users may have done.
+    case rate = 24
+    /// Requests of administrators that have idempotency keys, and their answers.
+    case idempotencyKeys = 25
+    case idempotentAnswer = 26
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -112,7 +112,7 @@ struct AccountAPI: Sendable {
         defer { attempts.end(attempt, outcome, at: clock.now()) }
         let account = try await cloud.registry.account(email: email)
         let isRight = try await Self.hashed(overload) {
-            if let account { return try await passwords.verify(password, against: account.passwordHash) }
+            if let hash = account?.knownPasswordHash { return try await passwords.verify(password, against: hash) }
             return try await passwords.verifyUnknown(password)
         }
         outcome = account != nil && isRight ? .right : .wrong

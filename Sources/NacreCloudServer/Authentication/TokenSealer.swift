@@ -16,6 +16,8 @@ struct TokenSealer: TokenSealing {
         case signIn
         /// What a click on it grants.
         case consent
+        /// What a browser takes to the issuer of a team's accounts, and brings back.
+        case openID
     }
 
     /// Longer texts are no tokens of ours, and are not even decoded. The longest one is a query's marker: a key for each of its sorts, a record's name

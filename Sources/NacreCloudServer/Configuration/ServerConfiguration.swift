@@ -23,6 +23,8 @@ package struct ServerConfiguration: Sendable {
     var trustedProxies = TrustedProxies()
     /// Work that one user may have done a second, in the unit of `Limits.requestRate`; others have a multiple of it. nil: as much as they like.
     package var requestRate: Int? = ServerConfiguration.usualRequestRate
+    /// The issuer of a team's own accounts; nil: users sign in by what is kept here.
+    package var openID: OpenIDConfiguration?
     package var logger: Logger
     /// Threads that serve HTTP.
     package var loopCount = 1

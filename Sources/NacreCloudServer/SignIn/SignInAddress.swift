@@ -37,7 +37,8 @@ struct SignInAddress: Sendable {
 
     var isSecure: Bool { publicURL?.lowercased().hasPrefix("https://") ?? false }
 
-    private func root(for request: HTTPRequest) -> String {
+    /// The URL of the server, without a slash at its end.
+    func root(for request: HTTPRequest) -> String {
         var root = publicURL ?? "http://\(request.header("Host") ?? "localhost")"
         while root.hasSuffix("/") { root.removeLast() }
         return root

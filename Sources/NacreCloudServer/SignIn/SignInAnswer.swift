@@ -29,9 +29,7 @@ enum SignInAnswer {
         switch delivery {
         case .redirect(let callback):
             let state = flow.state.map { [(name: "state", value: $0)] } ?? []
-            var response = HTTPResponse(.seeOther, headers: headers)
-            response.headers["Location"] = callback.url(with: values + state)
-            return response
+            return redirect(to: callback.url(with: values + state))
         case .message(let origin):
             let message = Dictionary(values, uniquingKeysWith: { first, _ in first })
             let json = String(decoding: try JSONEncoder().encode(Delivery(message: message, origin: origin.text)), as: UTF8.self)
@@ -39,6 +37,13 @@ enum SignInAnswer {
             let data = HTML(trusted: json.replacing("<", with: "\\u003c"))
             return try page(.ok, SignInViews.delivery(data, isGranted: message["errorMessage"] == nil))
         }
+    }
+
+    /// - Parameter url: made of what an administrator has registered, and of escaped values.
+    static func redirect(to url: String) -> HTTPResponse {
+        var response = HTTPResponse(.seeOther, headers: headers)
+        response.headers["Location"] = url
+        return response
     }
 
     private struct Delivery: Encodable {

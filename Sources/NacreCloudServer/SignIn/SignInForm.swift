@@ -17,6 +17,8 @@ struct SignInForm {
     var email: String
     var isKept: Bool
     var opensSignUp: Bool
+    /// How users know the issuer of their team's accounts; nil: there is none.
+    var issuerName: String?
     /// nil: browsers have no passkeys for this address.
     var party: RelyingParty?
     /// What a passkey signs.
@@ -45,6 +47,7 @@ struct SignInForm {
             <div class="buttons"><button class="main">\(kind == .signIn ? "Sign in" : "Create account" as HTML)</button></div>
             </form>
             \(passkey)
+            \(issuer)
             \(other)
             """)
     }
@@ -93,6 +96,15 @@ struct SignInForm {
         <p class="check"><input type="checkbox" id="keep" name="keep" value="1"\(isKept ? " checked" : nil as HTML?)> <label for="keep">Keep me signed in \
         for two weeks</label></p>
         """
+    }
+
+    /// A link and no form: browsers hold the redirects behind a form to the form's own targets.
+    private var issuer: HTML? {
+        guard kind == .signIn, let issuerName else { return nil }
+        let query = SignInAddress.query([(name: "flow", value: sealed)])
+        return """
+            <div class="buttons"><a class="button" id="issuer" rel="nofollow" href="sign-in-openid\(query)">Sign in with \(issuerName)</a></div>
+            """
     }
 
     /// Shown by the script, which alone can ask for one.

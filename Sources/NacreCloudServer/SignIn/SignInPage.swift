@@ -11,6 +11,8 @@ struct SignInPage: Sendable {
     let address: SignInAddress
     let accounts: AccountAPI
     let errors: ErrorAnswer
+    /// How users know the issuer of their team's accounts; nil: there is none.
+    var issuerName: String?
 
     var authenticator: Authenticator { accounts.authenticator }
     var sealer: TokenSealer { authenticator.sealer }
@@ -22,7 +24,7 @@ struct SignInPage: Sendable {
     }
 
     /// What goes wrong is told on a page too. A page costs what an endpoint of accounts does.
-    private func shown(_ request: HTTPRequest, _ page: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+    func shown(_ request: HTTPRequest, _ page: () async throws -> HTTPResponse) async throws -> HTTPResponse {
         do {
             return try await accounts.withinRate(of: request, page)
         } catch let error as CancellationError {
@@ -43,7 +45,7 @@ struct SignInPage: Sendable {
             apiToken: apiToken, origin: request.query("origin"), state: state, challenge: try RelyingParty.newChallenge(),
             issued: now.secondsSince2001)
         let asked = try await asked(flow)
-        let browser = try SignInBrowser(request, isSecure: address.isSecure) ?? SignInBrowser()
+        let browser = try browser(request) ?? SignInBrowser()
         let isSignUp = request.query("form") == "sign-up" && accounts.opensSignUp
         var response = try form(isSignUp ? .signUp : .signIn, asked, flow, browser, request)
         if browser.isNew { response.headers.add("Set-Cookie", browser.cookie(isSecure: address.isSecure)) }
@@ -63,10 +65,14 @@ struct SignInPage: Sendable {
     ) throws -> HTTPResponse {
         let form = SignInForm(
             kind: kind, asked: asked, sealed: try sealer.seal(flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
-            isKept: isKept, opensSignUp: accounts.opensSignUp, party: relyingParty(request), challenge: flow.challenge, problem: problem,
+            isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, party: relyingParty(request), challenge: flow.challenge,
+            problem: problem,
             isSignedUp: isSignedUp)
         return try SignInAnswer.page(problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, form.view, retryAfter: problem?.retryAfter)
     }
+
+    /// nil where the browser has not been here before, or keeps no cookies.
+    func browser(_ request: HTTPRequest) -> SignInBrowser? { SignInBrowser(request, isSecure: address.isSecure) }
 
     // MARK: Forms
 
@@ -76,7 +82,7 @@ struct SignInPage: Sendable {
         guard request.header("Origin") == address.origin(for: request), ["same-origin", nil].contains(request.header("Sec-Fetch-Site")) else {
             throw ServerError.foreignForm
         }
-        guard let browser = SignInBrowser(request, isSecure: address.isSecure) else { throw ServerError.otherBrowser }
+        guard let browser = browser(request) else { throw ServerError.otherBrowser }
         let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
         switch fields["step"] {
         case "sign-in": return try await signIn(fields, browser, request)
@@ -168,7 +174,7 @@ struct SignInPage: Sendable {
     private func deny(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
         let asked = try await asked(consent.flow)
-        try await accounts.cloud.registry.refuse(consent.used, of: try await account(of: consent))
+        try await accounts.cloud.registry.use(consent.used, of: try await account(of: consent))
         // CloudKit: what its page says where it cannot give a token.
         return try SignInAnswer.deliver([("errorMessage", "accessError")], for: consent.flow, by: asked.delivery)
     }
@@ -194,7 +200,7 @@ extension ServerError {
     fileprivate static let foreignForm = ServerError(
         .accessDenied, "the form was sent from another page", field: "Origin", remedy: "Open the sign-in page from the app that you want to use.")
 
-    fileprivate static let otherBrowser = ServerError(
+    static let otherBrowser = ServerError(
         .accessDenied, "the form was made for another browser, or is too old",
         remedy: "Allow cookies, and begin anew in the app that you want to use.")
 

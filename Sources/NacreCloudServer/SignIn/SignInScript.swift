@@ -23,6 +23,12 @@ enum SignInScript {
                   if (password) password.type = 'password';
                 });
               }
+              const issuer = find('issuer');
+              if (issuer) {
+                issuer.addEventListener('click', () => {
+                  if (find('keep').checked) issuer.href += '&keep=1';
+                });
+              }
               const passkey = find('passkey');
               if (passkey && window.PublicKeyCredential) {
                 const bytes = text => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), it => it.charCodeAt(0));

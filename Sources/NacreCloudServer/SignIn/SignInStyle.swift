@@ -31,7 +31,7 @@ enum SignInStyle {
             .check input { width: 1.25rem; height: 1.25rem; margin: 0; flex: none; accent-color: var(--accent) }
             .hint { margin: 0; color: var(--quiet) }
             .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.25rem 0 .5rem }
-            button { flex: 1 1 9rem; min-height: 2.75rem; padding: .5rem 1rem; font: inherit; font-weight: 600; color: var(--accent); background: none;
+            button, .button { flex: 1 1 9rem; min-height: 2.75rem; padding: .5rem 1rem; font: inherit; font-weight: 600; color: var(--accent); background: none;
             border: 1px solid var(--accent); border-radius: .5rem; cursor: pointer }
             button.main { color: var(--on-accent); background: var(--accent) }
             button.quiet { border: 0; text-decoration: underline; flex: none; width: 100% }
@@ -39,6 +39,7 @@ enum SignInStyle {
             .list li { display: flex; align-items: center; justify-content: space-between; gap: .75rem; padding: .5rem 0;
             border-bottom: 1px solid var(--line) }
             .list button { min-width: 5.5rem; flex: none }
+            .button { text-align: center; text-decoration: none }
             h1:focus { outline: none }
             :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
             .problem, .notice { padding: .75rem; border-radius: .5rem; background: var(--good-back) }

@@ -31,81 +31,81 @@ struct PasskeyRuleTests {
         PasskeyEntry(id: "aWQ", publicKey: "", counter: counter, name: "", created: 0)
     }
 
+    private static let signsIn: [(String, PasskeyClientData?, [UInt8], PasskeyEntry?, Bool, PasskeyFault?)] = [
+        ("as asked", Self.client(), Self.data(), Self.passkey(), true, nil),
+        (
+            "no word of other origins", Self.client(isCross: nil), Self.data(), Self.passkey(),
+            true, nil
+        ),
+        ("no client data", nil, Self.data(), Self.passkey(), true, .malformed),
+        ("no authenticator data", Self.client(), [1, 2], Self.passkey(), true, .malformed),
+        (
+            "one byte too many", Self.client(), Self.data(more: [0]), Self.passkey(), true,
+            .malformed
+        ),
+        (
+            "made to be added", Self.client("webauthn.create"), Self.data(), Self.passkey(),
+            true, .purpose
+        ),
+        (
+            "another question", Self.client(challenge: "b3RoZXI"), Self.data(), Self.passkey(),
+            true, .challenge
+        ),
+        (
+            "no question", Self.client(challenge: ""), Self.data(), Self.passkey(), true,
+            .challenge
+        ),
+        (
+            "another page", Self.client(origin: "https://evil.example"), Self.data(),
+            Self.passkey(), true, .origin
+        ),
+        (
+            "without TLS", Self.client(origin: "http://cloud.example"), Self.data(),
+            Self.passkey(), true, .origin
+        ),
+        (
+            "another port", Self.client(origin: "https://cloud.example:8443"), Self.data(),
+            Self.passkey(), true, .origin
+        ),
+        (
+            "in another page", Self.client(isCross: true), Self.data(), Self.passkey(), true,
+            .origin
+        ),
+        (
+            "another server", Self.client(), Self.data(party: [UInt8](repeating: 8, count: 32)),
+            Self.passkey(), true, .relyingParty
+        ),
+        (
+            "nobody there", Self.client(), Self.data(Self.verified), Self.passkey(), true,
+            .userNotPresent
+        ),
+        (
+            "anybody there", Self.client(), Self.data(Self.present), Self.passkey(), true,
+            .userNotVerified
+        ),
+        ("no such passkey", Self.client(), Self.data(), nil, false, .credential),
+        ("another key", Self.client(), Self.data(), Self.passkey(), false, .signature),
+        (
+            "counted on", Self.client(), Self.data(counter: 6), Self.passkey(counter: 5), true,
+            nil
+        ),
+        ("began to count", Self.client(), Self.data(counter: 1), Self.passkey(), true, nil),
+        (
+            "stood still", Self.client(), Self.data(counter: 5), Self.passkey(counter: 5), true,
+            .counter
+        ),
+        (
+            "counted back", Self.client(), Self.data(counter: 4), Self.passkey(counter: 5),
+            true, .counter
+        ),
+        (
+            "counts no more", Self.client(), Self.data(counter: 0), Self.passkey(counter: 5),
+            true, .counter
+        ),
+    ]
+
     @Test func `a passkey signs in where all is as it was asked, and nowhere else`() {
-        let (present, verified) = (Self.present, Self.verified)
-        let rows: [(String, PasskeyClientData?, [UInt8], PasskeyEntry?, Bool, PasskeyFault?)] = [
-            ("as asked", Self.client(), Self.data(), Self.passkey(), true, nil),
-            (
-                "no word of other origins", Self.client(isCross: nil), Self.data(), Self.passkey(),
-                true, nil
-            ),
-            ("no client data", nil, Self.data(), Self.passkey(), true, .malformed),
-            ("no authenticator data", Self.client(), [1, 2], Self.passkey(), true, .malformed),
-            (
-                "one byte too many", Self.client(), Self.data(more: [0]), Self.passkey(), true,
-                .malformed
-            ),
-            (
-                "made to be added", Self.client("webauthn.create"), Self.data(), Self.passkey(),
-                true, .purpose
-            ),
-            (
-                "another question", Self.client(challenge: "b3RoZXI"), Self.data(), Self.passkey(),
-                true, .challenge
-            ),
-            (
-                "no question", Self.client(challenge: ""), Self.data(), Self.passkey(), true,
-                .challenge
-            ),
-            (
-                "another page", Self.client(origin: "https://evil.example"), Self.data(),
-                Self.passkey(), true, .origin
-            ),
-            (
-                "without TLS", Self.client(origin: "http://cloud.example"), Self.data(),
-                Self.passkey(), true, .origin
-            ),
-            (
-                "another port", Self.client(origin: "https://cloud.example:8443"), Self.data(),
-                Self.passkey(), true, .origin
-            ),
-            (
-                "in another page", Self.client(isCross: true), Self.data(), Self.passkey(), true,
-                .origin
-            ),
-            (
-                "another server", Self.client(), Self.data(party: [UInt8](repeating: 8, count: 32)),
-                Self.passkey(), true, .relyingParty
-            ),
-            (
-                "nobody there", Self.client(), Self.data(verified), Self.passkey(), true,
-                .userNotPresent
-            ),
-            (
-                "anybody there", Self.client(), Self.data(present), Self.passkey(), true,
-                .userNotVerified
-            ),
-            ("no such passkey", Self.client(), Self.data(), nil, false, .credential),
-            ("another key", Self.client(), Self.data(), Self.passkey(), false, .signature),
-            (
-                "counted on", Self.client(), Self.data(counter: 6), Self.passkey(counter: 5), true,
-                nil
-            ),
-            ("began to count", Self.client(), Self.data(counter: 1), Self.passkey(), true, nil),
-            (
-                "stood still", Self.client(), Self.data(counter: 5), Self.passkey(counter: 5), true,
-                .counter
-            ),
-            (
-                "counted back", Self.client(), Self.data(counter: 4), Self.passkey(counter: 5),
-                true, .counter
-            ),
-            (
-                "counts no more", Self.client(), Self.data(counter: 0), Self.passkey(counter: 5),
-                true, .counter
-            ),
-        ]
-        for (label, client, data, passkey, isSigned, fault) in rows {
+        for (label, client, data, passkey, isSigned, fault) in Self.signsIn {
             let found = PasskeyRule.fault(
                 client, AuthenticatorData(data), for: Self.question, passkey: passkey,
                 isSigned: isSigned)
@@ -139,67 +139,68 @@ struct PasskeyRuleTests {
         return changed
     }
 
+    private static let added: [(String, PasskeyClientData?, [UInt8], PasskeyFault?)] = [
+        ("as asked", creation, Self.attestation(), nil),
+        ("by a model that says which it is", creation, Self.attestation(format: "packed"), nil),
+        (
+            "the longest ID", creation,
+            Self.attestation(id: [UInt8](repeating: 1, count: Limits.passkeyIDBytes)), nil
+        ),
+        (
+            "a longer ID", creation,
+            Self.attestation(id: [UInt8](repeating: 1, count: Limits.passkeyIDBytes + 1)),
+            .malformed
+        ),
+        ("no ID", creation, Self.attestation(id: []), .malformed),
+        ("no client data", nil, Self.attestation(), .malformed),
+        ("nothing", creation, [], .malformed), ("something", creation, [0xa0], .malformed),
+        ("bytes left over", creation, Self.attestation() + [0], .malformed),
+        ("no credential", creation, Self.attestation(Self.present | Self.verified), .malformed),
+        ("made to sign in", Self.client(), Self.attestation(), .purpose),
+        (
+            "another question", Self.client("webauthn.create", challenge: "b3RoZXI"),
+            Self.attestation(), .challenge
+        ),
+        (
+            "another page", Self.client("webauthn.create", origin: "https://evil.example"),
+            Self.attestation(), .origin
+        ),
+        (
+            "another server", creation,
+            Self.attestation(party: [UInt8](repeating: 8, count: 32)), .relyingParty
+        ),
+        (
+            "nobody there", creation, Self.attestation(Self.verified | Self.made),
+            .userNotPresent
+        ),
+        (
+            "anybody there", creation, Self.attestation(Self.present | Self.made),
+            .userNotVerified
+        ),
+        ("RS256", creation, Self.attestation(key: Self.without(3, .integer(-257))), .algorithm),
+        ("no algorithm", creation, Self.attestation(key: Self.without(3)), .algorithm),
+        (
+            "another curve", creation, Self.attestation(key: Self.without(-1, .integer(2))),
+            .algorithm
+        ),
+        (
+            "another kind of key", creation,
+            Self.attestation(key: Self.without(1, .integer(1))), .algorithm
+        ),
+        ("half a point", creation, Self.attestation(key: Self.without(-3)), .algorithm),
+        (
+            "a compressed point", creation,
+            Self.attestation(key: Self.without(-3, .boolean(true))), .algorithm
+        ),
+        (
+            "a short coordinate", creation,
+            Self.attestation(key: Self.without(-2, .bytes([1]))), .algorithm
+        ),
+    ]
+
     @Test func `a passkey is added where all is as it was asked, and nowhere else`() throws {
         let creation = Self.client("webauthn.create")
-        let rows: [(String, PasskeyClientData?, [UInt8], PasskeyFault?)] = [
-            ("as asked", creation, Self.attestation(), nil),
-            ("by a model that says which it is", creation, Self.attestation(format: "packed"), nil),
-            (
-                "the longest ID", creation,
-                Self.attestation(id: [UInt8](repeating: 1, count: Limits.passkeyIDBytes)), nil
-            ),
-            (
-                "a longer ID", creation,
-                Self.attestation(id: [UInt8](repeating: 1, count: Limits.passkeyIDBytes + 1)),
-                .malformed
-            ),
-            ("no ID", creation, Self.attestation(id: []), .malformed),
-            ("no client data", nil, Self.attestation(), .malformed),
-            ("nothing", creation, [], .malformed), ("something", creation, [0xa0], .malformed),
-            ("bytes left over", creation, Self.attestation() + [0], .malformed),
-            ("no credential", creation, Self.attestation(Self.present | Self.verified), .malformed),
-            ("made to sign in", Self.client(), Self.attestation(), .purpose),
-            (
-                "another question", Self.client("webauthn.create", challenge: "b3RoZXI"),
-                Self.attestation(), .challenge
-            ),
-            (
-                "another page", Self.client("webauthn.create", origin: "https://evil.example"),
-                Self.attestation(), .origin
-            ),
-            (
-                "another server", creation,
-                Self.attestation(party: [UInt8](repeating: 8, count: 32)), .relyingParty
-            ),
-            (
-                "nobody there", creation, Self.attestation(Self.verified | Self.made),
-                .userNotPresent
-            ),
-            (
-                "anybody there", creation, Self.attestation(Self.present | Self.made),
-                .userNotVerified
-            ),
-            ("RS256", creation, Self.attestation(key: Self.without(3, .integer(-257))), .algorithm),
-            ("no algorithm", creation, Self.attestation(key: Self.without(3)), .algorithm),
-            (
-                "another curve", creation, Self.attestation(key: Self.without(-1, .integer(2))),
-                .algorithm
-            ),
-            (
-                "another kind of key", creation,
-                Self.attestation(key: Self.without(1, .integer(1))), .algorithm
-            ),
-            ("half a point", creation, Self.attestation(key: Self.without(-3)), .algorithm),
-            (
-                "a compressed point", creation,
-                Self.attestation(key: Self.without(-3, .boolean(true))), .algorithm
-            ),
-            (
-                "a short coordinate", creation,
-                Self.attestation(key: Self.without(-2, .bytes([1]))), .algorithm
-            ),
-        ]
-        for (label, client, attestation, fault) in rows {
+        for (label, client, attestation, fault) in Self.added {
             do {
                 let made = try PasskeyRule.made(
                     client, attestation: attestation, for: Self.question)

@@ -20,7 +20,7 @@ final class TestServer: Sendable {
     /// What the two accounts have: hashed once, because a hash takes 70 ms on purpose.
     private static let passwordHash = Result { try PasswordHash.hash(password) }
 
-    let clock = TestClock()
+    let clock: TestClock
     let log = LogLines()
     let store: FaultyStore
     let folder: TemporaryFolder
@@ -36,11 +36,12 @@ final class TestServer: Sendable {
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
+        openID: OpenIDConfiguration? = nil, clock: TestClock = TestClock(),
         over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
-        let clock = clock
+        self.clock = clock
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
         var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: log.logger)
         configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
@@ -49,6 +50,7 @@ final class TestServer: Sendable {
         configuration.queryScanRows = queryScanRows
         configuration.requestRate = requestRate
         configuration.doesTasks = doesTasks
+        configuration.openID = openID
         configuration.clock = clock.serverClock
         server = Server(configuration)
         let keys = try await Registry(store: store, clock: { clock.now }, random: random).sealingKeys { try SealingKey.newKeyBytes() }

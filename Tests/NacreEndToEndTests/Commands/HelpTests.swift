@@ -21,7 +21,8 @@ struct HelpTests {
         Documented(
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
-                + "trusted-proxy request-rate user-quota public-quota json"
+                + "trusted-proxy request-rate user-quota public-quota oidc-issuer oidc-client-id oidc-client-secret-file "
+                + "oidc-name oidc-sign-up json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

@@ -38,9 +38,7 @@ enum Serve {
         options: [
             data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, adminListen, openSignUp, backupDir, backupEvery,
             backupKeep, Migrate.noBackup,
-            logFormat,
-            logLevel, SharedOptions.json,
-        ]
+        ] + OpenIDOptions.all + [logFormat, logLevel, SharedOptions.json]
     ) { call in
         let signals = StopSignals()
         let configuration = try configuration(call)
@@ -73,6 +71,7 @@ enum Serve {
         configuration.listen = try address(listen, call)
         configuration.adminListen = try address(adminListen, call)
         configuration.opensSignUp = call.has(openSignUp)
+        configuration.openID = try OpenIDOptions.configuration(call)
         configuration.backsUpBeforeMigration = !call.has(Migrate.noBackup)
         configuration.backups = try schedule(call)
         configuration.publicURL = try call.value(publicURL).map { try AdminServer.checked($0, of: publicURL, call) }

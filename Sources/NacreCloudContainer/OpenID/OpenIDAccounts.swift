@@ -1,0 +1,94 @@
+package import NacreCloudWire
+
+/// A user as an issuer knows it: the two by which it stays the same.
+package struct OpenIDIdentity: Codable, Hashable, Sendable {
+    package var issuer: String
+    package var subject: String
+
+    package init(issuer: String, subject: String) {
+        (self.issuer, self.subject) = (issuer, subject)
+    }
+}
+
+/// Whose account an identity is.
+struct OpenIDEntry: RegistryEntry {
+    static let kind = EntryKind.openID
+    var account: String
+
+    /// An identity has a database of its own, with one entry.
+    static let key = "account"
+}
+
+extension Registry {
+    /// nil: the identity has none.
+    package func account(_ identity: OpenIDIdentity) async throws -> AccountEntry? {
+        guard
+            let claim = try await lookUp(
+                OpenIDEntry.self, OpenIDEntry.key, in: .identity(identity)),
+            let account = try await account(id: claim.account), account.openID == identity
+        else { return nil }
+        return account
+    }
+
+    /// Makes an account for an identity, without a password. The identity is claimed first and the address second, each in a database of its
+    /// own; one that was cut short is taken up where it stopped.
+    /// - Returns: the account, which may be there already.
+    /// - Throws: `ServerError.emailTaken` where the address is another account's: that one stays as it is. `accountChanged` where the identity's
+    ///   account is being deleted.
+    package func createAccount(
+        _ identity: OpenIDIdentity, email: String, names: NameComponents
+    ) async throws -> AccountEntry {
+        let address = try Self.normalized(email)
+        let candidate = hex(2)
+        let id = try await write(.identity(identity)) {
+            database, now, transaction -> Ending<String> in
+            if let old = try transaction.entry(
+                OpenIDEntry.self, OpenIDEntry.key, in: database, at: now)
+            {
+                return .rollback(old.account)
+            }
+            try transaction.put([
+                try OpenIDEntry(account: candidate).row(OpenIDEntry.key, in: database)
+            ])
+            return .commit(candidate)
+        }
+        if let kept = try await lookUp(AccountEntry.self, id, in: .account(id)) {
+            guard kept.isLiving, kept.openID == identity else { throw ServerError.accountChanged }
+            return kept
+        }
+        let owner = try await write(.email(address)) {
+            database, now, transaction -> Ending<String> in
+            if let old = try transaction.entry(EmailEntry.self, address, in: database, at: now) {
+                return .rollback(old.account)
+            }
+            try transaction.put([try EmailEntry(account: id).row(address, in: database)])
+            return .commit(id)
+        }
+        guard owner == id else { throw ServerError.emailTaken }
+        return try await write(.account(id)) { database, now, transaction in
+            if let old = try transaction.entry(AccountEntry.self, id, in: database, at: now) {
+                guard old.isLiving, old.openID == identity else { throw ServerError.accountChanged }
+                return .rollback(old)
+            }
+            var entry = AccountEntry(
+                id: id, email: address, passwordHash: "", created: now.secondsSince2001,
+                givenName: PersonNameRule.kept(names.givenName),
+                familyName: PersonNameRule.kept(names.familyName))
+            entry.openID = identity
+            try transaction.put([try entry.row(id, in: database)])
+            return .commit(entry)
+        }
+    }
+
+    /// Lets an identity have another account, once its own is gone.
+    func releaseIdentity(of account: AccountEntry) async throws {
+        guard let identity = account.openID else { return }
+        try await write(.identity(identity)) { database, now, transaction in
+            let claim = try transaction.entry(
+                OpenIDEntry.self, OpenIDEntry.key, in: database, at: now)
+            guard claim?.account == account.id else { return .rollback(()) }
+            try transaction.remove([EntryKey(database, .openID, OpenIDEntry.key)])
+            return .commit(())
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import NacreCloudServer
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPServer
+import NacreLocks
+
+@testable import NacreCloudContainer
+
+/// An issuer of a team's accounts, on a port of its own: it gives codes to who has asked it, and tokens for codes, once, to who knows
+/// the secret and the verifier.
+final class TestIssuer: Sendable {
+    /// What it is to say, so that a test can have it lie.
+    struct Words: Sendable {
+        var subject = "sub-1"
+        var email: String? = "grace@example.com"
+        var isVerified = true
+        /// Of the token; nil: its own.
+        var issuer: String?
+        var audience = "nacre"
+        var nonce: String?
+        var lifetime: Double = 300
+        var namesItself = true
+        /// Signs with a key that it does not publish.
+        var hidesKey = false
+        /// Answers codes again.
+        var forgivesReplay = false
+        /// Answers nothing but errors.
+        var isDown = false
+        /// Of its description.
+        var describedIssuer: String?
+    }
+
+    private struct Code {
+        var nonce: String
+        var challenge: String
+        var redirect: String
+    }
+
+    private struct State {
+        var words = Words()
+        var codes: [String: Code] = [:]
+        var asked: [String: Int] = [:]
+        var key: P256.PrivateKey
+    }
+
+    static let secret = "a secret: with / and +"
+
+    private let state: Locked<State>
+    private let hidden: P256.PrivateKey
+    private let clock: TestClock
+    private let serverBox = Locked<HTTPServer?>(nil)
+    private let urlBox = Locked("")
+
+    var url: String { urlBox.withLock { $0 } }
+
+    init(clock: TestClock) async throws {
+        self.clock = clock
+        state = Locked(State(key: try P256.PrivateKey()))
+        hidden = try P256.PrivateKey()
+        var router = Router()
+        router.get("/.well-known/openid-configuration") { [weak self] _, _ in
+            self?.describe() ?? .json([])
+        }
+        router.get("/keys") { [weak self] _, _ in try self?.keys() ?? .json([]) }
+        router.post("/token", bodyBytesMax: 16_384) { [weak self] request, _ in
+            try self?.token(request, FormFields(try await request.body.collect(upTo: 16_384)))
+                ?? .json([])
+        }
+        var configuration = HTTPServerConfiguration()
+        (configuration.host, configuration.port) = ("127.0.0.1", 0)
+        let server = HTTPServer(configuration, router: router)
+        let port = try await server.start().port
+        serverBox.withLock { $0 = server }
+        urlBox.withLock { $0 = "http://127.0.0.1:\(port)" }
+    }
+
+    func close() async { await serverBox.withLock { $0 }?.shutdown(grace: .zero) }
+
+    func say(_ change: @Sendable (inout Words) -> Void) { state.withLock { change(&$0.words) } }
+
+    /// From now on it signs with another key, which it publishes.
+    func turnKey() throws {
+        let key = try P256.PrivateKey()
+        state.withLock { $0.key = key }
+    }
+
+    /// How often it was asked for something.
+    func count(_ path: String) -> Int { state.withLock { $0.asked[path] ?? 0 } }
+
+    func configuration(opensSignUp: Bool = true) throws -> OpenIDConfiguration {
+        guard
+            let made = OpenIDConfiguration(
+                issuer: url, clientID: "nacre", clientSecret: Self.secret, name: "The <Team>",
+                opensSignUp: opensSignUp)
+        else { throw POSIXFault(call: "issuer", code: 0) }
+        return made
+    }
+
+    /// What its page does once the user has agreed.
+    /// - Returns: the URL that the browser goes back to.
+    func agree(_ location: String, code: String = UUID().uuidString) throws -> String {
+        let items = URLComponents(string: location)?.queryItems ?? []
+        let values = Dictionary(items.map { ($0.name, $0.value ?? "") }) { $1 }
+        let namesItself = state.withLock { state in
+            state.codes[code] = Code(
+                nonce: values["nonce"] ?? "", challenge: values["code_challenge"] ?? "",
+                redirect: values["redirect_uri"] ?? "")
+            return state.words.namesItself
+        }
+        let back = ["code": code, "state": values["state"] ?? ""].merging(
+            namesItself ? ["iss": url] : [:]
+        ) { $1 }
+        return (values["redirect_uri"] ?? "") + "?"
+            + back.map { "\($0.key)=\(PercentEncoding.ofQueryValue($0.value))" }.joined(
+                separator: "&")
+    }
+
+    // MARK: Its answers
+
+    private func begin(_ path: String) -> Words {
+        state.withLock {
+            $0.asked[path, default: 0] += 1
+            return $0.words
+        }
+    }
+
+    private func describe() -> HTTPResponse {
+        let words = begin("description")
+        if words.isDown { return .json([], status: .serviceUnavailable) }
+        let text = """
+            {"issuer":"\(words.describedIssuer ?? url)","authorization_endpoint":"\(url)/authorize?a=b","token_endpoint":"\(url)/token",
+             "jwks_uri":"\(url)/keys","authorization_response_iss_parameter_supported":\(words.namesItself)}
+            """
+        return .json(Array(text.utf8))
+    }
+
+    private func keys() throws -> HTTPResponse {
+        _ = begin("keys")
+        let key = state.withLock { $0.key }
+        let pem = try key.publicKey().pem().split(separator: "\n").dropFirst().dropLast().joined()
+        let point = Base64.decode(pem)?.suffix(64) ?? []
+        let (x, y) = (
+            Base64URL.encode(Array(point.prefix(32))), Base64URL.encode(Array(point.suffix(32)))
+        )
+        let text = """
+            {"keys":[{"kty":"oct","k":"AA"},{"kty":"EC","crv":"P-256","use":"sig","kid":"\(x.prefix(8))","x":"\(x)","y":"\(y)"}]}
+            """
+        return .json(Array(text.utf8))
+    }
+
+    private func token(_ request: HTTPRequest, _ fields: FormFields) throws -> HTTPResponse {
+        let words = begin("token")
+        if words.isDown { return .json([], status: .serviceUnavailable) }
+        let pair = ["nacre", Self.secret].map(PercentEncoding.ofQueryValue).joined(separator: ":")
+        let name = fields["code"] ?? ""
+        let code = state.withLock { state in
+            let code = state.codes[name]
+            if !words.forgivesReplay { state.codes[name] = nil }
+            return code
+        }
+        guard request.header("Authorization") == "Basic " + Base64.encode(Array(pair.utf8)),
+            let code,
+            fields["grant_type"] == "authorization_code", fields["redirect_uri"] == code.redirect,
+            Base64URL.encode(SHA256.digest(Array((fields["code_verifier"] ?? "").utf8)))
+                == code.challenge
+        else { return .json(Array(#"{"error":"invalid_grant"}"#.utf8), status: .badRequest) }
+        let text =
+            #"{"token_type":"Bearer","access_token":"a","id_token":"\#(try signed(words, words.nonce ?? code.nonce))"}"#
+        return .json(Array(text.utf8))
+    }
+
+    private func signed(_ words: Words, _ nonce: String) throws -> String {
+        let key = state.withLock { $0.key }
+        let pem = try key.publicKey().pem().split(separator: "\n").dropFirst().dropLast().joined()
+        let id = Base64URL.encode(Array((Base64.decode(pem)?.suffix(64) ?? []).prefix(32))).prefix(
+            8)
+        let now = Double(clock.now.millisecondsSince1970) / 1000
+        let email =
+            words.email.map { #","email":"\#($0)","email_verified":\#(words.isVerified)"# } ?? ""
+        let claims = #"""
+            {"iss":"\#(words.issuer ?? url)","sub":"\#(words.subject)","aud":"\#(words.audience)","exp":\#(now + words.lifetime),"iat":\#(now),
+            "nonce":"\#(nonce)","given_name":"Grace"\#(email)}
+            """#
+        let text = [#"{"alg":"ES256","kid":"\#(id)"}"#, claims].map {
+            Base64URL.encode(Array($0.utf8))
+        }.joined(separator: ".")
+        let signature = try (words.hidesKey ? hidden : key).sign(Array(text.utf8))
+        return text + "." + Base64URL.encode(Self.pair(signature))
+    }
+
+    /// A signature in DER as two numbers of 32 bytes.
+    private static func pair(_ signature: [UInt8]) -> [UInt8] {
+        var pair: [UInt8] = []
+        var place = 2
+        for _ in 0..<2 {
+            let end = place + 2 + Int(signature[place + 1])
+            let digits = signature[(place + 2)..<end].drop { $0 == 0 }
+            pair += [UInt8](repeating: 0, count: 32 - digits.count) + digits
+            place = end
+        }
+        return pair
+    }
+}
