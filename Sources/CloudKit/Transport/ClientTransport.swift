@@ -68,6 +68,8 @@
             case .badAnswer(.bodyTooLarge), .badAnswer(.headersTooLarge): (.dataLengthExceedsMaximum, "The answer is too large", nil)
             case .badAnswer(.truncated): (.networkConnectionLost, "The answer ended too early", nil)
             case .badAnswer(.encoding): (.cannotDecodeContentData, "The answer's compression does not read", nil)
+            case .badAnswer(.range): (.badServerResponse, "The answer has other bytes than those that were asked for", nil)
+            case .fileFailed: (.cannotWriteToFile, "The answer's bytes cannot be kept in a file", nil)
             case .badAnswer(.notHTTP): (.badServerResponse, "What answers does not speak HTTP", ServerSetting.url.remedy)
             case .noResources: (.unknown, "There is no memory or thread for a connection", nil)
             }

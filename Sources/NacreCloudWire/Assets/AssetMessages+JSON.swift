@@ -1,13 +1,28 @@
 extension AssetsUploadRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        `extension`.write(to: &writer)
         writer.write("zoneID", zoneID, asAnswer: false)
-        writer.write("tokens", tokens) { writer, token in
+        `extension`.write(to: &writer)
+        writer.write("tokens", tokens) { writer, item in
             writer.beginObject()
-            writer.write(ifPresent: "recordName", token.recordName)
-            writer.write("recordType", token.recordType)
-            writer.write("fieldName", token.fieldName)
+            writer.write(ifPresent: "recordName", item.recordName)
+            writer.write("recordType", item.recordType)
+            writer.write("fieldName", item.fieldName)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}
+
+extension AssetsRereferenceRequest: RequestMessage {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.write("zoneID", zoneID, asAnswer: false)
+        `extension`.write(to: &writer)
+        writer.write("assets", assets) { writer, item in
+            writer.beginObject()
+            writer.write("recordName", item.recordName)
+            writer.write("fieldName", item.fieldName)
             writer.endObject()
         }
         writer.endObject()
@@ -41,21 +56,35 @@ extension AssetsUploadResponse.Token {
             }
         }
         self.init(
-            recordName: try reader.require(recordName, "recordName", at: start), fieldName: try reader.require(fieldName, "fieldName", at: start),
-            url: try reader.require(url, "url", at: start))
+            recordName: try reader.require(recordName, "recordName", at: start),
+            fieldName: try reader.require(fieldName, "fieldName", at: start), url: try reader.require(url, "url", at: start))
     }
 }
 
-extension SingleFileResponse: AnswerMessage {
+extension AssetUploadResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var file: Asset?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "singleFile": file = try reader.takeNull() ? nil : try reader.assetValue()
+            case "singleFile": file = try reader.assetValue()
             default: try reader.skip()
             }
         }
         self.init(singleFile: try reader.require(file, "singleFile", at: start))
+    }
+}
+
+extension AssetsRereferenceResponse: AnswerMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var assets: [Asset]?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "assets": assets = try reader.array { reader throws(JSONError) in try reader.assetValue() }
+            default: try reader.skip()
+            }
+        }
+        self.init(assets: try reader.require(assets, "assets", at: start))
     }
 }

@@ -1,8 +1,8 @@
-/// `POST assets/upload`: where the bytes of assets may go, before the records that will carry them are saved.
+/// `POST assets/upload`: asks for places to send files to.
 package struct AssetsUploadRequest: Equatable, Sendable {
-    /// The field that an asset is for. A list of assets asks once for each of its elements.
-    package struct Token: Equatable, Sendable {
-        /// nil: the server makes a name, and answers it.
+    /// One file that is to become the value of a field, or an element of it.
+    package struct Item: Equatable, Sendable {
+        /// nil: the server names a record that is to be made.
         package var recordName: String?
         package var recordType: String
         package var fieldName: String
@@ -14,23 +14,23 @@ package struct AssetsUploadRequest: Equatable, Sendable {
         }
     }
 
+    package var tokens: [Item]
     package var zoneID: ZoneID
-    package var tokens: [Token]
     package var `extension`: RequestExtension
 
-    package init(tokens: [Token], zoneID: ZoneID = .defaultZone, extension: RequestExtension = RequestExtension()) {
+    package init(tokens: [Item], zoneID: ZoneID = .defaultZone, extension: RequestExtension = RequestExtension()) {
         self.tokens = tokens
         self.zoneID = zoneID
         self.extension = `extension`
     }
 }
 
-/// The answer to `assets/upload`: a place for the bytes of each token, in the order of the request.
+/// The answer to `assets/upload`, in the order of the request.
 package struct AssetsUploadResponse: Equatable, Sendable {
     package struct Token: Equatable, Sendable {
         package var recordName: String
         package var fieldName: String
-        /// Takes the bytes by `POST`, for as long as the server says, and needs no credentials.
+        /// Where the bytes are sent, with POST; good for one file.
         package var url: String
 
         package init(recordName: String, fieldName: String, url: String) {
@@ -47,11 +47,43 @@ package struct AssetsUploadResponse: Equatable, Sendable {
     }
 }
 
-/// The answer to the `POST` of an asset's bytes: what a record then carries, with its receipt.
-package struct SingleFileResponse: Equatable, Sendable {
+/// What the URL of an upload answers: the dictionary that a save then carries.
+package struct AssetUploadResponse: Equatable, Sendable {
     package var singleFile: Asset
 
     package init(singleFile: Asset) {
         self.singleFile = singleFile
+    }
+}
+
+/// `POST assets/rereference`: asks for assets of records as they can be saved into other fields and records of the same zone.
+package struct AssetsRereferenceRequest: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
+        package var recordName: String
+        package var fieldName: String
+
+        package init(recordName: String, fieldName: String) {
+            self.recordName = recordName
+            self.fieldName = fieldName
+        }
+    }
+
+    package var assets: [Item]
+    package var zoneID: ZoneID
+    package var `extension`: RequestExtension
+
+    package init(assets: [Item], zoneID: ZoneID = .defaultZone, extension: RequestExtension = RequestExtension()) {
+        self.assets = assets
+        self.zoneID = zoneID
+        self.extension = `extension`
+    }
+}
+
+/// The answer to `assets/rereference`: for each item its asset; for a field with a list, each element in its place.
+package struct AssetsRereferenceResponse: Equatable, Sendable {
+    package var assets: [Asset]
+
+    package init(assets: [Asset]) {
+        self.assets = assets
     }
 }
