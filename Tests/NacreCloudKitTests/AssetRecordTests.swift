@@ -147,6 +147,23 @@ struct AssetRecordTests {
         #expect(back.snapshot.change(policy: .ifServerRecordUnchanged).set.count == 2)
     }
 
+    /// What `Fixtures/archives-2.plist` was made of. A version that writes another form gets a fixture of its own; this one stays.
+    static func archived() -> CKRecord {
+        let record = Self.record(["old": .asset(Self.known), "list": .assetList([Self.known]), "text": .string("x")])
+        record["photo"] = CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a.png"))
+        record["more"] = [CKAsset(fileURL: URL(fileURLWithPath: "/tmp/a.png")), CKAsset(fileURL: URL(fileURLWithPath: "/tmp/ü.png"))]
+        return record
+    }
+
+    @Test func `archives of version 2 are read`() throws {
+        let url = try #require(Bundle.module.url(forResource: "Fixtures/archives-2", withExtension: "plist"))
+        let record = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: Data(contentsOf: url)))
+        let (found, expected) = (record.snapshot, Self.archived().snapshot)
+        #expect(found.changed == expected.changed && Set(found.fields.entries.map(\.name)) == ["list", "more", "old", "photo", "text"])
+        for field in expected.fields.entries { #expect(field.value.isSame(as: found.fields[field.name]), "\(field.name)") }
+        #expect(found.assets["more"]?.map(\.fileURL?.path) == ["/tmp/a.png", "/tmp/ü.png"])
+    }
+
     @Test func `system fields have no assets`() throws {
         let record = Self.record(["old": .asset(Self.known)])
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)

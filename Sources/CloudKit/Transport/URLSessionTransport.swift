@@ -115,7 +115,8 @@
                         bytes += data.count
                         return bytes
                     }
-                    guard count <= bytesMax else { return .answerLost(NSError(domain: NSURLErrorDomain, code: URLError.dataLengthExceedsMaximum.rawValue)) }
+                    guard count <= bytesMax else {
+                        return .answerLost(Exchanges.error(.dataLengthExceedsMaximum)) }
                     do {
                         try file.withLock { try $0.write(contentsOf: data) }
                     } catch {
@@ -200,7 +201,7 @@
             }
         }
 
-        private static func error(_ code: URLError.Code) -> NSError {
+        static func error(_ code: URLError.Code) -> NSError {
             NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: [:])
         }
 
