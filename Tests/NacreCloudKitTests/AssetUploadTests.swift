@@ -81,6 +81,26 @@ struct AssetUploadTests {
         #expect(await setting.cloud.stored("a")?.fields["photo"]?.assets?.first?.size == 10)
     }
 
+    @Test func `a file that was sent for a save that failed is not sent again for the same field, unless it changed`() async throws {
+        _ = await save([note("a", try file("first"))])
+        let url = try file("second", "second")
+        let mine = note("a", url)
+        let error = try #require(await save([mine]).errors["a"])
+        let merged = try #require(error.serverRecord)
+        merged["photo"] = mine["photo"] as? CKAsset
+        #expect(await save([merged]).words == ["a": "ok"])
+        #expect(await setting.cloud.transfers.count == 2)
+        #expect(await setting.cloud.stored("a")?.fields["photo"]?.assets?.first?.size == 6)
+
+        let other = note("b", url)
+        other["photo"] = mine["photo"] as? CKAsset
+        #expect(await save([other]).words == ["b": "ok"])
+        #expect(await setting.cloud.transfers.count == 3, "the proof is for one record")
+        try "changed since".write(to: url, atomically: false, encoding: .utf8)
+        #expect(await save([mine]).words == ["a": "serverRecordChanged"])
+        #expect(await setting.cloud.transfers.count == 4)
+    }
+
     @Test func `a file that is gone fails its record alone`() async throws {
         let gone = note("gone", folder.url("none"))
         let result = await save([note("a", try file("a")), gone, note("b", try file("b"))])
@@ -98,6 +118,23 @@ struct AssetUploadTests {
     @Test func `what cannot be read is not available`() async throws {
         let result = await save([note("folder", URL(fileURLWithPath: folder.path))])
         #expect(result.words == ["folder": "assetNotAvailable"])
+    }
+
+    @Test func `a file beyond the largest asset is refused before a byte is sent`() async throws {
+        let url = try file("a")
+        let handle = try FileHandle(forWritingTo: url)
+        try handle.truncate(atOffset: UInt64(Limits.nativeAssetBytes + 1))
+        #expect(await save([note("a", url)]).words == ["a": "limitExceeded"])
+        #expect(await setting.cloud.paths.isEmpty)
+    }
+
+    @Test func `a place that was asked for long ago is asked for again`() async throws {
+        let time = setting.time
+        await setting.cloud.failTransfers(.meanwhile { time.pass(700) }, .meanwhile {}, .meanwhile {}, .meanwhile {})
+        let url = try file("a")
+        #expect(await save((0..<5).map { note("n\($0)", url) }).words.count == 5)
+        #expect(await setting.cloud.paths.count { $0 == "assets/upload" } == 2)
+        #expect(await setting.cloud.transfers.last == "bytes/to-6")
     }
 
     @Test(arguments: ["0123456789+", "9876543210"])

@@ -250,6 +250,8 @@ final class PretendTime: @unchecked Sendable {
     private var seconds = 0.0
     private var waited: [Double] = []
 
+    func pass(_ seconds: Double) { lock.withLock { self.seconds += seconds } }
+
     var pauses: [Double] { lock.withLock { waited } }
 
     var timekeeper: Timekeeper {

@@ -147,6 +147,12 @@ package struct PlainTokens: TokenSealing {
         return bytes
     }
 
+    package func seal(_ bytes: [UInt8], as kind: AssetTokenKind) -> String { "\(kind)" + seal(bytes) }
+
+    package func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? {
+        text.hasPrefix("\(kind)") ? open(String(text.dropFirst("\(kind)".count))) : nil
+    }
+
     package func isOutdated(_ text: String) -> Bool { false }
 
     /// As long as a real one, and told from another by its sum alone.

@@ -153,7 +153,7 @@ extension Conversation {
             let answer = await Self.result { () throws(TransportFailure) in
                 try await download.attempt(request) { progress.note($0, of: number) }
             }
-            if case .success(let refused) = answer, [401, 403, 404, 410].contains(refused.status) {
+            if case .success(let refused) = answer, [400, 401, 403, 404, 410].contains(refused.status) {
                 return .failure(Failure(ending: nil, error: .assetGone(job.key)))
             }
             return answered(answer, by: address, hasMoved: download.received > before)

@@ -1,5 +1,6 @@
 import Foundation
 import NacreCloudWire
+import NacreLocks
 
 /// One file of a batch that has to be sent before the batch's records.
 struct AssetUpload: Sendable {
@@ -8,7 +9,30 @@ struct AssetUpload: Sendable {
     let key: String
     /// Which of the field's assets.
     let place: Int
-    let file: URL?
+    let object: CKAsset
+}
+
+/// A file that is on the server, for one field of one record alone, and in no record yet. CloudKit: a receipt proves it.
+///
+/// An app that saves the record again, after a conflict or when the network is back, does not send the file again.
+struct SentFile: Equatable, Sendable {
+    /// What it is good for.
+    struct Purpose: Equatable, Sendable {
+        var settings: ServerSettings
+        var scope: CKDatabase.Scope
+        var recordID: CKRecord.ID
+        var recordType: CKRecord.RecordType
+        var key: String
+    }
+
+    /// Seconds for which it is used. On this server: a file that no record has is kept for a day.
+    static let seconds = 3600.0
+
+    var purpose: Purpose
+    var source: SourceFile
+    var asset: Asset
+    /// By the conversation's clock.
+    var time: Double
 }
 
 extension ModifyPlan.Batch {
@@ -17,7 +41,7 @@ extension ModifyPlan.Batch {
             saves[save].change.set.entries.flatMap { field -> [AssetUpload] in
                 guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count else { return [] }
                 return values.indices.filter { values[$0].isUnsent }.map { place in
-                    AssetUpload(save: save, key: field.name, place: place, file: objects[place].fileURL)
+                    AssetUpload(save: save, key: field.name, place: place, object: objects[place])
                 }
             }
         }
@@ -42,7 +66,12 @@ extension Conversation {
         let progress: AssetProgress
         let number: Int
         var url = ""
+        /// When the place was asked for, as the conversation's clock has it.
+        var asked = 0.0
     }
+
+    /// Seconds for which a place is used after it was asked for. On this server it is good for fifteen minutes; it begins to be used in these.
+    private static let placeSeconds = 600.0
 
     /// Sends the files of a batch's records, so that the records can be sent.
     ///
@@ -57,9 +86,16 @@ extension Conversation {
         let uploads = batch.uploads
         guard !uploads.isEmpty else { return (batch, [:]) }
         var batch = batch
-        let (jobs, faults) = await look(at: uploads) { [saves = batch.saves] save, fraction in progress(saves[save].record, fraction) }
+        let (sources, faults) = await look(at: uploads)
         var failures = faults
-        var left = jobs[...]
+        // One proof stands in one place: an object that an app has put into a list twice is sent twice.
+        var used: Set<ObjectIdentifier> = []
+        let fresh = sources.filter { found in
+            guard let asset = sentBefore(found, of: batch), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
+            batch.set(asset, for: found.upload)
+            return false
+        }
+        var left = jobs(fresh) { [saves = batch.saves] save, fraction in progress(saves[save].record, fraction) }[...]
         while !left.isEmpty, failures.isEmpty || !isAtomic {
             let some = left.prefix(Limits.itemsPerWebRequest).filter { failures[$0.upload.save] == nil }
             left = left.dropFirst(Limits.itemsPerWebRequest)
@@ -69,7 +105,9 @@ extension Conversation {
                 await send($0, of: batch)
             } take: { job, result in
                 switch result {
-                case .success(let asset): batch.set(asset, for: job.upload)
+                case .success(let asset):
+                    batch.set(asset, for: job.upload)
+                    remember(asset, job, of: batch)
                 case .failure(let error):
                     if error.code.endsOperation { end = end ?? error } else { failures[job.upload.save] = failures[job.upload.save] ?? error }
                 }
@@ -81,31 +119,55 @@ extension Conversation {
         return (batch, failures)
     }
 
-    private func look(
-        at uploads: [AssetUpload], _ tell: @escaping @Sendable (Int, Double) -> Void
-    ) async -> (jobs: [Job], failures: [Int: CKError]) {
+    /// The files of saves whose files are all there, and what is wrong with the others.
+    private func look(at uploads: [AssetUpload]) async -> (files: [(upload: AssetUpload, source: SourceFile)], failures: [Int: CKError]) {
         let sources = await FileWork.run {
-            uploads.map { upload in Result { () throws(CKError) in try SourceFile(upload.file, key: upload.key) } }
+            uploads.map { upload in Result { () throws(CKError) in try SourceFile(upload.object.fileURL, key: upload.key) } }
         }
         var failures: [Int: CKError] = [:]
-        var found: [Int: [(AssetUpload, SourceFile)]] = [:]
+        var files: [(upload: AssetUpload, source: SourceFile)] = []
         for (upload, source) in zip(uploads, sources) {
             switch source {
-            case .success(let source): found[upload.save, default: []].append((upload, source))
+            case .success(let source): files.append((upload, source))
             case .failure(let error): failures[upload.save] = failures[upload.save] ?? error
             }
         }
-        let jobs = found.keys.sorted().filter { failures[$0] == nil }.flatMap { save -> [Job] in
-            let files = found[save] ?? []
-            let progress = AssetProgress(sizes: files.map(\.1.size)) { tell(save, $0) }
-            return files.enumerated().map { Job(upload: $1.0, source: $1.1, progress: progress, number: $0) }
+        return (files.filter { failures[$0.upload.save] == nil }, failures)
+    }
+
+    private func jobs(
+        _ files: [(upload: AssetUpload, source: SourceFile)], _ tell: @escaping @Sendable (Int, Double) -> Void
+    ) -> [Job] {
+        Dictionary(grouping: files, by: \.upload.save).sorted { $0.key < $1.key }.flatMap { save, files -> [Job] in
+            let progress = AssetProgress(sizes: files.map(\.source.size)) { tell(save, $0) }
+            return files.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0) }
         }
-        return (jobs, failures)
+    }
+
+    private func purpose(_ upload: AssetUpload, of batch: ModifyPlan.Batch) -> SentFile.Purpose? {
+        guard let settings = try? line.settings() else { return nil }
+        let record = batch.saves[upload.save].record
+        return SentFile.Purpose(settings: settings, scope: scope, recordID: record.recordID, recordType: record.recordType, key: upload.key)
+    }
+
+    /// What the server said of the same file for the same field, where that is not long ago.
+    private func sentBefore(_ file: (upload: AssetUpload, source: SourceFile), of batch: ModifyPlan.Batch) -> Asset? {
+        guard let sent = file.upload.object.sent.withLock({ $0 }), sent.source == file.source, sent.purpose == purpose(file.upload, of: batch),
+            line.timekeeper.now() - sent.time < SentFile.seconds
+        else { return nil }
+        return sent.asset
+    }
+
+    private func remember(_ asset: Asset, _ job: Job, of batch: ModifyPlan.Batch) {
+        guard let purpose = purpose(job.upload, of: batch) else { return }
+        let sent = SentFile(purpose: purpose, source: job.source, asset: asset, time: line.timekeeper.now())
+        job.upload.object.sent.withLock { $0 = sent }
     }
 
     /// Asks where these files go: one request.
     private func urls(for jobs: [Job], of batch: ModifyPlan.Batch) async throws(CKError) -> [Job] {
         guard !jobs.isEmpty else { return [] }
+        let asked = line.timekeeper.now()
         let tokens = jobs.map { job in
             let record = batch.saves[job.upload.save].record
             return AssetsUploadRequest.Item(
@@ -116,6 +178,7 @@ extension Conversation {
         return zip(jobs, response.tokens).map { job, token in
             var job = job
             job.url = token.url
+            job.asked = asked
             return job
         }
     }
@@ -131,7 +194,7 @@ extension Conversation {
             }
             // A file that changed is told as that, whatever became of its sending.
             if case .failure(let error) = sent, error.code == .operationCancelled { throw error }
-            try await FileWork.run { () throws(CKError) in try source.check(upload.file, key: upload.key) }
+            try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
             let asset = try sent.get()
             guard asset.size == source.size, !asset.isUnsent else { throw .unexpectedAnswer }
             return .success(asset)
@@ -147,7 +210,8 @@ extension Conversation {
         let bytes = try await repeated(.transfer) { attempt -> Result<[UInt8], Failure> in
             let answer: Result<TransportAnswer, TransportFailure>
             do throws(CKError) {
-                var request = try address.fileRequest(.post, attempt.number == 0 ? job.url : try await again())
+                let isFresh = attempt.number == 0 && line.timekeeper.now() - job.asked < Self.placeSeconds
+                var request = try address.fileRequest(.post, isFresh ? job.url : try await again())
                 request.limit(by: attempt)
                 answer = await Self.result { () throws(TransportFailure) in
                     try await address.transport.upload(request, from: path, length: length) { progress.note($0, of: number) }

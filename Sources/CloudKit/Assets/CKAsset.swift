@@ -1,5 +1,6 @@
 public import Foundation
 import NacreCloudWire
+import NacreLocks
 
 /// A file in a field of a record: a picture, a sound, a document. Its bytes travel beside the record, and have no part in the record's size.
 ///
@@ -7,11 +8,13 @@ import NacreCloudWire
 /// neither moved nor deleted. Only its bytes travel: no name and no attributes. A fetched asset names a file in a folder of caches, which is this app's
 /// until something sweeps it: move or copy the file before the app goes on. An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
 open class CKAsset: NSObject, @unchecked Sendable {
-    // Sendable: both properties are constants, and values.
+    // Sendable: the first two properties are constants, and values; the third is `Locked`.
 
     private let file: URL?
     /// What the server has, or had when this was fetched or saved; nil for a file that is still to be sent.
     let known: Asset?
+    /// What was sent of this file for a save that did not come about.
+    let sent = Locked<SentFile?>(nil)
 
     /// - Parameter fileURL: of a file that can be read when the record is saved. Any other URL is a fault, told when the record is saved.
     public convenience init(fileURL: URL) {

@@ -116,7 +116,8 @@
                         return bytes
                     }
                     guard count <= bytesMax else {
-                        return .answerLost(Exchanges.error(.dataLengthExceedsMaximum)) }
+                        return .answerLost(Exchanges.error(.dataLengthExceedsMaximum))
+                    }
                     do {
                         try file.withLock { try $0.write(contentsOf: data) }
                     } catch {

@@ -83,6 +83,8 @@ struct RecordSetting: Hashable, Sendable {
     var schema = Schema()
     /// The caller's roles that the schema declares.
     var customRoles: Set<String> = []
+    /// The assets that the request brings.
+    var assets = SentAssets()
 
     /// What the caller may do with a record that is there.
     func permissions(on record: StoredRecord) -> Permissions {
@@ -131,6 +133,14 @@ extension RecordVerdict {
             return
         }
         if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+            self = .refuse(fault)
+            return
+        }
+        let recordName = operation.change.recordName
+        let use = { (field: String) in
+            AssetUse(recordName: recordName, recordType: type, fieldName: field, sender: setting.caller.userRecordName)
+        }
+        if let fault = operation.change.set.keepAssets(over: live?.content.fields, use, in: setting.assets) {
             self = .refuse(fault)
             return
         }

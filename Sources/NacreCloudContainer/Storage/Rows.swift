@@ -407,6 +407,12 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case discoverable = 21
     case contact = 22
     case contactKey = 23
+    /// Of a database: an asset, the bytes of a small one, and that an asset has a chunk.
+    case asset = 30
+    case assetBytes = 31
+    case chunkUse = 32
+    /// The key of the server under which chunks are named.
+    case chunkKey = 33
 }
 
 package struct EntryKey: Hashable, Sendable {
@@ -444,6 +450,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case buildIndexes = 6
     case sweepZone = 7
     case settleAccount = 8
+    case collectAssets = 9
 }
 
 package struct TaskKey: Hashable, Sendable {
