@@ -109,6 +109,23 @@ struct AssetUploadTests {
         #expect(await setting.cloud.transfers.count == 2)
     }
 
+    @Test func `each record is told once, also where a file is gone and the records are refused`() async throws {
+        await setting.cloud.addZone("Notes")
+        await setting.cloud.failNext(.none, .answer(status: 403, headers: [:], body: []))
+        let zone = CKRecordZone.ID(zoneName: "Notes")
+        let diary = Diary()
+        let records = [note("a", try file("a")), note("gone", folder.url("none")), note("later", try file("b"), zone: zone)]
+        let result = await save(records) { operation in
+            let tell = operation.perRecordSaveBlock
+            operation.perRecordSaveBlock = { id, result in
+                diary.note(id.recordName)
+                tell?(id, result)
+            }
+        }
+        #expect(diary.entries.sorted() == ["a", "gone", "later"] && result.end == "ok")
+        #expect(result.words == ["a": "permissionFailure", "gone": "permissionFailure", "later": "ok"])
+    }
+
     @Test func `with isAtomic a file that is gone fails its zone, and no byte is sent`() async throws {
         let result = await save([note("a", try file("a")), note("gone", folder.url("none"))], atomically: true)
         #expect(result.words == ["a": "batchRequestFailed", "gone": "assetFileNotFound"])

@@ -77,27 +77,28 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
         try await conversation.eachZone(plan.batches) { batch throws(CKError) in
-            guard let batch = try await upload(batch) else { return }
-            try await send(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
+            try await sendWithFiles(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
         } failed: { batch, error in
             tell(batch, error)
         }
     }
 
-    /// Sends the files of a batch.
-    ///
-    /// - Returns: what is left to be saved; nil where that is nothing, because files failed and that was told.
-    private func upload(_ batch: ModifyPlan.Batch) async throws(CKError) -> ModifyPlan.Batch? {
+    /// Sends the files of a batch, and then the batch without the saves whose files failed.
+    /// - Throws: where nothing of the batch was told yet.
+    private func sendWithFiles(
+        _ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
+    ) async throws(CKError) {
         var (ready, failures) = try await conversation.upload(batch, isAtomic: isAtomic) { [self] record, fraction in
             report { self.perRecordProgressBlock?(record, fraction) }
         }
-        guard !failures.isEmpty else { return ready }
-        for (place, save) in batch.saves.enumerated() {
-            if let error = failures[place] ?? (isAtomic ? .failedWithItsBatch : nil) { tell(save.record, .failure(error)) }
+        guard failures.isEmpty || !isAtomic else {
+            for (place, save) in batch.saves.enumerated() { tell(save.record, .failure(failures[place] ?? .failedWithItsBatch)) }
+            for recordID in batch.deletions { tell(recordID, .failure(.failedWithItsBatch)) }
+            return
         }
-        if isAtomic { for recordID in batch.deletions { tell(recordID, .failure(.failedWithItsBatch)) } }
         ready.saves = ready.saves.enumerated().filter { failures[$0.offset] == nil }.map(\.element)
-        return isAtomic || ready.saves.isEmpty && ready.deletions.isEmpty ? nil : ready
+        if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, makeRequest) }
+        for (place, error) in failures.sorted(by: { $0.key < $1.key }) { tell(batch.saves[place].record, .failure(error)) }
     }
 
     /// Sends a batch, and its halves where it is too large and need not be done whole.
