@@ -30,6 +30,7 @@ struct nacre_curl_callbacks {
     size_t (*on_header)(char *bytes, size_t size, size_t count, void *context);
     size_t (*on_body)(char *bytes, size_t size, size_t count, void *context);
     size_t (*on_pull)(char *bytes, size_t size, size_t count, void *context);
+    int (*on_seek)(void *context, curl_off_t offset, int origin);
     int (*on_progress)(void *context, curl_off_t toReceive, curl_off_t received, curl_off_t toSend, curl_off_t sent);
     int (*on_connected)(void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 };
@@ -48,6 +49,8 @@ static inline void nacre_curl_set_callbacks(CURL *handle, const struct nacre_cur
     curl_easy_setopt(handle, CURLOPT_WRITEDATA, callbacks->context);
     curl_easy_setopt(handle, CURLOPT_READFUNCTION, callbacks->on_pull);
     curl_easy_setopt(handle, CURLOPT_READDATA, callbacks->context);
+    curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callbacks->on_seek);
+    curl_easy_setopt(handle, CURLOPT_SEEKDATA, callbacks->context);
     curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, callbacks->on_progress);
     curl_easy_setopt(handle, CURLOPT_XFERINFODATA, callbacks->context);
     curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);

@@ -12,6 +12,11 @@ package final class Cloud: StoreClient {
     let clock: @Sendable () -> Timestamp
     let random: @Sendable () -> UInt64
     let tokens: any TokenSealing
+    /// Keeps the bytes of assets; nil: nothing does, and uploads are refused.
+    package let assets: (any AssetStorage)?
+    package let assetLinks: AssetLinks
+    /// As the registry has it, once it was asked for.
+    let knownChunkKey = Locked<[UInt8]?>(nil)
     private let hints: any Hints
     /// Gets each failure of the store that a request or a task met, and each damaged record. Must return at once.
     package let failed: @Sendable (StoreError) -> Void
@@ -27,7 +32,7 @@ package final class Cloud: StoreClient {
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
-        hints: any Hints = NoHints(),
+        assets: (any AssetStorage)? = nil, hints: any Hints = NoHints(),
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
@@ -35,6 +40,8 @@ package final class Cloud: StoreClient {
         self.clock = clock
         self.random = random
         self.tokens = tokens
+        self.assets = assets
+        assetLinks = AssetLinks(tokens: AssetTokens(seals: tokens), clock: clock)
         self.cascadePerTransaction = cascadePerTransaction
         self.readRule = readRule
         self.quotas = quotas
@@ -84,6 +91,10 @@ package protocol TokenSealing: Sendable {
     func seal(_ bytes: [UInt8]) throws -> String
     /// nil for anything that `seal` did not make.
     func open(_ text: String) -> [UInt8]?
+    /// The same for the texts about assets: one does not open as another, nor as a change token.
+    func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String
+    /// nil for anything that `seal` did not make as this kind.
+    func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]?
     /// Whether an earlier version made the text, in a form that is not opened any more.
     func isOutdated(_ text: String) -> Bool
     /// The code of a message under a key, HMAC-SHA256: the same on every server.

@@ -50,6 +50,15 @@ extension Limits {
     package static let checkRows = 500
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
+    /// Bytes of the largest chunk in which an asset is kept; one of each download lies in memory. On this server.
+    package static let assetChunkBytes = 1024 * 1024
+    /// Seconds for which the URL of an upload is good. CloudKit: Web Services Reference, 15 minutes.
+    package static let assetUploadSeconds: Double = 15 * 60
+    /// Seconds for which a `downloadURL` is good. On this server: a large file may come in parts, and an app may wait before it fetches one.
+    package static let assetDownloadSeconds: Double = 3600
+    /// Seconds for which an asset is kept that no record has: from its upload, its last save and the end of its last record. On this server: an app that
+    /// was ended between an upload and its save may go on.
+    package static let assetGraceSeconds: Double = 24 * 3600
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
     /// Attempts of a task without progress before it is parked; with their pauses they take more than an hour. On this server.

@@ -38,6 +38,7 @@ package final class Server: Sendable {
     /// What a started server consists of.
     private struct Running: Sendable {
         var store: any Store
+        var assets: any AssetStorage
         var hub: ChangeHub
         var tasks: TaskRunner
         var publicServer: HTTPServer
@@ -85,6 +86,24 @@ package final class Server: Sendable {
 
     /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
     package func start(over store: any Store) async throws -> Addresses {
+        let assets = try await openAssets()
+        do {
+            return try await start(over: store, assets)
+        } catch {
+            await assets.close()
+            throw error
+        }
+    }
+
+    private func openAssets() async throws -> any AssetStorage {
+        switch configuration.engine {
+        case .memory: return MemoryAssets()
+        case .sqlite:
+            return try await AssetFiles.open(folder: configuration.dataFolder + "/assets")
+        }
+    }
+
+    private func start(over store: any Store, _ assets: any AssetStorage) async throws -> Addresses {
         let clock = configuration.clock
         let telemetry = Telemetry()
         let overload = OverloadLog(configuration.logger, telemetry)
@@ -95,7 +114,7 @@ package final class Server: Sendable {
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
-            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas,
+            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
             hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
@@ -112,6 +131,7 @@ package final class Server: Sendable {
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
         let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
+        cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
         // An administrator waits for a backup or a check as long as it takes.
         adminHTTP.workDeadline = .seconds(24 * 3600)
@@ -129,7 +149,7 @@ package final class Server: Sendable {
             life.withLock {
                 $0 = .running(
                     Running(
-                        store: store, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
+                        store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
                         backups: backups, scheduled: scheduled))
             }
             if configuration.doesTasks { tasks.start() }
@@ -167,6 +187,7 @@ package final class Server: Sendable {
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
         _ = await (publicEnd, adminEnd, tasksEnd)
+        await parts.assets.close()
         await parts.store.close()
         logger.tellFolded()
     }

@@ -10,6 +10,12 @@ package enum Limits {
     package static let nativeRequestBytes = 2_000_000
     /// Bytes of one record's values, assets not counted. CloudKit: "no more than 1 MB".
     package static let recordBytes = 1_000_000
+    /// Bytes of one file from a web client. CloudKit: Web Services Reference, "Data Size Limits".
+    package static let webAssetBytes = 50 * 1024 * 1024
+    /// Bytes of one file from the framework. On this server: CloudKit gives no number.
+    package static let nativeAssetBytes = 250 * 1024 * 1024
+    /// Assets in the records of one request. On this server: as many as are looked up at once.
+    package static let assetsPerRequest = 1000
     /// Characters of a record name, zone name, record type or field name; all ASCII. CloudKit: `CKRecord.ID`, `CKRecordZone.ID`.
     package static let nameCharacters = 255
     /// Changes or zones on a page, most and default. CloudKit: Web Services Reference, "resultsLimit".

@@ -17,8 +17,10 @@ extension HTTPClient {
             /// The connection ended before the answer was whole.
             case connectionLost
             case badAnswer(AnswerFault)
-            /// The stream of the request's body failed; `underlying` says how.
+            /// The stream or the file of the request's body failed; `underlying` says how.
             case bodyFailed
+            /// The file that the answer goes into cannot be written; `underlying` says why.
+            case fileFailed
             /// No thread, no memory.
             case noResources
         }
@@ -51,6 +53,8 @@ extension HTTPClient {
             case notHTTP
             case headersTooLarge
             case bodyTooLarge
+            /// Other bytes of the file than those that were asked for.
+            case range
             /// Ends before its announced length or its last chunk.
             case truncated
             /// Compressed in a way that does not read.

@@ -8,6 +8,8 @@ extension HTTPClient {
             ///
             /// - Parameter length: of the whole, in bytes; nil sends it in chunks.
             case stream(length: Int?, next: @Sendable () async throws -> [UInt8]?)
+            /// Can be sent again.
+            case file(FilePart)
         }
 
         package enum Version: Sendable {

@@ -64,6 +64,9 @@ extension Transfer {
         case .stream(let length, _):
             nacre_curl_set_number(handle, CURLOPT_UPLOAD, 1)
             nacre_curl_set_size(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(length ?? -1))
+        case .file(let part):
+            nacre_curl_set_number(handle, CURLOPT_UPLOAD, 1)
+            nacre_curl_set_size(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(part.length))
         }
         if request.method != "HEAD" { nacre_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method) }
     }

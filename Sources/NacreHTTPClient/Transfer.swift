@@ -39,6 +39,8 @@ final class Transfer: @unchecked Sendable {
 
     /// What of a streamed body is at hand.
     private struct Upload {
+        /// Counts how often the body began to be sent.
+        var sending = 0
         var piece: ArraySlice<UInt8> = []
         var sent = 0
         var isOver = false
@@ -78,6 +80,7 @@ final class Transfer: @unchecked Sendable {
     func prepareAgain() {
         wasRepeated = true
         reader = AnswerHeadReader()
+        rewind()
         if let handle { nacre_curl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
     }
 
@@ -195,9 +198,8 @@ final class Transfer: @unchecked Sendable {
             upload.sent += some.count
             return .bytes(some.count)
         }
-        guard case .stream(let length, let next) = request.body else { return .bytes(0) }
         if upload.isOver {
-            if let length, upload.sent != length {
+            if let length = request.body.length, upload.sent != length {
                 fault = .badRequest(.bodyLength)
                 return .refused
             }
@@ -205,15 +207,25 @@ final class Transfer: @unchecked Sendable {
         }
         if !upload.isPulling {
             upload.isPulling = true
-            upload.task = Task { [self] in
+            upload.task = Task { [self, sending = upload.sending, sent = upload.sent] in
                 let result: Result<[UInt8]?, any Error>
-                do { result = .success(try await next()) } catch { result = .failure(error) }
-                loop.post(.piece(self, result))
+                do { result = .success(try await request.body.piece(after: sent)) } catch { result = .failure(error) }
+                loop.post(.piece(self, sending: sending, result))
             }
         }
         upload.isPaused = true
         deadlines.hold()
         return .paused
+    }
+
+    /// The body is sent from its start again, over another connection.
+    /// - Returns: false for one that would not be the same again.
+    @discardableResult
+    func rewind() -> Bool {
+        guard request.body.isRepeatable else { return false }
+        upload.task?.cancel()
+        upload = Upload(sending: upload.sending + 1)
+        return true
     }
 
     func noteProgress(sent: Int, toSend: Int, received: Int, toReceive: Int) {
@@ -243,7 +255,9 @@ final class Transfer: @unchecked Sendable {
     // MARK: - Called by the loop
 
     /// The next piece of the body is there. Returns what the transfer fails with.
-    func take(_ piece: Result<[UInt8]?, any Error>) -> HTTPClient.Failure? {
+    func take(_ piece: Result<[UInt8]?, any Error>, sending: Int) -> HTTPClient.Failure? {
+        // Of a body that has begun again since.
+        guard sending == upload.sending else { return nil }
         upload.isPulling = false
         upload.task = nil
         switch piece {
@@ -253,7 +267,7 @@ final class Transfer: @unchecked Sendable {
         case .success(nil): upload.isOver = true
         case .success(let bytes?):
             upload.piece = bytes[...]
-            if case .stream(let length?, _) = request.body, upload.sent + bytes.count > length { return failure(.badRequest(.bodyLength)) }
+            if let length = request.body.length, upload.sent + bytes.count > length { return failure(.badRequest(.bodyLength)) }
         }
         upload.isPaused = false
         return goOn()
@@ -278,5 +292,23 @@ final class Transfer: @unchecked Sendable {
 extension HTTPClient.Request.Body {
     var isRepeatable: Bool {
         if case .stream = self { false } else { true }
+    }
+
+    /// Of a body that is pulled; nil where nobody has said it.
+    fileprivate var length: Int? {
+        switch self {
+        case .stream(let length, _): length
+        case .file(let part): part.length
+        case .none, .bytes: nil
+        }
+    }
+
+    /// What comes after `sent` bytes of a body that is pulled; nil at its end.
+    fileprivate func piece(after sent: Int) async throws -> [UInt8]? {
+        switch self {
+        case .stream(_, let next): try await next()
+        case .file(let part): try await part.piece(after: sent)
+        case .none, .bytes: nil
+        }
     }
 }

@@ -26,6 +26,9 @@ enum TransferCallbacks {
                 case .refused: return nacre_curl_abort_pull
                 }
             },
+            on_seek: { context, offset, origin in
+                offset == 0 && origin == SEEK_SET && transfer(context)?.rewind() == true ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+            },
             on_progress: { context, toReceive, received, toSend, sent in
                 transfer(context)?.noteProgress(sent: Int(sent), toSend: Int(toSend), received: Int(received), toReceive: Int(toReceive))
                 return 0

@@ -10,8 +10,8 @@ final class TransferLoop: @unchecked Sendable {
     enum Message: Sendable {
         case start(Transfer)
         case cancel(Transfer)
-        /// A transfer's stream has made the next piece of its body.
-        case piece(Transfer, Result<[UInt8]?, any Error>)
+        /// A transfer's stream or file has given the next piece of its body, in that sending of it.
+        case piece(Transfer, sending: Int, Result<[UInt8]?, any Error>)
         /// The reader of a transfer's answer has made room.
         case drained(Transfer)
         case count(@Sendable (Census) -> Void)
@@ -155,9 +155,9 @@ final class TransferLoop: @unchecked Sendable {
         case .cancel(let transfer):
             transfer.isCancelled = true
             finish(transfer, transfer.failure(.cancelled), multi)
-        case .piece(let transfer, let piece):
+        case .piece(let transfer, let sending, let piece):
             guard isRunning(transfer) else { return }
-            if let failure = transfer.take(piece) { finish(transfer, failure, multi) }
+            if let failure = transfer.take(piece, sending: sending) { finish(transfer, failure, multi) }
         case .drained(let transfer):
             guard isRunning(transfer) else { return }
             if let failure = transfer.drained() { finish(transfer, failure, multi) }

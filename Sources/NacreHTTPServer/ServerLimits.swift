@@ -11,6 +11,8 @@ package enum ServerLimits {
     package static let gatheredBodyBytesMax = 64 * 1024
     /// What may wait in memory between a socket and a task, each way; half of it wakes the side that stopped. Two socket buffers' worth.
     package static let bufferedBytesMax = 256 * 1024
+    /// A route that takes longer bodies than others gives `bodyDeadline` for each piece of this size: 17 KB/s.
+    package static let bodyPieceBytes = 1024 * 1024
     /// A refused body of a known length up to this is read to its end, so that the connection survives; else the connection closes.
     package static let discardedBodyBytesMax = 256 * 1024
     /// What is still read and thrown away after an early answer to a longer body, so that the answer is not lost in a reset (RFC 9112 §9.6).
@@ -46,7 +48,7 @@ package struct HTTPServerConfiguration: Sendable {
     package var requestsInFlightMax = 2_048
     /// For request line and headers, from the connection's first moment, or from the request line on a connection that served before.
     package var headerDeadline: Duration = .seconds(10)
-    /// For the whole body from its start, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
+    /// For the whole body from its start, or each `ServerLimits.bodyPieceBytes` of a long one, not counting the time in which the handler did not want more. 8 MB at 140 KB/s.
     package var bodyDeadline: Duration = .seconds(60)
     /// For a handler, from the end of a request's body to its answer, without the time in which it only waits; then it is cancelled, and the answer is
     /// 503. nginx gives an upstream as much (`proxy_read_timeout`).

@@ -77,7 +77,8 @@ import Testing
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_ann")
         let showing = ShownRecords(
             zoneID: zone, database: DatabaseKey(container: "c", environment: .development, scope: .private, owner: "_ann"),
-            caller: Caller(.user("_ann")), rule: .everything)
+            caller: Caller(.user("_ann")), rule: .everything, databaseID: DatabaseID(rawValue: 1),
+            links: AssetLinks(tokens: AssetTokens(seals: PlainTokens()), clock: { Timestamp(secondsSince2001: 0) }))
         var zoned = link
         zoned.zoneID = zone
         let shown = try #require(showing.record(stored, keys: nil))

@@ -24,6 +24,13 @@ actor PretendCloud: Transport {
         case none
     }
 
+    /// The bytes of assets, by their checksums.
+    var files: [String: [UInt8]] = [:]
+    /// What happens to the next transfers of bytes.
+    var transferFaults: [TransferFault] = []
+    var runningTransfers = 0
+    var mostTransfers = 0
+    var uploadURLs = 0
     private(set) var seen: [Seen] = []
     private var faults: [Fault] = []
     private var records: [ZoneID: [String: Record]] = [:]
@@ -68,6 +75,8 @@ actor PretendCloud: Transport {
         try seen.filter { $0.path == "records/query" }.map { try RecordsQueryRequest(json: $0.request.body) }
     }
 
+    func note(_ path: String, _ request: TransportRequest) { seen.append(Seen(path: path, request: request)) }
+
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
         let path = request.url.path.split(separator: "/").suffix(2).joined(separator: "/")
         seen.append(Seen(path: path, request: request))
@@ -95,6 +104,8 @@ actor PretendCloud: Transport {
             case "records/lookup": return TransportAnswer(status: 200, body: try lookup(RecordsLookupRequest(json: request.body)).json(form))
             case "records/query" where !queryPages.isEmpty:
                 return TransportAnswer(status: 200, body: queryPages.removeFirst().json(form))
+            case "assets/upload":
+                return TransportAnswer(status: 200, body: places(for: try AssetsUploadRequest(json: request.body)).json(form))
             case "zones/list":
                 return TransportAnswer(status: 200, body: ZonesResponse(zones: zones.map { .zone(zone($0)) }).json(form))
             case "zones/lookup":
@@ -183,13 +194,13 @@ actor PretendCloud: Transport {
         commits += 1
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 1000.125 + Double(commits)), userRecordName: "_alice", deviceID: "1")
         var fields = stored?.fields ?? RecordFields()
-        for field in change.set.entries { fields[field.name] = field.value }
+        for field in change.set.entries { fields[field.name] = kept(field.value) }
         for name in change.cleared { fields[name] = nil }
         let record = Record(
             recordName: name, recordType: change.recordType ?? stored?.recordType ?? "", recordChangeTag: "tag\(commits)",
             created: stored?.created ?? stamp, modified: stamp, fields: fields)
         records[zone, default: [:]][name] = record
-        return .record(record)
+        return .record(shown(record))
     }
 
     private func lookup(_ request: RecordsLookupRequest) throws(ServerError) -> RecordsResponse {
@@ -200,7 +211,7 @@ actor PretendCloud: Transport {
                     return .failure(recordName: item.recordName, ServerError(.notFound, "Record not found"))
                 }
                 record.fields = record.fields.only(item.desiredKeys ?? request.desiredKeys)
-                return .record(record)
+                return .record(shown(record))
             })
     }
 
@@ -239,6 +250,8 @@ final class PretendTime: @unchecked Sendable {
     private var seconds = 0.0
     private var waited: [Double] = []
 
+    func pass(_ seconds: Double) { lock.withLock { self.seconds += seconds } }
+
     var pauses: [Double] { lock.withLock { waited } }
 
     var timekeeper: Timekeeper {
@@ -265,11 +278,12 @@ struct Setting {
     var database: CKDatabase { container.privateCloudDatabase }
 
     /// - Parameter isKnown: as after a first request: nobody has to ask who the user is.
-    init(accountToken: String? = "account", isKnown: Bool = true) {
+    init(accountToken: String? = "account", isKnown: Bool = true, staging: AssetStaging = .shared) {
         let server = CloudKitServer(
             url: URL(string: "http://cloud.test/api/") ?? URL(fileURLWithPath: "/"), apiToken: "app+token", accountToken: accountToken)
         container = CKContainer(
-            line: ServerLine(identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, log: log.note))
+            line: ServerLine(
+                identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, staging: staging, log: log.note))
         if isKnown, let settings = try? container.line.settings() {
             container.line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
         }

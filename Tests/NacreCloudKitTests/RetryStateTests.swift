@@ -38,6 +38,15 @@ import Testing
         Row(
             kind: .change, patience: prompt, endings: [.answerLost, .busy(retryAfter: 3), .busy(retryAfter: 30)],
             decisions: [.retry(after: 0.25), .retry(after: 3), .failAsLost(retryAfter: 30)]),
+        // A file that was under way is worth some patience; that nobody answers at all is told at once, and nothing can have been changed.
+        Row(
+            kind: .transfer, patience: prompt, endings: [.answerLost, .notSent, .answerLost, .answerLost],
+            decisions: [.retry(after: 0.25), .retry(after: 1), .retry(after: 4), .fail]),
+        Row(kind: .transfer, patience: prompt, endings: [.notSent], decisions: [.fail]),
+        Row(kind: .transfer, patience: patient, endings: [.notSent], decisions: [.retry(after: 1)]),
+        Row(
+            kind: .transfer, patience: prompt, endings: [.busy(retryAfter: 3), .busy(retryAfter: 30)],
+            decisions: [.retry(after: 3), .fail]),
         // "Later" is the app's to wait for.
         Row(kind: .read, patience: prompt, endings: [.busy(retryAfter: 5)], decisions: [.fail]),
         Row(kind: .change, patience: patient, endings: [.busy(retryAfter: nil)], decisions: [.fail]),

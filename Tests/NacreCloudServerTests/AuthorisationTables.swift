@@ -1,6 +1,6 @@
 /// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
 extension AuthorisationTable {
-    static let all = [databases, accounts, others, signIn, administration]
+    static let all = [databases, assets, accounts, others, signIn, administration]
 
     private static let signedIn: [Credential] = [.session, .device]
     private static let signedInElsewhere: [Credential] = [
@@ -62,8 +62,12 @@ extension AuthorisationTable {
             GET  …/users/current       public,private,shared  401  421  421  200  401
             POST …/records/resolve     public,private,shared  400  400  400  400  400
             POST …/records/accept      public,private,shared  400  400  400  400  400
-            POST …/assets/upload       public,private,shared  400  400  400  400  400
-            POST …/assets/rereference  public,private,shared  400  400  400  400  400
+            POST …/assets/upload       public                 401  421  421  200  200
+            POST …/assets/upload       private                401  421  421  200  401
+            POST …/assets/upload       shared                 401  421  421  404:ZONE_NOT_FOUND  401
+            POST …/assets/rereference  public                 401  421  421  404  404
+            POST …/assets/rereference  private                401  421  421  404  401
+            POST …/assets/rereference  shared                 401  421  421  404:ZONE_NOT_FOUND  401
             GET  …/subscriptions/list  public,private,shared  400  400  400  400  400
             POST …/subscriptions/list  public,private,shared  400  400  400  400  400
             POST …/subscriptions/lookup  public,private,shared  400  400  400  400  400
@@ -88,6 +92,14 @@ extension AuthorisationTable {
             POST /database/1/:container/:environment/tokens/register  -  400  400  400  400  400
             POST /device/1/:container/:environment/tokens/create      -  400  400  400  400  400
             POST /device/1/:container/:environment/tokens/register    -  400  400  400  400  400
+            """)
+
+    /// A URL of an asset tells whose it is; no credential beside it counts, and this one is nobody's.
+    static let assets = AuthorisationTable(
+        name: "assets", listener: .public, roots: ["assets"], columns: [("anybody", Credential.allCases)],
+        text: """
+            POST /assets/1/upload/:token          -  404
+            GET  /assets/1/download/:token/:name  -  404
             """)
 
     /// Accounts have no container: a sign-in to any of them is one. A password is asked for where it counts, and no token is one (400: it is missing).
@@ -213,6 +225,8 @@ extension AuthorisationTable {
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
+            "assets/upload": #"{"tokens":[{"recordType":"Note","fieldName":"image"}]}"#,
+            "assets/rereference": #"{"assets":[{"recordName":"nothing","fieldName":"image"}]}"#,
             "users/discover": #"{"lookupInfos":[{"userRecordName":"_nobody"}]}"#,
             "users/lookup/email": #"{"users":[{"emailAddress":"nobody@example.com"}]}"#,
             "users/lookup/id": #"{"users":[{"userRecordName":"_nobody"}]}"#, "users/permission": #"{"userDiscoverability":"DENIED"}"#,

@@ -5,7 +5,7 @@ import NacreCloudWire
 /// gone by name and type.
 ///
 /// The zones follow each other, and one that fails does not stop the others. What was told, and the tokens told with it, stay good
-/// whatever comes after. Apple: iOS 10.
+/// whatever comes after. The assets of a record are fetched before it is told; leave them out by `desiredKeys`. Apple: iOS 10.
 open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -122,17 +122,17 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             let data = page.clientChangeToken.map { Data($0) }
             // Inside one commit no token is safe to keep, so the commit is fetched to its end even by who asked for one batch.
             guard page.moreComing, fetchAllChanges || page.isMidCommit else {
-                for change in page.records { tell(change, of: zoneID) }
+                try await tell(page.records, of: zoneID)
                 tell(zoneID, .success((token, data, page.moreComing)))
                 return
             }
             // A server that does not move would keep us here for ever.
             guard page.syncToken != asked.syncToken else {
-                for change in page.records { tell(change, of: zoneID) }
+                try await tell(page.records, of: zoneID)
                 throw .unexpectedAnswer
             }
             async let late = conversation.changes(in: asked, after: hint == page.syncToken ? nil : page.syncToken)
-            for change in page.records { tell(change, of: zoneID) }
+            try await tell(page.records, of: zoneID)
             if fetchAllChanges && !page.isMidCommit {
                 report { self.recordZoneChangeTokensUpdatedBlock?(zoneID, token, data) }
             }
@@ -144,11 +144,19 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     // MARK: Telling
 
-    private func tell(_ change: RecordResult, of zoneID: CKRecordZone.ID) {
+    private func tell(_ changes: [RecordResult], of zoneID: CKRecordZone.ID) async throws(CKError) {
+        try await conversation.withAssets(changes) { change in
+            guard case .record(let record) = change else { return nil }
+            return (record, CKRecord.ID(recordName: record.recordName, zoneID: zoneID))
+        } tell: { change, record in
+            tell(change, record, of: zoneID)
+        }
+    }
+
+    private func tell(_ change: RecordResult, _ found: Result<CKRecord, CKError>?, of zoneID: CKRecordZone.ID) {
         switch change {
         case .record(let record):
-            let recordID = CKRecord.ID(recordName: record.recordName, zoneID: zoneID)
-            tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
+            tell(CKRecord.ID(recordName: record.recordName, zoneID: zoneID), found ?? .failure(.unexpectedAnswer))
         case .deleted(let tombstone):
             let recordID = CKRecord.ID(recordName: tombstone.recordName, zoneID: zoneID)
             let deletion = CKDatabase.RecordZoneChange.Deletion(recordID: recordID, recordType: tombstone.recordType ?? "")

@@ -16,6 +16,8 @@ final class ServerLine: Sendable {
     let timekeeper: Timekeeper
     /// Takes the lines of the framework's log: standard error, but for tests.
     let log: @Sendable (String) -> Void
+    /// Where fetched assets go.
+    let staging: AssetStaging
     /// Runs operations that were added.
     let queue: OperationQueue
     /// What the server answered last when it was asked who the app is.
@@ -36,12 +38,14 @@ final class ServerLine: Sendable {
 
     init(
         identifier: String?, source: Source, transport: any Transport = NetworkTransport.shared, timekeeper: Timekeeper = .system,
+        staging: AssetStaging = .shared,
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
         self.source = source
         self.transport = transport
         self.timekeeper = timekeeper
+        self.staging = staging
         self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"
@@ -95,6 +99,17 @@ struct ServerAddress: Sendable {
         if method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
         if let token = settings.accountToken { headers["Authorization"] = "Bearer \(token)" }
         return TransportRequest(method: method, url: url, headers: headers, body: body, timeout: 0)
+    }
+
+    /// A request for the bytes of a file, at a URL that the server gave: it needs no credentials, and gets none, wherever it leads.
+    ///
+    /// - Throws: where it is no URL of HTTP, or where a server that is reached by TLS would have bytes go without.
+    func fileRequest(_ method: TransportRequest.Method, _ text: String) throws(CKError) -> TransportRequest {
+        guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), url.host != nil, scheme == "https" || scheme == "http",
+            scheme == "https" || settings.url.scheme?.lowercased() == "http"
+        else { throw .unexpectedAnswer }
+        let headers = method == .post ? ["Content-Type": "application/octet-stream"] : [:]
+        return TransportRequest(method: method, url: url, headers: headers, body: [], timeout: 0)
     }
 
     /// Percent-encodes all but RFC 3986's unreserved characters.

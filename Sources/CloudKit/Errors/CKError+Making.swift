@@ -133,6 +133,39 @@ extension CKError {
             internalCode: 1020)
     }
 
+    /// - Parameter key: the field with the asset.
+    static func assetFileNotFound(_ key: String) -> CKError {
+        CKError(.assetFileNotFound, text: "The asset's file is not there", details: [.field: key])
+    }
+
+    static func assetNotReadable(_ key: String) -> CKError {
+        CKError(
+            .assetNotAvailable, text: "The asset's file cannot be read",
+            details: [.field: key, .remedy: "Give a regular file that this process may read"])
+    }
+
+    static func assetTooLarge(_ key: String, count: Int, maximum: Int) -> CKError {
+        CKError(
+            .limitExceeded, text: "The asset's file has \(count) bytes which is more than the maximum size of an asset (\(maximum))",
+            internalCode: 2023,
+            details: [.field: key, .remedy: "Divide the file among several fields or records"])
+    }
+
+    static func assetFileModified(_ key: String) -> CKError {
+        CKError(
+            .assetFileModified, text: "The asset's file changed while it was saved",
+            details: [.field: key, .remedy: "Leave the file as it is until the save has ended, and save again"])
+    }
+
+    static func assetGone(_ key: String) -> CKError {
+        CKError(.assetNotAvailable, text: "The server does not have the asset's bytes", details: [.field: key])
+    }
+
+    /// A fetched asset has no place on this machine.
+    static func assetNotKept(_ cause: NSError) -> CKError {
+        CKError(.assetNotAvailable, text: "The asset's bytes cannot be kept on this machine", underlying: cause)
+    }
+
     static var zonesAreForPrivateDatabases: CKError {
         CKError(.badDatabase, text: "Only private databases can have custom zones")
     }
@@ -161,6 +194,7 @@ extension CKError {
             self.init(.networkUnavailable, text: "The server could not be reached", details: Self.remedy(for: cause), underlying: cause)
         case .answerLost(let cause):
             self.init(.networkFailure, text: "The connection to the server failed", details: Self.remedy(for: cause), underlying: cause)
+        case .fileFailed(let cause): self = .assetNotKept(cause)
         case .cancelled: self = .cancelled
         }
     }

@@ -73,6 +73,7 @@ extension PredicateOperand {
         case let set as NSSet: self = .list(set.map { PredicateOperand(argument: $0) })
         case let array as [Any]: self = .list(array.map { PredicateOperand(argument: $0) })
         case let array as NSArray: self = .list(array.map { PredicateOperand(argument: $0) })
+        case is CKAsset: self = .unusable(.unsupportedType, "CKAsset")
         case let value as any __CKRecordObjCValue:
             do throws(ValueFault.Reason) {
                 self = .value(try FieldValue(setting: value, in: .default))

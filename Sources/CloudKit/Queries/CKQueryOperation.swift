@@ -5,7 +5,7 @@ import NacreCloudWire
 ///
 /// Fewer results than the limit do not mean the end; only a missing cursor does. On this server an operation that finds nothing on a page
 /// goes on to the next, so no results mean that there are none. A predicate that CloudKit does not take is `invalidArguments`, and names
-/// the part. Apple: iOS 8.
+/// the part. The assets of a record are fetched before it is told; leave them out by `desiredKeys`. Apple: iOS 8.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -80,7 +80,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         request.desiredKeys = desiredKeys
         while true {
             let page = try await conversation.query(request)
-            for record in page.records { tell(record, in: conversation.scope) }
+            try await tell(page.records, conversation)
             for failure in page.failures { tell(failure, in: conversation.scope) }
             // A server that does not move would keep the app here for ever.
             guard page.continuationMarker == nil || page.continuationMarker != request.continuationMarker else { throw .unexpectedAnswer }
@@ -113,14 +113,22 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    private func tell(_ record: Record, in scope: CKDatabase.Scope) {
-        let recordID = CKRecord.ID(recordName: record.recordName, zoneID: zone(record.zoneID, in: scope))
-        let record = CKRecord(wire: record, recordID: recordID)
+    private func tell(_ records: [Record], _ conversation: Conversation) async throws(CKError) {
+        let found = records.map { ($0, CKRecord.ID(recordName: $0.recordName, zoneID: zone($0.zoneID, in: conversation.scope))) }
+        try await conversation.withAssets(found) {
+            $0
+        } tell: { item, record in
+            tell(item.1, record ?? .failure(.unexpectedAnswer))
+        }
+    }
+
+    private func tell(_ recordID: CKRecord.ID, _ record: Result<CKRecord, CKError>) {
         report { [self] in
-            results.matches.append((recordID, .success(record)))
+            let result = record.mapError { $0 as any Error }
+            results.matches.append((recordID, result))
             if let recordMatchedBlock {
-                recordMatchedBlock(recordID, .success(record))
-            } else {
+                recordMatchedBlock(recordID, result)
+            } else if let record = result.value {
                 recordFetchedBlock?(record)
             }
         }

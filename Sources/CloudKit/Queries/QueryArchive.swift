@@ -47,7 +47,7 @@ struct ArchivedPredicate: Codable {
 
     init(_ tree: PredicateTree) {
         let exact = PredicateFormat.exact(tree)
-        let arguments = exact.arguments.compactMap(ArchivedValue.init)
+        let arguments = exact.arguments.compactMap { ArchivedValue($0) }
         format = exact.text
         self.arguments = arguments
         fault = tree.fault

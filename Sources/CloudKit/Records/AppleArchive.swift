@@ -89,7 +89,7 @@ private final class AppleValueStore: NSObject, NSSecureCoding {
     /// Only read, never written.
     func encode(with coder: NSCoder) {}
 
-    /// An asset or an encrypted value is left out: this version has none.
+    /// An asset is left out, whose file is on another machine, and so is an encrypted value: this version has none.
     private static func dictionary(_ coder: NSCoder, _ key: String) -> [String: any __CKRecordObjCValue] {
         guard coder.containsValue(forKey: key) else { return [:] }
         let classes: [AnyClass] = [

@@ -4,14 +4,16 @@ import NacreCloudWire
 /// Fetches records by name, in any number of zones of one database.
 ///
 /// An ID that is given twice is fetched once. A missing record is `unknownItem`. More than 400 IDs are `limitExceeded`: split them and try
-/// again. On this server each 200 of a zone are a request, or fewer where they are large: the operation splits it by itself. Apple: iOS 8.
+/// again. On this server each 200 of a zone are a request, or fewer where they are large: the operation splits it by itself.
+///
+/// The assets of a record are fetched before it is told, four at a time; leave them out by `desiredKeys`. Apple: iOS 8.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
     open var recordIDs: [CKRecord.ID]?
     /// nil: all fields; empty: system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]?
-    /// Called with 1.0 for each record that was fetched.
+    /// Called with 1.0 for each record that was fetched, and before that with the part of its assets' bytes that has come.
     open var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)?
     /// Called once for each ID.
     open var perRecordResultBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
@@ -77,16 +79,26 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let desiredKeys = desiredKeys
         try await conversation.eachZone(batches(asked.filter { $0.fault == nil })) { batch throws(CKError) in
-            for (recordID, answer) in zip(batch.recordIDs, try await conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys)) {
-                switch answer {
-                case .record(let record) where record.recordName == recordID.recordName:
-                    tell(recordID, .success(CKRecord(wire: record, recordID: recordID)))
-                case .failure(_, let error): tell(recordID, .failure(CKError(error)))
-                case .record, .deleted: tell(recordID, .failure(.unexpectedAnswer))
-                }
-            }
+            try await tell(Array(zip(batch.recordIDs, conversation.lookup(batch.recordIDs[...], in: batch.zoneID, desiredKeys))))
         } failed: { batch, error in
             for recordID in batch.recordIDs { tell(recordID, .failure(error)) }
+        }
+    }
+
+    private func tell(_ answers: [(CKRecord.ID, RecordResult)]) async throws(CKError) {
+        try await conversation.withAssets(answers) { recordID, answer in
+            guard case .record(let record) = answer, record.recordName == recordID.recordName else { return nil }
+            return (record, recordID)
+        } progress: { [self] recordID, fraction in
+            report { self.perRecordProgressBlock?(recordID, fraction) }
+        } tell: { answer, found in
+            if let found {
+                tell(answer.0, found)
+            } else if case .failure(_, let error) = answer.1 {
+                tell(answer.0, .failure(CKError(error)))
+            } else {
+                tell(answer.0, .failure(.unexpectedAnswer))
+            }
         }
     }
 

@@ -12,7 +12,10 @@ import NacreCloudWire
 /// its result if it comes before any zone was answered, and otherwise the error of the items that are left.
 ///
 /// On this server the records that one request touches may take 8 MB. Beyond, what need not be done whole is split and sent in halves; a zone that is
-/// to be all or nothing fails with `limitExceeded`, and nothing of it is done: send less at a time, as CloudKit advises. Apple: iOS 8.
+/// to be all or nothing fails with `limitExceeded`, and nothing of it is done: send less at a time, as CloudKit advises.
+///
+/// Files of assets are sent before the records of their zone, four at a time, and each once, however often the records are sent. A file that is not there, or
+/// changes meanwhile, fails its record alone, or with `isAtomic` its zone. Apple: iOS 8.
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -32,7 +35,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Opaque to the server, which hands the latest out with the changes of a zone.
     open var clientChangeTokenData: Data?
     open var isAtomic: Bool = true
-    /// Called with 1.0 for each record that was saved.
+    /// Called with 1.0 for each record that was saved, and before that with the part of its assets' bytes that was sent.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
     /// Called once for each record to save.
     open var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
@@ -74,10 +77,28 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
         let clientChangeToken = clientChangeTokenData.map { [UInt8]($0) }
         try await conversation.eachZone(plan.batches) { batch throws(CKError) in
-            try await send(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
+            try await sendWithFiles(batch) { $0.request(isAtomic: isAtomic, policy: policy, clientChangeToken: clientChangeToken) }
         } failed: { batch, error in
             tell(batch, error)
         }
+    }
+
+    /// Sends the files of a batch, and then the batch without the saves whose files failed.
+    /// - Throws: where nothing of the batch was told yet.
+    private func sendWithFiles(
+        _ batch: ModifyPlan.Batch, _ makeRequest: (ModifyPlan.Batch) -> RecordsModifyRequest
+    ) async throws(CKError) {
+        var (ready, failures) = try await conversation.upload(batch, isAtomic: isAtomic) { [self] record, fraction in
+            report { self.perRecordProgressBlock?(record, fraction) }
+        }
+        guard failures.isEmpty || !isAtomic else {
+            for (place, save) in batch.saves.enumerated() { tell(save.record, .failure(failures[place] ?? .failedWithItsBatch)) }
+            for recordID in batch.deletions { tell(recordID, .failure(.failedWithItsBatch)) }
+            return
+        }
+        ready.saves = ready.saves.enumerated().filter { failures[$0.offset] == nil }.map(\.element)
+        if !ready.saves.isEmpty || !ready.deletions.isEmpty { try await send(ready, makeRequest) }
+        for (place, error) in failures.sorted(by: { $0.key < $1.key }) { tell(batch.saves[place].record, .failure(error)) }
     }
 
     /// Sends a batch, and its halves where it is too large and need not be done whole.
@@ -109,8 +130,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {
         switch answer {
         case .record(let saved) where saved.recordName == save.record.recordID.recordName:
-            save.record.adopt(saved, sent: save.change)
-            tell(save.record, .success(CKRecord(wire: saved, recordID: save.record.recordID)))
+            save.record.adopt(saved, sent: save.change, assets: save.assets)
+            let assets = RecordState.assets(of: saved.fields, sent: save.assets, over: save.record.snapshot.assets)
+            tell(save.record, .success(CKRecord(wire: saved, recordID: save.record.recordID, assets: assets)))
         case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record)))
         case .record, .deleted: tell(save.record, .failure(.unexpectedAnswer))
         }

@@ -14,7 +14,13 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, Sendable {
 
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
         let isSet = object != nil
+        let isRefused = object is CKAsset || object is CKRecord.Reference
         record.state.withLock { state in
+            if isRefused {
+                state.faults[key] = ValueFault(key: key, reason: .encryptedAsset)
+            } else if state.faults[key]?.reason == .encryptedAsset {
+                state.faults[key] = nil
+            }
             if isSet { state.encrypted.insert(key) } else { state.encrypted.remove(key) }
         }
     }

@@ -3,7 +3,8 @@ import Foundation
 import NacreCloudWire
 
 extension FieldValue {
-    /// The value as a record of `zone` hands it out; nil for what this version cannot show (assets and sealed values).
+    /// The value as a record of `zone` hands it out; nil for what this version cannot show (sealed values).
+    /// An asset is one without a file: a record knows where files are.
     ///
     /// `NSString`, `NSNumber`, `NSDate`, `NSData` and `NSArray` of them, which `as?` turns into every Swift type that can hold them.
     func object(in zone: CKRecordZone.ID) -> (any __CKRecordObjCValue)? {
@@ -23,14 +24,16 @@ extension FieldValue {
         case .locationList(let list): NSArray(array: list.map { CLLocation(wire: $0) })
         case .referenceList(let list): NSArray(array: list.map { CKReference(wire: $0, from: zone) })
         case .emptyList: NSArray()
-        case .asset, .assetList, .sealed: nil
+        case .asset(let value): CKAsset(file: nil, known: value)
+        case .assetList(let list): NSArray(array: list.map { CKAsset(file: nil, known: $0) })
+        case .sealed: nil
         }
     }
 
     /// Whether `object(in:)` has something to show.
     var isReadable: Bool {
         switch self {
-        case .asset, .assetList, .sealed: false
+        case .sealed: false
         default: true
         }
     }

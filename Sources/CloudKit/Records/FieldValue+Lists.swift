@@ -15,6 +15,7 @@ extension FieldValue {
         case .bytes: .bytesList(try every(values) { if case .bytes(let value) = $0 { value } else { nil } })
         case .location: .locationList(try every(values) { if case .location(let value) = $0 { value } else { nil } })
         case .reference: .referenceList(try every(values) { if case .reference(let value) = $0 { value } else { nil } })
+        case .asset: .assetList(try every(values) { if case .asset(let value) = $0 { value } else { nil } })
         default: throw .nestedList
         }
     }

@@ -138,6 +138,15 @@ extension CLLocation: FieldConvertible {
     }
 }
 
+extension CKAsset: FieldConvertible {
+    fileprivate static var emptyList: FieldValue { .assetList([]) }
+
+    fileprivate func fieldValue(in zone: CKRecordZone.ID) throws(ValueFault.Reason) -> FieldValue {
+        guard fileURL?.isFileURL ?? true else { throw .assetURL }
+        return .asset(known ?? .unsent)
+    }
+}
+
 extension Array: FieldConvertible where Element: CKRecordValueProtocol {
     fileprivate static var emptyList: FieldValue { .emptyList }
 

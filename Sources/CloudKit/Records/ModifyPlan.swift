@@ -4,7 +4,17 @@ import NacreCloudWire
 struct ModifyPlan {
     struct Save {
         let record: CKRecord
-        let change: RecordChange
+        var change: RecordChange
+        /// Of the fields that are sent: the app's objects for their assets.
+        let assets: [String: [CKAsset]]
+
+        init(_ record: CKRecord, policy: SavePolicy) {
+            let state = record.snapshot
+            let change = state.change(policy: policy)
+            self.record = record
+            self.change = change
+            assets = state.assets.filter { change.set[$0.key] != nil }
+        }
     }
 
     struct Batch {
@@ -64,7 +74,7 @@ struct ModifyPlan {
             if let error = faults.error(for: record.recordID, isAtomic: isAtomic) {
                 refusals.append(.save(record, error))
             } else {
-                batches[batch(record.recordID.zoneID)].saves.append(Save(record: record, change: record.snapshot.change(policy: policy)))
+                batches[batch(record.recordID.zoneID)].saves.append(Save(record, policy: policy))
             }
         }
         for recordID in recordIDs {

@@ -3,8 +3,8 @@ import NacreCloudWire
 
 /// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
 struct ArchivedRecord: Codable {
-    /// Version 1 is the first.
-    static let currentVersion = 1
+    /// Version 1 is the first, and has no assets: an archive without any says so still, and is read by the versions that knew none.
+    static let currentVersion = 2
     static let key = "nacre.record"
 
     struct Stamp: Codable {
@@ -44,15 +44,19 @@ extension RecordState {
         var system = ancestor
         system.fields = RecordFields()
         system.fetchedFields = RecordFields()
+        system.assets = [:]
         return system
     }
 
     func encode(with coder: NSCoder) {
+        let hasAssets = (fields.entries + fetchedFields.entries).contains { $0.value.assets != nil }
         let archived = ArchivedRecord(
-            recordType: recordType, recordName: recordID.recordName, zoneName: recordID.zoneID.zoneName, zoneOwner: recordID.zoneID.ownerName,
+            version: hasAssets ? ArchivedRecord.currentVersion : 1, recordType: recordType, recordName: recordID.recordName,
+            zoneName: recordID.zoneID.zoneName, zoneOwner: recordID.zoneID.ownerName,
             recordChangeTag: recordChangeTag, created: created.map(ArchivedRecord.Stamp.init), modified: modified.map(ArchivedRecord.Stamp.init),
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
-            share: share.map(ArchivedRecord.Link.init), fields: fields.archived, fetchedFields: fetchedFields.archived, changed: changed.sorted(),
+            share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
+            changed: changed.sorted(),
             faults: faults, encrypted: encrypted.sorted())
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
@@ -83,6 +87,7 @@ extension RecordState {
         fetchedParent = archived.fetchedParent?.wire
         share = archived.share?.wire
         fields = RecordFields(archived: archived.fields)
+        assets = archived.fields.compactMapValues { value in value.assets?.map(\.object) }
         fetchedFields = RecordFields(archived: archived.fetchedFields)
         changed = Set(archived.changed)
         faults = archived.faults
@@ -116,9 +121,9 @@ extension ArchivedRecord.Link {
 
 extension RecordFields {
     /// Values that this version cannot show are left out.
-    fileprivate var archived: [String: ArchivedValue] {
+    fileprivate func archived(_ assets: [String: [CKAsset]]) -> [String: ArchivedValue] {
         var values: [String: ArchivedValue] = [:]
-        for field in entries { values[field.name] = ArchivedValue(field.value) }
+        for field in entries { values[field.name] = ArchivedValue(field.value, assets[field.name]) }
         return values
     }
 
@@ -140,6 +145,16 @@ struct ArchivedValue: Codable {
         var time: Double?
     }
 
+    /// Which bytes, and where the app has them.
+    struct File: Codable {
+        var fileChecksum: String
+        var size: Int64
+        var referenceChecksum: String?
+        var wrappingKey: String?
+        /// The URL of the app's file.
+        var url: String?
+    }
+
     var isList = false
     var strings: [String]?
     var integers: [Int64]?
@@ -148,8 +163,10 @@ struct ArchivedValue: Codable {
     var bytes: [Data]?
     var places: [Place]?
     var links: [ArchivedRecord.Link]?
+    var assets: [File]?
 
-    init?(_ value: FieldValue) {
+    /// - Parameter objects: of the assets in it; nil: their files are not known.
+    init?(_ value: FieldValue, _ objects: [CKAsset]? = nil) {
         switch value {
         case .string(let value): strings = [value]
         case .int64(let value): integers = [value]
@@ -166,7 +183,12 @@ struct ArchivedValue: Codable {
         case .locationList(let list): (isList, places) = (true, list.map(Place.init))
         case .referenceList(let list): (isList, links) = (true, list.map(ArchivedRecord.Link.init))
         case .emptyList: isList = true
-        case .asset, .assetList, .sealed: return nil
+        case .asset, .assetList:
+            if case .assetList = value { isList = true }
+            let values = value.assets ?? []
+            let urls = objects?.count == values.count ? objects?.map(\.fileURL) : nil
+            assets = values.indices.map { File(values[$0], urls?[$0]) }
+        case .sealed: return nil
         }
     }
 
@@ -181,7 +203,24 @@ struct ArchivedValue: Codable {
         if let bytes { return isList ? .bytesList(bytes.map { [UInt8]($0) }) : .bytes([UInt8](bytes.first ?? Data())) }
         if let places { return isList || places.isEmpty ? .locationList(places.map(\.wire)) : .location(places[0].wire) }
         if let links { return isList || links.isEmpty ? .referenceList(links.map(\.wire)) : .reference(links[0].wire) }
+        if let assets { return isList || assets.isEmpty ? .assetList(assets.map(\.wire)) : .asset(assets[0].wire) }
         return .emptyList
+    }
+}
+
+extension ArchivedValue.File {
+    init(_ asset: Asset, _ url: URL?) {
+        self.init(
+            fileChecksum: asset.fileChecksum, size: asset.size, referenceChecksum: asset.referenceChecksum, wrappingKey: asset.wrappingKey,
+            url: url?.absoluteString)
+    }
+
+    var wire: Asset {
+        Asset(fileChecksum: fileChecksum, size: max(size, 0), referenceChecksum: referenceChecksum, wrappingKey: wrappingKey)
+    }
+
+    var object: CKAsset {
+        CKAsset(file: url.flatMap { URL(string: $0) }, known: wire.isUnsent ? nil : wire)
     }
 }
 

@@ -7,6 +7,8 @@ struct RecordState: Sendable {
     var fields = RecordFields()
     /// The fields as last fetched or saved: what an edit is based on.
     var fetchedFields = RecordFields()
+    /// Of each field with assets the app's objects, as many as the value has.
+    var assets: [String: [CKAsset]] = [:]
     /// Names of fields set or cleared since then.
     var changed: Set<String> = []
     /// What no save will accept, under the key it was set for.
@@ -31,7 +33,8 @@ struct RecordState: Sendable {
             guard Names.isIdentifier(key) else { throw .invalidKey }
             let value = try object.map { object throws(ValueFault.Reason) in try FieldValue(setting: object, in: recordID.zoneID) }
             faults[key] = nil
-            fields[key] = value
+            fields[key] = value.map { placed($0, forKey: key) }
+            assets[key] = value?.assets == nil ? nil : Self.assets(in: object)
             let isKnown = recordChangeTag != nil || fetchedFields[key] != nil
             if value == nil && !isKnown { changed.remove(key) } else { changed.insert(key) }
         } catch {
@@ -40,7 +43,7 @@ struct RecordState: Sendable {
     }
 
     func object(forKey key: String) -> (any __CKRecordObjCValue)? {
-        fields[key]?.object(in: recordID.zoneID)
+        assetObject(forKey: key) ?? fields[key]?.object(in: recordID.zoneID)
     }
 
     var readableKeys: [String] {
@@ -82,11 +85,14 @@ extension CKRecordZone.ID {
 // MARK: - The server's view
 
 extension RecordState {
-    /// - Parameter recordID: as the app names it; the answer may spell its zone's owner in another way.
-    init(wire record: Record, recordID: CKRecord.ID) {
+    /// - Parameters:
+    ///   - recordID: as the app names it; the answer may spell its zone's owner in another way.
+    ///   - assets: the objects of its assets where their files are known; nil: without files.
+    init(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil) {
         self.init(recordType: record.recordType, recordID: recordID)
         fields = record.fields
         fetchedFields = record.fields
+        self.assets = assets ?? Self.assets(of: record.fields)
         parent = record.parent
         fetchedParent = record.parent
         share = record.share
@@ -106,7 +112,8 @@ extension RecordState {
         }
         return RecordChange(
             recordName: recordID.recordName, recordType: recordType,
-            recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil, set: RecordFields(sent.filter { $0.value.isReadable }),
+            recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil,
+            set: RecordFields(sent.filter { $0.value.isReadable }.map { RecordFields.Field($0.name, $0.value.withoutURLs) }),
             cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange, carriesAllKeys: policy == .allKeys)
     }
 
@@ -114,18 +121,26 @@ extension RecordState {
     ///
     /// Unless somebody else changed the same field before the answer was made: then this record keeps its version, so that its next save
     /// is a conflict, and not a silent overwrite.
-    mutating func adopt(_ saved: Record, sent: RecordChange) {
+    ///
+    /// - Parameter sentAssets: the objects of the fields that were sent.
+    mutating func adopt(_ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:]) {
         let edited = changed.filter { name in
+            if let objects = sentAssets[name] { return !(assets[name]?.elementsEqual(objects) { $0 === $1 } ?? false) }
             if let value = sent.set[name] { return fields[name] != value }
             return !sent.cleared.contains(name) || fields[name] != nil
         }
         let isCrossed = edited.contains { name in
             let base = sent.cleared.contains(name) ? nil : sent.set[name] ?? fetchedFields[name]
-            return saved.fields[name] != base
+            return base.map { !$0.isSame(as: saved.fields[name]) } ?? (saved.fields[name] != nil)
         }
         guard !isCrossed else { return }
         var merged = saved.fields
-        for name in edited { merged[name] = fields[name] }
+        var objects = Self.assets(of: saved.fields, sent: sentAssets, over: assets)
+        for name in edited {
+            merged[name] = fields[name]
+            objects[name] = assets[name]
+        }
+        assets = objects
         fields = merged
         fetchedFields = saved.fields
         changed = edited
@@ -141,6 +156,7 @@ extension RecordState {
     var ancestor: RecordState {
         var ancestor = self
         ancestor.fields = fetchedFields
+        ancestor.assets = Self.assets(of: fetchedFields, files: assets)
         ancestor.parent = fetchedParent
         ancestor.changed = []
         ancestor.faults = [:]

@@ -10,6 +10,8 @@ struct ValueFault: Error, Equatable, Sendable, Codable {
         case notFinite = "A number, date or coordinate must be finite"
         case beyondInt64 = "An integer must fit 64 bits with a sign"
         case invalidKey = "A key must be an ASCII letter, then ASCII letters, digits or underscores, at most 255 in all"
+        case assetURL = "An asset's URL must be a file URL"
+        case encryptedAsset = "Encrypted values cannot hold assets, nor references"
         case encrypted = "Encrypted fields are not supported by this version"
         case parentAction = "The action of a parent reference must be none"
         case parentZone = "A parent must be in the zone of its child"

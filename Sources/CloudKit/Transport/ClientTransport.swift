@@ -17,18 +17,73 @@
         }
 
         func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
-            let answer: HTTPClient.Answer
             do throws(HTTPClient.Failure) {
-                answer = try await client.send(
-                    HTTPClient.Request(
-                        request.method.rawValue, request.url.absoluteString, headers: request.headers.map { HTTPClient.Header($0.key, $0.value) },
-                        body: request.method == .post ? .bytes(request.body) : .none, idleTimeout: Self.limit(request.timeout),
-                        totalTimeout: request.totalTimeout.flatMap(Self.limit), answerBytesMax: NetworkTransport.answerBytesMax))
+                return TransportAnswer(try await client.send(HTTPClient.Request(request, request.method == .post ? .bytes(request.body) : .none)))
             } catch {
                 throw TransportFailure(error)
             }
-            let headers = Dictionary(answer.head.headers.map { ($0.name, $0.value) }) { first, second in "\(first), \(second)" }
-            return TransportAnswer(status: answer.status, headers: headers, body: answer.body)
+        }
+
+        func upload(
+            _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
+        ) async throws(TransportFailure) -> TransportAnswer {
+            let part: HTTPClient.FilePart
+            do throws(HTTPClient.FileError) {
+                part = try await FileWork.run { () throws(HTTPClient.FileError) in try HTTPClient.FilePart(path: path, length: length) }
+            } catch {
+                throw .fileFailed(error.asNSError)
+            }
+            do throws(HTTPClient.Failure) {
+                var request = HTTPClient.Request(request, .file(part))
+                request.progress = { progress($0.sent) }
+                return TransportAnswer(try await client.send(request))
+            } catch {
+                throw TransportFailure(error)
+            }
+        }
+
+        func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+            do throws(HTTPClient.FileError) {
+                return try await FileWork.run { [client] () throws(HTTPClient.FileError) in
+                    Download(client: client, file: try HTTPClient.FileDownload(path: path, bytesMax: bytesMax))
+                }
+            } catch {
+                throw .fileFailed(error.asNSError)
+            }
+        }
+
+        private struct Download: TransportDownload {
+            let client: HTTPClient
+            let file: HTTPClient.FileDownload
+
+            var received: Int { file.received }
+
+            func attempt(_ request: TransportRequest, progress: @escaping @Sendable (Int) -> Void) async throws(TransportFailure) -> TransportAnswer {
+                do throws(HTTPClient.Failure) {
+                    var request = HTTPClient.Request(request, .none)
+                    request.progress = { _ in progress(file.received) }
+                    return TransportAnswer(try await client.fetch(request, into: file))
+                } catch {
+                    throw TransportFailure(error)
+                }
+            }
+
+            func finish() async throws(TransportFailure) {
+                do throws(HTTPClient.FileError) {
+                    try await file.finish()
+                } catch {
+                    throw .fileFailed(error.asNSError)
+                }
+            }
+        }
+    }
+
+    extension HTTPClient.Request {
+        fileprivate init(_ request: TransportRequest, _ body: Body) {
+            self.init(
+                request.method.rawValue, request.url.absoluteString, headers: request.headers.map { HTTPClient.Header($0.key, $0.value) }, body: body,
+                idleTimeout: Self.limit(request.timeout), totalTimeout: request.totalTimeout.flatMap(Self.limit),
+                answerBytesMax: NetworkTransport.answerBytesMax)
         }
 
         /// nil where the app's number, which may be infinite, is too large to be a limit in practice.
@@ -37,9 +92,24 @@
         }
     }
 
+    extension TransportAnswer {
+        fileprivate init(_ answer: HTTPClient.Answer) {
+            let headers = Dictionary(answer.head.headers.map { ($0.name, $0.value) }) { first, second in "\(first), \(second)" }
+            self.init(status: answer.status, headers: headers, body: answer.body)
+        }
+    }
+
+    extension HTTPClient.FileError {
+        fileprivate var asNSError: NSError { NSError(domain: NSPOSIXErrorDomain, code: Int(code), userInfo: [:]) }
+    }
+
     extension TransportFailure {
         /// An error of URLSession's domain, as Apple's is underneath, with a text that has nothing of the request in it.
         init(_ failure: HTTPClient.Failure) {
+            if let file = failure.underlying as? HTTPClient.FileError {
+                self = .fileFailed(file.asNSError)
+                return
+            }
             let (code, text, remedy) = Self.words(failure.cause)
             guard code != .cancelled else {
                 self = .cancelled
@@ -68,6 +138,8 @@
             case .badAnswer(.bodyTooLarge), .badAnswer(.headersTooLarge): (.dataLengthExceedsMaximum, "The answer is too large", nil)
             case .badAnswer(.truncated): (.networkConnectionLost, "The answer ended too early", nil)
             case .badAnswer(.encoding): (.cannotDecodeContentData, "The answer's compression does not read", nil)
+            case .badAnswer(.range): (.badServerResponse, "The answer has other bytes than those that were asked for", nil)
+            case .fileFailed: (.cannotWriteToFile, "The answer's bytes cannot be kept in a file", nil)
             case .badAnswer(.notHTTP): (.badServerResponse, "What answers does not speak HTTP", ServerSetting.url.remedy)
             case .noResources: (.unknown, "There is no memory or thread for a connection", nil)
             }

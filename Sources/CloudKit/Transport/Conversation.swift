@@ -34,6 +34,12 @@ struct Conversation: Sendable {
         return response
     }
 
+    func upload(_ request: AssetsUploadRequest) async throws(CKError) -> AssetsUploadResponse {
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        return try await ask("assets/upload", user.spellingOut(request), .read, since: start)
+    }
+
     func listZones() async throws(CKError) -> ZonesResponse {
         try Self.read(await send("zones/list", .get, [], .read))
     }
@@ -113,27 +119,55 @@ struct Conversation: Sendable {
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
         let address = try line.address()
-        var request = try address.request(method, path, body, scope)
+        let request = try address.request(method, path, body, scope)
+        return try await repeated(kind, since: start) { attempt in
+            var request = request
+            request.limit(by: attempt)
+            if kind == .change, attempt.number > 0 { request.headers[OperationAge.header] = OperationAge(seconds: attempt.age).text }
+            let answer = await Self.result { () throws(TransportFailure) in try await address.transport.send(request) }
+            return answered(answer, by: address).map(\.body)
+        }
+    }
+
+    /// One of the times that something is tried.
+    struct Attempt: Sendable {
+        /// The first is 0.
+        var number: Int
+        /// Seconds since the first began.
+        var age: Double
+        var timeout: Double
+        var totalTimeout: Double?
+    }
+
+    /// Tries until there is an answer, or until `RetryState` gives up.
+    ///
+    /// - Parameter start: when its time began, where another request went before it.
+    func repeated<Value>(
+        _ kind: RetryState.Kind, since start: Double? = nil, _ attempt: (Attempt) async -> Result<Value, Failure>
+    ) async throws(CKError) -> Value {
         var retries = RetryState(kind: kind, patience: patience)
         let start = start ?? line.timekeeper.now()
+        var number = 0
         while true {
-            request.timeout = patience.requestTimeout
-            request.totalTimeout = patience.resourceTimeout.map { max($0 - (line.timekeeper.now() - start), Self.shortestTimeout) }
-            let (ending, error): (RetryState.Ending?, CKError)
-            switch await attempt(request, over: address) {
-            case .success(let bytes): return bytes
-            case .failure(let failure): (ending, error) = (failure.ending, failure.error)
+            if Task.isCancelled { throw .cancelled }
+            let age = line.timekeeper.now() - start
+            let limits = Attempt(
+                number: number, age: age, timeout: patience.requestTimeout,
+                totalTimeout: patience.resourceTimeout.map { max($0 - age, Self.shortestTimeout) })
+            let failure: Failure
+            switch await attempt(limits) {
+            case .success(let value): return value
+            case .failure(let failed): failure = failed
             }
-            guard let ending else { throw error }
+            guard let ending = failure.ending else { throw failure.error }
+            if failure.hasMoved { retries = RetryState(kind: kind, patience: patience) }
             let elapsed = line.timekeeper.now() - start
             switch retries.decide(after: ending, elapsed: elapsed, spread: line.timekeeper.spread()) {
-            case .fail: throw error
+            case .fail: throw failure.error
             case .failAsLost(let retryAfter): throw .lostResponse(retryAfter: retryAfter)
             case .retry(let pause): try await wait(pause)
             }
-            if kind == .change {
-                request.headers[OperationAge.header] = OperationAge(seconds: line.timekeeper.now() - start).text
-            }
+            number += 1
         }
     }
 
@@ -146,25 +180,37 @@ struct Conversation: Sendable {
     }
 
     /// An attempt without an answer to work with: what to call it, and whether trying again may help (nil: never).
-    private struct Failure: Error {
+    struct Failure: Error {
         var ending: RetryState.Ending?
         var error: CKError
+        /// Something of a file came before it failed: the next attempt goes on from there.
+        var hasMoved = false
     }
 
-    private func attempt(_ request: TransportRequest, over address: ServerAddress) async -> Result<[UInt8], Failure> {
-        if Task.isCancelled { return .failure(Failure(ending: .cancelled, error: .cancelled)) }
-        do throws(TransportFailure) {
-            let answer = try await address.transport.send(request)
-            if (200..<300).contains(answer.status) { return .success(answer.body) }
-            return .failure(refusal(answer, by: address))
+    static func result<Value, Problem: Error>(_ body: () async throws(Problem) -> Value) async -> Result<Value, Problem> {
+        do throws(Problem) {
+            return .success(try await body())
         } catch {
-            let ending: RetryState.Ending =
-                switch error {
+            return .failure(error)
+        }
+    }
+
+    /// What came of an attempt: an answer to work with, or why there is none.
+    func answered(
+        _ result: Result<TransportAnswer, TransportFailure>, by address: ServerAddress, hasMoved: Bool = false
+    ) -> Result<TransportAnswer, Failure> {
+        switch result {
+        case .success(let answer) where (200..<300).contains(answer.status): return .success(answer)
+        case .success(let answer): return .failure(refusal(answer, by: address))
+        case .failure(let failure):
+            let ending: RetryState.Ending? =
+                switch failure {
                 case .notSent: .notSent
                 case .answerLost: .answerLost
+                case .fileFailed: nil
                 case .cancelled: .cancelled
                 }
-            return .failure(Failure(ending: ending, error: CKError(error)))
+            return .failure(Failure(ending: ending, error: CKError(failure), hasMoved: hasMoved))
         }
     }
 

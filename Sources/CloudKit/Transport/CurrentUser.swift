@@ -38,6 +38,14 @@ struct CurrentUser: Sendable {
         return request
     }
 
+    func spellingOut(_ request: AssetsUploadRequest) -> AssetsUploadRequest {
+        var request = request
+        for index in request.tokens.indices {
+            request.tokens[index].recordName = request.tokens[index].recordName.map { spellingOut($0, in: request.zoneID) }
+        }
+        return request
+    }
+
     /// CloudKit: in predicates only the record ID of a reference is compared, so its zone does not count.
     func spellingOut(_ request: RecordsQueryRequest) -> RecordsQueryRequest {
         guard recordName != nil else { return request }

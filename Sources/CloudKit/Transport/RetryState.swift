@@ -25,6 +25,8 @@ struct RetryState: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
         case read
         case change
+        /// The bytes of a file: sending or fetching them again does no harm, and is cheaper than giving up what stands on them.
+        case transfer
     }
 
     /// Repetitions of a change whose answer got lost, for an app that does not want to wait. Ours: together about five seconds.
@@ -39,7 +41,7 @@ struct RetryState: Equatable, Sendable {
 
     let kind: Kind
     let patience: Patience
-    /// An answer got lost before: the change may have been made.
+    /// An answer got lost before: the change may have been made; of a transfer: it was under way.
     private(set) var mayBeMade = false
     private var repetitions = 0
 
@@ -54,15 +56,15 @@ struct RetryState: Equatable, Sendable {
     mutating func decide(after ending: Ending, elapsed: Double, spread: Double) -> Decision {
         switch ending {
         case .cancelled: return .fail
-        case .answerLost where kind == .change:
+        case .answerLost where kind != .read:
             mayBeMade = true
             return again(within: patience.retriesNetworkErrors ? nil : Self.promptRepetitions, elapsed: elapsed, spread: spread)
         case .notSent where mayBeMade:
             return again(within: patience.retriesNetworkErrors ? nil : Self.promptRepetitions, elapsed: elapsed, spread: spread)
         case .notSent, .answerLost:
             return patience.retriesNetworkErrors ? again(within: nil, elapsed: elapsed, spread: spread) : .fail
-        case .busy(let retryAfter) where mayBeMade:
-            if let retryAfter, retryAfter > Self.longestBusyWait { return .failAsLost(retryAfter: retryAfter) }
+        case .busy(let retryAfter) where mayBeMade || kind == .transfer:
+            if let retryAfter, retryAfter > Self.longestBusyWait { return kind == .change ? .failAsLost(retryAfter: retryAfter) : .fail }
             return again(within: Self.promptRepetitions, atLeast: retryAfter ?? 0, elapsed: elapsed, spread: spread)
         case .busy: return .fail
         }
@@ -72,7 +74,7 @@ struct RetryState: Equatable, Sendable {
         let pause = max(least, pause(spread))
         let isOutOfTime = patience.resourceTimeout.map { elapsed + pause >= $0 } ?? false
         if isOutOfTime || limit.map({ repetitions >= $0 }) ?? false {
-            return mayBeMade ? .failAsLost(retryAfter: least > 0 ? least : nil) : .fail
+            return mayBeMade && kind == .change ? .failAsLost(retryAfter: least > 0 ? least : nil) : .fail
         }
         repetitions += 1
         return .retry(after: pause)

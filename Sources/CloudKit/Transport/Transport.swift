@@ -6,6 +6,33 @@ package import Foundation
 package protocol Transport: Sendable {
     /// Any answer is a success, whatever its status. Cancelling the task ends the call soon, with `.cancelled`.
     func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer
+
+    /// Sends a file's first bytes as the body, without having them in memory. Else as `send`.
+    ///
+    /// - Parameter progress: is called with the bytes sent, on any thread, and returns at once.
+    func upload(
+        _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportFailure) -> TransportAnswer
+
+    /// Makes a file that will come from the server. Who lets go of an unfinished one leaves nothing behind.
+    ///
+    /// - Parameter bytesMax: what comes beyond fails the attempt.
+    func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
+}
+
+/// A file that comes over one or several answers.
+package protocol TransportDownload: Sendable {
+    /// Bytes that are there.
+    var received: Int { get }
+
+    /// Fetches what lacks. An attempt that failed can be made again, and goes on where it can.
+    ///
+    /// - Returns: status 200 or 206 when all bytes of the answer are there; any other with its body, and nothing has changed.
+    /// - Parameter progress: is called with the bytes that are there, on any thread, and returns at once.
+    func attempt(_ request: TransportRequest, progress: @escaping @Sendable (Int) -> Void) async throws(TransportFailure) -> TransportAnswer
+
+    /// Gives the file its name.
+    func finish() async throws(TransportFailure)
 }
 
 package struct TransportRequest: Equatable, Sendable {
@@ -31,6 +58,11 @@ package struct TransportRequest: Equatable, Sendable {
         self.timeout = timeout
         self.totalTimeout = totalTimeout
     }
+
+    mutating func limit(by attempt: Conversation.Attempt) {
+        timeout = attempt.timeout
+        totalTimeout = attempt.totalTimeout
+    }
 }
 
 package struct TransportAnswer: Equatable, Sendable {
@@ -52,5 +84,7 @@ package enum TransportFailure: Error, Sendable {
     case notSent(NSError)
     /// The request, or a part of it, may have reached the server, and what it did with it is not known.
     case answerLost(NSError)
+    /// A file of this machine cannot be read or written: an error of `NSPOSIXErrorDomain`.
+    case fileFailed(NSError)
     case cancelled
 }

@@ -26,16 +26,46 @@
         }
 
         func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+            var urlRequest = Self.urlRequest(request)
+            if request.method == .post { urlRequest.httpBody = Data(request.body) }
+            return try await answer(to: session.dataTask(with: urlRequest))
+        }
+
+        /// Sends the file as it is, whatever its length by then: who sends it compares.
+        func upload(
+            _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
+        ) async throws(TransportFailure) -> TransportAnswer {
+            guard FileManager.default.isReadableFile(atPath: path) else {
+                throw .fileFailed(NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ENOENT.rawValue), userInfo: [:]))
+            }
+            let task = session.uploadTask(with: Self.urlRequest(request), fromFile: URL(fileURLWithPath: path))
+            return try await answer(to: task, Exchanges.Watch(sent: progress))
+        }
+
+        func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+            guard let download = URLSessionDownload(path, bytesMax, self) else {
+                throw .fileFailed(NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.EIO.rawValue), userInfo: [:]))
+            }
+            return download
+        }
+
+        fileprivate static func urlRequest(_ request: TransportRequest) -> URLRequest {
             let timeout = min(request.timeout, request.totalTimeout ?? .infinity)
             var urlRequest = URLRequest(url: request.url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: timeout)
             urlRequest.httpMethod = request.method.rawValue
             for (name, value) in request.headers { urlRequest.setValue(value, forHTTPHeaderField: name) }
-            if request.method == .post { urlRequest.httpBody = Data(request.body) }
+            return urlRequest
+        }
+
+        fileprivate func fetch(_ request: TransportRequest, _ watch: Exchanges.Watch) async throws(TransportFailure) -> TransportAnswer {
+            try await answer(to: session.dataTask(with: Self.urlRequest(request)), watch)
+        }
+
+        private func answer(to task: URLSessionTask, _ watch: Exchanges.Watch = .init()) async throws(TransportFailure) -> TransportAnswer {
             if Task.isCancelled { throw .cancelled }
-            let task = session.dataTask(with: urlRequest)
             let result: Result<TransportAnswer, TransportFailure> = await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
-                    exchanges.begin(task) { continuation.resume(returning: $0) }
+                    exchanges.begin(task, watch) { continuation.resume(returning: $0) }
                     task.resume()
                     // What was cancelled before it began found nothing to end.
                     if Task.isCancelled { exchanges.end(task, .failure(.cancelled)) }
@@ -47,19 +77,99 @@
         }
     }
 
+    /// A file that comes through URLSession: each attempt starts it anew.
+    private final class URLSessionDownload: TransportDownload {
+        private let path: String
+        private let bytesMax: Int
+        private let transport: URLSessionTransport
+        private let file: Locked<FileHandle>
+        private let bytes = Locked(0)
+        private let isFinished = Locked(false)
+
+        init?(_ path: String, _ bytesMax: Int, _ transport: URLSessionTransport) {
+            guard !FileManager.default.fileExists(atPath: path + ".part"),
+                FileManager.default.createFile(atPath: path + ".part", contents: nil, attributes: [.posixPermissions: 0o600]),
+                let handle = FileHandle(forWritingAtPath: path + ".part")
+            else { return nil }
+            (self.path, self.bytesMax, self.transport) = (path, bytesMax, transport)
+            file = Locked(handle)
+        }
+
+        deinit {
+            if !isFinished.withLock({ $0 }) { try? FileManager.default.removeItem(atPath: path + ".part") }
+        }
+
+        var received: Int { bytes.withLock { $0 } }
+
+        func attempt(_ request: TransportRequest, progress: @escaping @Sendable (Int) -> Void) async throws(TransportFailure) -> TransportAnswer {
+            do {
+                try file.withLock { try $0.truncate(atOffset: 0) }
+            } catch {
+                throw .fileFailed(error as NSError)
+            }
+            bytes.withLock { $0 = 0 }
+            return try await transport.fetch(
+                request,
+                Exchanges.Watch(received: { [self] data in
+                    let count = bytes.withLock { bytes in
+                        bytes += data.count
+                        return bytes
+                    }
+                    guard count <= bytesMax else {
+                        return .answerLost(Exchanges.error(.dataLengthExceedsMaximum))
+                    }
+                    do {
+                        try file.withLock { try $0.write(contentsOf: data) }
+                    } catch {
+                        return .fileFailed(error as NSError)
+                    }
+                    progress(count)
+                    return nil
+                }))
+        }
+
+        func finish() async throws(TransportFailure) {
+            do {
+                try FileManager.default.moveItem(atPath: path + ".part", toPath: path)
+                isFinished.withLock { $0 = true }
+            } catch {
+                throw .fileFailed(error as NSError)
+            }
+        }
+    }
+
     /// What has come so far for each running task.
     private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         typealias Completion = @Sendable (Result<TransportAnswer, TransportFailure>) -> Void
 
+        /// Who hears of a task while it runs.
+        struct Watch: Sendable {
+            /// Bytes of the body that went.
+            var sent: (@Sendable (Int) -> Void)?
+            /// Takes the bytes of an answer with status 200 in place of the answer itself; returns why the task ends.
+            var received: (@Sendable (Data) -> TransportFailure?)?
+        }
+
         private struct Exchange {
+            var watch: Watch
             var completion: Completion
             var body: [UInt8] = []
         }
 
         private let running = Locked<[Int: Exchange]>([:])
 
-        func begin(_ task: URLSessionTask, completion: @escaping Completion) {
-            running.withLock { $0[task.taskIdentifier] = Exchange(completion: completion) }
+        func begin(_ task: URLSessionTask, _ watch: Watch, completion: @escaping Completion) {
+            running.withLock { $0[task.taskIdentifier] = Exchange(watch: watch, completion: completion) }
+        }
+
+        private func watch(_ task: URLSessionTask) -> Watch? {
+            running.withLock { $0[task.taskIdentifier]?.watch }
+        }
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64
+        ) {
+            watch(task)?.sent?(Int(totalBytesSent))
         }
 
         /// Nobody hears of the task any more; does nothing for one that has ended.
@@ -68,6 +178,10 @@
         }
 
         func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+            if let take = watch(dataTask)?.received, (dataTask.response as? HTTPURLResponse)?.statusCode == 200 {
+                if let failure = take(data) { end(dataTask, .failure(failure)) }
+                return
+            }
             let count = running.withLock { running in
                 running[dataTask.taskIdentifier]?.body.append(contentsOf: data)
                 return running[dataTask.taskIdentifier]?.body.count ?? 0
@@ -88,7 +202,7 @@
             }
         }
 
-        private static func error(_ code: URLError.Code) -> NSError {
+        static func error(_ code: URLError.Code) -> NSError {
             NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: [:])
         }
 

@@ -33,6 +33,7 @@ struct AtlasDemo {
         let nearest = try await findNearest()
         try await findByWord()
         try await cascade(through: nearest)
+        try await showPicture()
         try await showUserRecords()
         try await meetTheSignedOut()
     }

@@ -26,6 +26,8 @@ package struct Caller: Hashable, Sendable {
     package var deviceID: String?
     /// The account behind a user who is signed in.
     package var account: String?
+    /// What showed who it is: URLs that are given to the caller stand for it. nil where nobody asks for any.
+    package var credential: Credential?
     /// Names the request where it was signed and a repetition of the same bytes is the same request; nil elsewhere.
     package var signedOperationID: String?
     /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.

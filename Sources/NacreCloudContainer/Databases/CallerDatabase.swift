@@ -8,11 +8,13 @@ package struct CallerDatabase: Sendable {
     let key: DatabaseKey
     let caller: Caller
     let readRule: ReadRule
+    /// Makes the URLs of its assets.
+    let links: AssetLinks
 
     /// The same, once its schema and the roles of its caller are known.
     func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
         guard readRule.wantsSchema else { return self }
-        return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles))
+        return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles), links: links)
     }
 
     /// The same on a snapshot, which has the roles of the caller: it is asked for them where they count and the schema declares some.
@@ -28,7 +30,7 @@ package struct CallerDatabase: Sendable {
 
     /// How records of its zone of that name are shown.
     func showing(zoneNamed name: String) -> ShownRecords {
-        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: readRule)
+        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: readRule, databaseID: id, links: links)
     }
 
     /// A zone that a transaction found by other means than its name.
@@ -78,7 +80,8 @@ extension Cloud {
     /// - Throws: `ServerError`.
     package func database(_ target: DatabaseTarget, for access: Access, by caller: Caller) async throws -> CallerDatabase {
         let key = try databaseVerdict(target, for: access, by: caller).get()
-        return CallerDatabase(id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller))
+        return CallerDatabase(
+            id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller), links: assetLinks)
     }
 
     /// Reads on one snapshot what a caller sees of a database: `body` gets it with the grants and the caller's roles of that very snapshot. Costs a

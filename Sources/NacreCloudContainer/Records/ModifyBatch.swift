@@ -23,6 +23,8 @@ struct ModifyBatch {
     let isPublic: Bool
     /// The user record name of the caller.
     let caller: String
+    /// Assets that its saves put into records, as they are kept from now on.
+    private(set) var usedAssets: [AssetID: StoredAsset] = [:]
     /// Stored records that the caller may not read: nothing that depends on other records tells that they are there.
     private let hidden: Set<String>
     /// How far its deletions may reach: known before anything is decided.
@@ -46,11 +48,13 @@ struct ModifyBatch {
                 setting.schema.add(additions)
                 extendsSchema = true
             }
+            if case .save(let save) = verdict { setting.assets.use(save.fields, of: items[place].name, type: save.type) }
             verdicts.append(verdict)
         }
         self.init(
             items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
             caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored))
+        usedAssets = setting.assets.used
     }
 
     /// A batch that deletes records as the server does it: nobody's version or role is asked for.

@@ -17,7 +17,7 @@ extension Cloud {
         let key = database.key
         let modification = try RecordModification(
             request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
-            cascadeRoom: cascadePerTransaction, quotas: quotas, name: uuid)
+            cascadeRoom: cascadePerTransaction, quotas: quotas, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: request.zoneID) { try await self.store.write { try modification.run($0, with: schema) } }
@@ -52,6 +52,8 @@ struct RecordModification: Sendable {
     private let faults: [Int: ServerError]
     /// What its records refer to with more than a pointer.
     let targets: Set<String>
+    /// The receipts that its saves carry.
+    private let receipts: [String: AssetReceipt]
     /// Most records that go with those that the batch deletes.
     private let cascadeRoom: Int
     /// What holds where nothing is said of the container.
@@ -65,7 +67,7 @@ struct RecordModification: Sendable {
 
     init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64, cascadeRoom: Int,
-        quotas: Quotas, name: () -> String
+        quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -97,6 +99,9 @@ struct RecordModification: Sendable {
         self.faults = faults
         targets = Set(items.lazy.flatMap { $0.operation.change.set.bindingReferences }.map(\.link.target))
         if targets.count > Limits.targetsPerRequest { throw .refersToTooMuch("\(Limits.targetsPerRequest)", isOne: items.count == 1) }
+        var receipts: [String: AssetReceipt] = [:]
+        for text in items.lazy.flatMap({ $0.operation.change.set.receipts }) { receipts[text] = receipt(text) }
+        self.receipts = receipts
         self.cascadeRoom = cascadeRoom
         self.quotas = quotas
     }
@@ -105,6 +110,7 @@ struct RecordModification: Sendable {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
             entries: [schema.versionKey, schema.quotaKey] + (log?.entries(in: database) ?? [])
+                + receipts.values.lazy.filter { $0.database == database }.map { StoredAsset.key($0.asset, in: $0.database) }
                 + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
         )
         // What is shown, also of what was done before, goes by the schema as it is.
@@ -122,7 +128,7 @@ struct RecordModification: Sendable {
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
-                schema: schema.schema, customRoles: roles.custom))
+                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries)))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
@@ -130,6 +136,16 @@ struct RecordModification: Sendable {
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
         return try write(batch, changes ?? self.changes(of: batch, on: ground, by: schema.schema), on: ground, showing, transaction)
+    }
+
+    private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {
+        var sent = SentAssets(zone: zone.address, receipts: receipts, now: now)
+        guard !receipts.isEmpty else { return sent }
+        for entry in entries where entry.key.kind == .asset {
+            let asset = try StoredAsset(entry)
+            sent.stored[asset.id] = asset
+        }
+        return sent
     }
 
     // MARK: Loading
@@ -217,6 +233,8 @@ struct RecordModification: Sendable {
         /// What its saves made, in their order, which is that of the first puts.
         var saved: [StoredRecord] = []
         var stamp: Record.Stamp
+        /// Assets that records had before and have no more.
+        var released: Set<AssetID> = []
     }
 
     private func changes(of batch: ModifyBatch, on ground: Ground, by schema: Schema) -> Changes {
@@ -234,6 +252,7 @@ struct RecordModification: Sendable {
             changes.saved.append(change.record)
         }
         for record in batch.goingRecords { changes.puts.append(rows.put(deleting: record)) }
+        changes.released = rows.released
         if changes.puts.isEmpty { return changes }
         for record in batch.touchedParents { changes.puts.append(rows.put(touching: record)) }
         return changes
@@ -271,6 +290,7 @@ struct RecordModification: Sendable {
         plan.records = changes.puts
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
+        plan.addAssets(used: batch.keptAssets, released: changes.released, of: ground.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)

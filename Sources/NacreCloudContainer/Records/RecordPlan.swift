@@ -12,6 +12,8 @@ struct RecordPlan {
     var isPublic: Bool
     /// Says which index rows a record has.
     var schema: Schema
+    /// Assets that records had before and have no more.
+    private(set) var released: Set<AssetID> = []
     /// By record type, as far as they were asked for.
     private var indexRows: [String: IndexRows] = [:]
 
@@ -39,6 +41,7 @@ struct RecordPlan {
         put.unlinked = links.gone
         put.linked = links.come
         index(&put, from: live, to: record)
+        if let live { released.formUnion(live.content.fields.assetIDs.subtracting(save.fields.assetIDs)) }
         return (put, record)
     }
 
@@ -52,6 +55,7 @@ struct RecordPlan {
         let links = before.content.fields.bindingReferences.links(parent: before.row.parent, inPublic: isPublic)
         put.unlinked = isPublic ? links.flatMap(\.inPublic) : Array(links)
         index(&put, from: before.isDamaged ? nil : before, to: nil)
+        released.formUnion(before.content.fields.assetIDs)
         return put
     }
 
@@ -102,6 +106,7 @@ struct RecordPlan {
     private func put(_ record: StoredRecord, over before: StoredRecord?) -> RecordPut {
         var put = RecordPut(zone: zone, row: record.row, leaves: [], enters: [], isNew: before == nil)
         put.replacedBytes = before.map(\.countedBytes) ?? 0
+        put.assetBytes = record.assetBytes
         if let place = Self.place(of: record, hasFeed: hasFeed) {
             put.leaves = before.map { [FeedPlace(view: .owner, number: $0.row.number)] } ?? []
             put.enters = [place]

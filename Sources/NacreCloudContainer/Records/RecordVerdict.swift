@@ -37,7 +37,9 @@ struct StoredRecord: Equatable, Sendable {
     /// It is there, damaged or not: others may refer to it.
     var isThere: Bool { !row.isTombstone }
     /// What it takes of its database's quota.
-    var countedBytes: Int { isThere ? bodyBytes : 0 }
+    var countedBytes: Int { isThere ? bodyBytes + assetBytes : 0 }
+    /// Of its assets' files.
+    var assetBytes: Int { Int(clamping: content.fields.assetBytes) }
 }
 
 /// What the rules say of one operation on one record.
@@ -83,6 +85,8 @@ struct RecordSetting: Hashable, Sendable {
     var schema = Schema()
     /// The caller's roles that the schema declares.
     var customRoles: Set<String> = []
+    /// The assets that the request brings.
+    var assets = SentAssets()
 
     /// What the caller may do with a record that is there.
     func permissions(on record: StoredRecord) -> Permissions {
@@ -131,6 +135,14 @@ extension RecordVerdict {
             return
         }
         if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+            self = .refuse(fault)
+            return
+        }
+        let recordName = operation.change.recordName
+        let use = { (field: String) in
+            AssetUse(recordName: recordName, recordType: type, fieldName: field, sender: setting.caller.userRecordName)
+        }
+        if let fault = operation.change.set.keepAssets(over: live?.content.fields, use, in: setting.assets) {
             self = .refuse(fault)
             return
         }

@@ -12,6 +12,8 @@ enum RequestShape {
             }
         }
         guard Set(names).count == names.count else { return .repeatedItem(field: "operations") }
+        let assets = readable.reduce(0) { $0 + $1.change.set.entries.reduce(0) { $0 + $1.value.assets.count } }
+        if assets > Limits.assetsPerRequest { return .tooManyAssets("operations") }
         let bytes = readable.reduce(0) { $0 + $1.change.set.byteCount }
         return caller.client == .framework && bytes > Limits.nativeRequestBytes ? .requestTooLarge : nil
     }
@@ -93,7 +95,6 @@ enum RequestShape {
             switch fields[place].value {
             case .reference(let reference): references = [reference]
             case .referenceList(let list): references = list
-            case .asset, .assetList: return .notSupported(fields[place].name, "saving assets")
             default: continue
             }
             for reference in references {

@@ -9,6 +9,9 @@ struct ShownRecords: Sendable {
     let database: DatabaseKey
     let caller: Caller
     let rule: ReadRule
+    let databaseID: DatabaseID
+    /// Makes the URLs of assets.
+    let links: AssetLinks
 
     /// A record that is there, for who asked for records and not for this one; nil where it is not for the caller.
     /// - Parameter keys: the fields that are wanted; nil for all.
@@ -72,6 +75,7 @@ struct ShownRecords: Sendable {
     private func shown(_ stored: StoredRecord, fields: RecordFields) -> Record {
         var fields = fields
         fields.setZones(zoneID)
+        fields.showAssets { id in caller.credential.flatMap { links.download(id, in: databaseID, as: $0) } }
         var record = Record(
             recordName: stored.row.name, recordType: stored.row.type, recordChangeTag: ChangeTag.text(stored.row.number),
             created: stored.content.created, modified: stored.content.modified,
@@ -95,6 +99,22 @@ extension RecordFields {
                 guard list.contains(where: { $0.zoneID != zoneID }) else { continue }
                 self[entries[place].name] = .referenceList(list.map { Reference(recordName: $0.recordName, action: $0.action, zoneID: zoneID) })
             default: break
+            }
+        }
+    }
+
+    /// Says where the bytes of assets are had, in the place of what a record keeps of them.
+    fileprivate mutating func showAssets(_ url: (AssetID) -> String?) {
+        for place in entries.indices where entries[place].value.holdsAssets {
+            var assets = entries[place].value.assets
+            for index in assets.indices {
+                assets[index].downloadURL = assets[index].receipt.flatMap(AssetID.init(key:)).flatMap(url)
+                assets[index].receipt = nil
+            }
+            if case .asset = entries[place].value, let asset = assets.first {
+                self[entries[place].name] = .asset(asset)
+            } else {
+                self[entries[place].name] = .assetList(assets)
             }
         }
     }

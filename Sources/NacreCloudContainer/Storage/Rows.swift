@@ -232,8 +232,10 @@ package struct RecordPut: Hashable, Sendable {
     package var enters: [FeedRow]
     /// There was no row of this name before, live or not: an engine may insert without looking.
     package var isNew: Bool
-    /// Bytes of the body that counted for this record before: 0 where there was none, or a tombstone.
+    /// Bytes that counted for this record before, of its body and its assets: 0 where there was none, or a tombstone.
     package var replacedBytes = 0
+    /// Bytes of its assets' files.
+    package var assetBytes = 0
     /// Index rows that go, and that come. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
     package var unindexed: [IndexEntry] = []
     package var indexed: [IndexEntry] = []
@@ -250,7 +252,7 @@ package struct RecordPut: Hashable, Sendable {
     }
 
     /// By how much it changes what its zone's records take. A tombstone counts nothing.
-    package var growth: Int { (row.isTombstone ? 0 : row.body.count) - replacedBytes }
+    package var growth: Int { (row.isTombstone ? 0 : row.body.count + assetBytes) - replacedBytes }
 }
 
 package struct FeedPlace: Hashable, Sendable {
@@ -416,6 +418,12 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     /// Requests of administrators that have idempotency keys, and their answers.
     case idempotencyKeys = 25
     case idempotentAnswer = 26
+    /// Of a database: an asset, the bytes of a small one, and that an asset has a chunk.
+    case asset = 30
+    case assetBytes = 31
+    case chunkUse = 32
+    /// The key of the server under which chunks are named.
+    case chunkKey = 33
 }
 
 package struct EntryKey: Hashable, Sendable {
@@ -453,6 +461,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case buildIndexes = 6
     case sweepZone = 7
     case settleAccount = 8
+    case collectAssets = 9
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -110,6 +110,7 @@ struct FinishCascade: TaskHandler {
                 isPublic: batch.isPublic, schema: schema.schema)
             plan.records = batch.goingRecords.map { rows.put(deleting: $0) }
             plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
+            plan.addAssets(used: [], released: rows.released, of: row, at: now)
             if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
         }

@@ -3,6 +3,8 @@ import NacreCloudWire
 /// The task that takes a deleted zone's records away, in chunks.
 struct ReclaimZone: TaskHandler {
     private var zone: ZoneAddress
+    /// Assets of one chunk of work. On this server: each may have thousands of chunks.
+    private static let assetsPerChunk = 10
 
     static func task(for zone: ZoneAddress, due: Timestamp) -> TaskRow {
         TaskRow(key: TaskKey(zone.database, .reclaimZone, String(zone.zone)), payload: ReclaimZone(zone: zone).payload, due: due)
@@ -25,10 +27,21 @@ struct ReclaimZone: TaskHandler {
     }
 
     func chunk(_ turn: TaskTurn) async throws -> Bool {
-        try await turn.cloud.store.write { transaction in
+        let (zone, now) = (zone, turn.cloud.clock())
+        return try await turn.cloud.store.write { transaction in
             let count = try transaction.reclaim(zone, limit: Limits.reclaimChunk)
-            if count == 0 { try transaction.apply(WritePlan(finishing: turn.key)) }
-            return .commit(count > 0)
+            if count > 0 { return .commit(true) }
+            let assets = try transaction.assets(of: zone, limit: Self.assetsPerChunk)
+            var plan = WritePlan()
+            if assets.isEmpty {
+                plan = WritePlan(finishing: turn.key)
+            } else {
+                // A task that died in the middle has them again: a chunk that is gone is no error.
+                plan.tasks = [CollectAssets.task(forChunksOf: assets, in: zone, due: now)]
+                for asset in assets { plan.remove(asset, in: zone.database) }
+            }
+            try transaction.apply(plan)
+            return .commit(!assets.isEmpty)
         }
     }
 

@@ -55,13 +55,14 @@ extension TaskKind {
         case .buildIndexes: BuildIndexes.self
         case .sweepZone: SweepZone.self
         case .settleAccount: SettleAccount.self
+        case .collectAssets: CollectAssets.self
         }
     }
 
     package var lane: TaskLane {
         switch self {
         case .cascade, .buildIndexes: .prompt
-        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount: .upkeep
+        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
         }
     }
 }

@@ -1,9 +1,10 @@
+import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 
 /// The endpoints of CloudKit Web Services, as `/openapi.json` tells them.
 extension API {
-    static let descriptions: [EndpointDescription] = ofRecords + ofZones + ofChanges + ofUsers + UnbuiltEndpoints.descriptions
+    static let descriptions: [EndpointDescription] = ofRecords + ofZones + ofChanges + ofAssets + ofUsers + UnbuiltEndpoints.descriptions
 
     private static let root = "/database/1/:container/:environment/:database/"
 
@@ -67,6 +68,22 @@ extension API {
         post(
             "changes/zone", "Changes", "What changed in zones since their tokens.", CloudKitSchemas.changesZoneRequest,
             CloudKitSchemas.changesZoneResponse, example: #"{"zones":[{"zoneID":{"zoneName":"Notes"}}]}"#),
+    ]
+
+    private static let ofAssets = [
+        post(
+            "assets/upload", "Assets", "Gives places to send files to, for fields of records.", CloudKitSchemas.assetsUploadRequest,
+            CloudKitSchemas.assetsUploadResponse, example: #"{"tokens":[{"recordType":"Note","fieldName":"picture"}]}"#),
+        post(
+            "assets/rereference", "Assets", "Gives assets of records as other fields may have them.", CloudKitSchemas.assetsRereferenceRequest,
+            CloudKitSchemas.assetsRereferenceResponse, example: #"{"assets":[{"recordName":"hello","fieldName":"picture"}]}"#),
+        EndpointDescription(
+            method: .post, pattern: AssetLinks.uploadPath + ":token",
+            summary: "Takes a file, whose bytes are the body. The URL is that of assets/upload.", group: "Assets", answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse)], errors: errors),
+        EndpointDescription(
+            method: .get, pattern: AssetLinks.downloadPath + ":token/:name", summary: "Gives a file, or a range of it. The URL is a downloadURL.",
+            group: "Assets",
+            answers: [200, 206, 304, 416].map { .init(status: $0, type: "application/octet-stream") }, errors: errors),
     ]
 
     private static let ofUsers = [

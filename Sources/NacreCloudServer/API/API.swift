@@ -30,7 +30,7 @@ struct API: Sendable {
     let largeBodies = Gate(decodedAtATime)
 
     /// Where its paths begin, those of endpoints that are not built among them.
-    static let roots: Set = ["database", "device"]
+    static let roots: Set = ["database", "device", "assets"]
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
@@ -56,6 +56,9 @@ struct API: Sendable {
         get(database + "/users/permission", to: &router, usersPermission)
         post(database + "/users/permission", to: &router, usersAnswerPermission)
         get(database + "/users/contact-key", to: &router, usersContactKey)
+        post(database + "/assets/upload", to: &router, assetsUpload)
+        post(database + "/assets/rereference", to: &router, assetsRereference)
+        addAssetRoutes(to: &router)
         UnbuiltEndpoints.addRoutes(to: &router)
     }
 
@@ -81,7 +84,9 @@ struct API: Sendable {
         }
 
         /// To whom the request's bytes are counted: the user, or the address where the request has only an API token.
-        var holder: ByteHolder {
+        var holder: ByteHolder { Self.holder(of: caller, request) }
+
+        static func holder(of caller: Caller, _ request: HTTPRequest) -> ByteHolder {
             switch caller.identity {
             case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
             case .user(let name), .serverKey(let name): ByteHolder(.user, name)

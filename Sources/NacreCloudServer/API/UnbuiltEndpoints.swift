@@ -5,7 +5,7 @@ import NacreHTTPServer
 /// of an unknown path looks for the fault in its URL.
 enum UnbuiltEndpoints {
     private static let ofDatabases: [(methods: [HTTPMethod], name: String)] = [
-        ([.post], "records/resolve"), ([.post], "records/accept"), ([.post], "assets/upload"), ([.post], "assets/rereference"),
+        ([.post], "records/resolve"), ([.post], "records/accept"),
         ([.get, .post], "subscriptions/list"), ([.post], "subscriptions/lookup"), ([.post], "subscriptions/modify"),
     ]
 

@@ -29,7 +29,7 @@ final class Authenticator: Sendable {
     }
 
     /// A server-to-server key whose user is let in.
-    private struct ServerKey: Sendable {
+    fileprivate struct ServerKey: Sendable {
         var container: String
         var environment: DatabaseKey.Environment
         var publicKey: P256.PublicKey
@@ -49,6 +49,7 @@ final class Authenticator: Sendable {
 
     /// What an account token allows: containers, and who its account is in each.
     private struct Device: Sendable {
+        var id: String
         var account: String
         var environment: DatabaseKey.Environment
         var userRecordNames: [String: String] = [:]
@@ -57,6 +58,7 @@ final class Authenticator: Sendable {
         /// nil for an entry whose environment this version does not know.
         init?(_ entry: AccountTokenEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
+            id = entry.id
             account = entry.account
             self.environment = environment
             deviceID = Authenticator.deviceID(entry.id)
@@ -91,13 +93,57 @@ final class Authenticator: Sendable {
         try Self.requireOrigin(of: request, for: entry)
         let origin = entry.origins == nil ? nil : request.header("Origin")
         guard let text = request.query("ckWebAuthToken"), !text.isEmpty else {
-            return Identity(caller: Caller(.world), readableBy: origin, known: now)
+            return Identity(caller: Self.world(apiToken), readableBy: origin, known: now)
         }
         let (token, session) = try await session(text, apiToken: apiToken)
         await prolong(session, at: now)
         return Identity(
-            caller: Caller(.user(session.userRecordName), deviceID: Self.deviceID(session.id), account: session.account),
+            caller: Self.user(of: session),
             webAuthToken: try renewed(token, text, apiToken), readableBy: origin, known: now)
+    }
+
+    private static func world(_ apiToken: String) -> Caller {
+        var caller = Caller(.world)
+        caller.credential = .apiToken(apiToken)
+        return caller
+    }
+
+    private static func user(of session: SessionEntry) -> Caller {
+        var caller = Caller(.user(session.userRecordName), deviceID: deviceID(session.id), account: session.account)
+        caller.credential = .session(id: session.id, account: session.account, apiToken: session.apiToken)
+        return caller
+    }
+
+    /// Who has a URL that was given for a credential: who that shows now. A credential that has ended shows nobody.
+    /// - Returns: also the one origin whose pages may read the answer; nil: any.
+    func identify(
+        _ credential: Credential, of request: HTTPRequest, container: String, environment: DatabaseKey.Environment
+    ) async throws -> (caller: Caller, readableBy: String?) {
+        let now = clock.now()
+        switch credential {
+        case .apiToken(let token):
+            let entry = try await apiTokenEntry(token, container: container, environment: environment)
+            try Self.requireOrigin(of: request, for: entry)
+            return (Self.world(token), entry.origins == nil ? nil : request.header("Origin"))
+        case .session(let id, let account, let apiToken):
+            let entry = try await apiTokenEntry(apiToken, container: container, environment: environment)
+            try Self.requireOrigin(of: request, for: entry)
+            guard let session = try await sessions.value(id, at: now, { try await cloud.registry.session(id, of: account) }),
+                session.apiToken == apiToken
+            else { throw ServerError.authenticationRequired }
+            return (Self.user(of: session), entry.origins == nil ? nil : request.header("Origin"))
+        case .device(let id, let account):
+            let device = try await devices.value("url \(id)", at: now) {
+                guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
+                return try await Device(entry, in: cloud)
+            }
+            return (try Self.user(of: device, container: container, environment: environment), nil)
+        case .serverKey(let id):
+            guard let key = try await serverKeys.value(id, at: now, { try await serverKey(id) }), key.container == container,
+                key.environment == environment
+            else { throw ServerError.signatureFailed }
+            return (Self.owner(of: key, id), nil)
+        }
     }
 
     /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
@@ -242,10 +288,16 @@ final class Authenticator: Sendable {
             else { return nil }
             return try await Device(entry, in: cloud)
         }
+        return try Self.user(of: device, container: container, environment: environment)
+    }
+
+    private static func user(of device: Device?, container: String, environment: DatabaseKey.Environment) throws -> Caller {
         guard let device, device.environment == environment, let user = device.userRecordNames[container] else {
             throw ServerError.authenticationFailed
         }
-        return Caller(.user(user), client: .framework, deviceID: device.deviceID, account: device.account)
+        var caller = Caller(.user(user), client: .framework, deviceID: device.deviceID, account: device.account)
+        caller.credential = .device(id: device.id, account: device.account)
+        return caller
     }
 }
 
@@ -270,10 +322,16 @@ extension Authenticator {
                 try signed.verifiedText(of: request, body: body, by: key.publicKey)
             }
         guard let text else { throw ServerError.signatureFailed }
-        var caller = Caller(.serverKey(key.userRecordName), deviceID: Self.deviceID(signed.keyID))
-        caller.isAdministrator = key.isAdministrator
+        var caller = Self.owner(of: key, signed.keyID)
         caller.signedOperationID = Hex.encode(SHA256.digest(text))
         return Identity(caller: caller, body: body, known: now)
+    }
+
+    fileprivate static func owner(of key: ServerKey, _ id: String) -> Caller {
+        var caller = Caller(.serverKey(key.userRecordName), deviceID: deviceID(id))
+        caller.isAdministrator = key.isAdministrator
+        caller.credential = .serverKey(id)
+        return caller
     }
 
     /// A larger body is hashed beside the loop, which serves others meanwhile. On this server: a tenth of a millisecond.
@@ -286,7 +344,7 @@ extension Authenticator {
         try signed.verifiedText(of: request, body: body, by: key)
     }
 
-    private func serverKey(_ id: String) async throws -> ServerKey? {
+    fileprivate func serverKey(_ id: String) async throws -> ServerKey? {
         guard let entry = try await cloud.registry.serverKey(id) else { return nil }
         return try await ServerKey(entry, in: cloud)
     }

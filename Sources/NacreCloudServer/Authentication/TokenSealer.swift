@@ -18,6 +18,17 @@ struct TokenSealer: TokenSealing {
         case consent
         /// What a browser takes to the issuer of a team's accounts, and brings back.
         case openID
+        case assetUpload
+        case assetDownload
+        case assetReceipt
+
+        init(_ kind: AssetTokenKind) {
+            switch kind {
+            case .upload: self = .assetUpload
+            case .download: self = .assetDownload
+            case .receipt: self = .assetReceipt
+            }
+        }
     }
 
     /// Longer texts are no tokens of ours, and are not even decoded. The longest one is a query's marker: a key for each of its sorts, a record's name
@@ -63,6 +74,8 @@ struct TokenSealer: TokenSealing {
 
     func seal(_ bytes: [UInt8]) throws -> String { try seal(bytes, for: .change) }
     func open(_ text: String) -> [UInt8]? { open(text, for: .change) }
+    func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String { try seal(bytes, for: Purpose(kind)) }
+    func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? { open(text, for: Purpose(kind)) }
     func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
     func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
 }

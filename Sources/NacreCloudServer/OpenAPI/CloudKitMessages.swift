@@ -22,6 +22,24 @@ extension CloudKitSchemas {
         ]))
     static let recordsResponse = Schema.titled("RecordsResponse", .answer(["records": .list(recordResult), "syncToken?": .base64]))
 
+    // MARK: Assets
+
+    static let assetsUploadRequest = Schema.titled(
+        "AssetsUploadRequest",
+        .request([
+            "tokens": .listOrOne(.request(["recordName?": .string, "recordType": .string, "fieldName": .string])), "zoneID?": zoneIDAsked,
+            "nacre?": requestDetails,
+        ]))
+    static let assetsUploadResponse = Schema.titled(
+        "AssetsUploadResponse", .answer(["tokens": .list(.answer(["recordName": .string, "fieldName": .string, "url": .string]))]))
+    static let assetUploadResponse = Schema.titled("AssetUploadResponse", .answer(["singleFile": asset]))
+    static let assetsRereferenceRequest = Schema.titled(
+        "AssetsRereferenceRequest",
+        .request([
+            "assets": .listOrOne(.request(["recordName": .string, "fieldName": .string])), "zoneID?": zoneIDAsked, "nacre?": requestDetails,
+        ]))
+    static let assetsRereferenceResponse = Schema.titled("AssetsRereferenceResponse", .answer(["assets": .list(asset)]))
+
     // MARK: Queries
 
     private static let systemField = Schema.word(SystemField.allCases.map(\.webName))

@@ -85,7 +85,7 @@ enum CloudKitSchemas {
     private static let reference = Schema.titled("Reference", .answer(["recordName": .string, "action": action, "zoneID?": zoneID]))
     private static let referenceAsked = Schema.titled(
         "ReferenceAsked", .request(["recordName": .string, "action?": action, "zoneID?": zoneIDAsked]))
-    private static let asset = Schema.titled(
+    static let asset = Schema.titled(
         "Asset",
         .answer([
             "fileChecksum": .string, "size": .integer, "referenceChecksum?": .string, "wrappingKey?": .string, "receipt?": .string,

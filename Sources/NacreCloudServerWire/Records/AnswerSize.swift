@@ -142,7 +142,8 @@ private enum JSONSize {
     static let location = 420
     /// `{"recordName":,"action":"DELETE_SELF","zoneID":},`
     static let reference = 64
-    static let asset = 160
+    /// With a `downloadURL`, which most answers have and no stored record.
+    static let asset = 160 + 600
 
     static func zone(_ zoneID: ZoneID?) -> Int {
         guard let zoneID else { return 0 }

@@ -146,7 +146,7 @@ extension JSONReader {
         return (recordName, action, zoneID)
     }
 
-    mutating func assetValue() throws(JSONError) -> Asset {
+    package mutating func assetValue() throws(JSONError) -> Asset {
         try expect(.object, for: .asset)
         var fileChecksum: String?
         var size: Int64?

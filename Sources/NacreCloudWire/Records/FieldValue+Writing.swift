@@ -145,7 +145,7 @@ extension Reference {
 }
 
 extension Asset {
-    fileprivate func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.write("fileChecksum", fileChecksum)
         writer.write("size", size)

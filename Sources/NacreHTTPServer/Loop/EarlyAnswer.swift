@@ -12,7 +12,7 @@ enum EarlyAnswer {
         switch response.body {
         case .none: break
         case .bytes(let bytes): body = bytes
-        case .file, .stream: return nil
+        case .file, .content, .stream: return nil
         }
         let reason = MHD_get_reason_phrase_for(UInt32(response.status.rawValue)).map { String(cString: $0) } ?? ""
         var text = "HTTP/1.1 \(response.status.rawValue) \(reason)\r\nDate: \(date)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"

@@ -60,8 +60,10 @@ extension Exchange {
                 return nil
             }
             return response
+        case .content(_, let range):
+            return makeStream(length: UInt64(range.count), pieceBytes: ServerLimits.answerPieceBytes)
         case .stream:
-            return makeStream()
+            return makeStream(length: UInt64.max, pieceBytes: Self.streamPieceBytes)
         }
     }
 
@@ -82,10 +84,12 @@ extension Exchange {
         return response
     }
 
-    private func makeStream() -> OpaquePointer? {
+    /// - Parameter length: of the body; `UInt64.max` where nobody knows it.
+    private func makeStream(length: UInt64, pieceBytes: Int) -> OpaquePointer? {
+        hasPieces = length < UInt64.max
         let source = Unmanaged.passRetained(self)
         let response = MHD_create_response_from_callback(
-            UInt64.max, Self.streamPieceBytes,
+            length, pieceBytes,
             { context, _, buffer, size in
                 guard let context, let buffer else { return streamFailed }
                 let exchange = Unmanaged<Exchange>.fromOpaque(context).takeUnretainedValue()
@@ -102,8 +106,10 @@ extension Exchange {
     private func supply(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
         guard let writer, !loop.isStopping else { return streamFailed }
         switch writer.take(into: buffer) {
-        case .bytes(let count): return count
-        case .end: return streamEnd
+        case .bytes(let count):
+            if hasPieces { connection.beginPiece() }
+            return count
+        case .end: return hasPieces ? streamFailed : streamEnd
         case .failed: return streamFailed
         case .empty:
             suspend()

@@ -127,6 +127,7 @@ extension Exchange {
             channel?.fail(HTTPError.bodyTooLarge)
             return discard(piece.count)
         case .streaming:
+            beginBodyPiece(before: receivedBytes - piece.count)
             if channel?.put([UInt8](piece)) == true { suspend() }
         case .discarding, .lingering:
             return discard(piece.count)
@@ -134,6 +135,12 @@ extension Exchange {
             return .NO
         }
         return .YES
+    }
+
+    /// A body that is longer than others may be is never in memory whole, and has its time for each piece.
+    private func beginBodyPiece(before: Int) {
+        guard bodyBytesMax > loop.bodyBytesMax, before / ServerLimits.bodyPieceBytes < receivedBytes / ServerLimits.bodyPieceBytes else { return }
+        connection.beginBody()
     }
 
     private func discard(_ count: Int) -> MHD_Result {

@@ -36,6 +36,8 @@ final class Exchange: @unchecked Sendable {
     var gathered: [UInt8] = []
     var channel: ByteChannel?
     var writer: HTTPStreamWriter?
+    /// The writer's bytes have a known length: a client takes them in pieces, each in its time.
+    var hasPieces = false
     var bodyBytesMax = 0
     var receivedBytes = 0
     var discardedBytes = 0
@@ -118,7 +120,7 @@ final class Exchange: @unchecked Sendable {
         let response = await work.router.run(work.request, refusal: work.refusal)
         let prepared = await PreparedResponse.preparing(response, for: work.request)
         if case .bytes(let bytes) = prepared.body { work.request.account.countAnswer(bytes.count) }
-        guard case .stream(let body) = prepared.body, work.request.method != .head else {
+        guard let body = prepared.streamed, work.request.method != .head else {
             loop.perform { self.complete(prepared, nil) }
             return
         }

@@ -12,6 +12,8 @@ package struct HTTPResponse: Sendable {
         case bytes([UInt8])
         /// A file or a part of one, sent by the kernel. Opened when the response begins; 404 where it cannot be.
         case file(HTTPFile)
+        /// Bytes of a known length that are fetched while they are sent, or a part of them where the client wants one.
+        case content(HTTPContent)
         /// Bytes that are made while they are sent, in chunks.
         case stream(@Sendable (HTTPStreamWriter) async throws -> Void)
     }
@@ -45,6 +47,19 @@ package struct HTTPResponse: Sendable {
         var response = text(error.reason + "\n", status: error.status)
         for (name, value) in error.headers { response.headers.add(name, value) }
         return response
+    }
+}
+
+/// Bytes of a known length as a response body: of them no more lies in memory than the writer lets wait, whatever their length. With an `ETag` among the
+/// headers the response answers `If-None-Match` and `If-Range`, and ranges as a file does.
+package struct HTTPContent: Sendable {
+    package var length: UInt64
+    /// Writes the bytes of a range. Where it throws, or writes fewer, the connection ends before the body does.
+    package var write: @Sendable (Range<UInt64>, HTTPStreamWriter) async throws -> Void
+
+    package init(length: UInt64, write: @escaping @Sendable (Range<UInt64>, HTTPStreamWriter) async throws -> Void) {
+        self.length = length
+        self.write = write
     }
 }
 

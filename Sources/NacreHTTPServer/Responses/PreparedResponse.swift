@@ -4,6 +4,7 @@ struct PreparedResponse: Sendable {
         case none
         case bytes([UInt8])
         case file(OpenFile, offset: UInt64, length: UInt64)
+        case content(HTTPContent, Range<UInt64>)
         case stream(@Sendable (HTTPStreamWriter) async throws -> Void)
     }
 
@@ -13,6 +14,15 @@ struct PreparedResponse: Sendable {
     /// The connection ends with this response.
     var closes = false
 
+    /// What writes the body while it is sent; nil where it is there already.
+    var streamed: (@Sendable (HTTPStreamWriter) async throws -> Void)? {
+        switch body {
+        case .stream(let write): write
+        case .content(let content, let range): { try await content.write(range, $0) }
+        case .none, .bytes, .file: nil
+        }
+    }
+
     /// Prepares a handler's response to a request. Opens files; compresses, off the loop where it is much.
     static func preparing(_ response: HTTPResponse, for request: HTTPRequest) async -> PreparedResponse {
         var prepared = PreparedResponse(status: response.status, headers: response.headers, body: .none)
@@ -21,6 +31,7 @@ struct PreparedResponse: Sendable {
         case .bytes(let bytes): prepared.body = .bytes(bytes)
         case .stream(let body): prepared.body = .stream(body)
         case .file(let file): prepared.attach(file)
+        case .content(let content): prepared.body = .content(content, 0..<content.length)
         }
         prepared.answerConditions(of: request)
         if response.mayCompress { await prepared.compress(for: request) }
@@ -47,7 +58,12 @@ struct PreparedResponse: Sendable {
             status = .notModified
             return
         }
-        guard case .file(let file, let offset, let length) = body else { return }
+        let length: UInt64
+        switch body {
+        case .file(_, _, let bytes): length = bytes
+        case .content(let content, _): length = content.length
+        case .none, .bytes, .stream: return
+        }
         headers["Accept-Ranges"] = "bytes"
         guard request.method == .get, let header = request.header("Range"), let range = ByteRange(header) else { return }
         if let condition = request.header("If-Range"), !EntityTag.isSame(condition, tag), condition != headers["Last-Modified"] { return }
@@ -60,7 +76,12 @@ struct PreparedResponse: Sendable {
         }
         status = .partialContent
         headers["Content-Range"] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
-        body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
+        switch body {
+        case .file(let file, let offset, _):
+            body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
+        case .content(let content, _): body = .content(content, part)
+        case .none, .bytes, .stream: break
+        }
     }
 
     /// A 304 keeps its body up to here: libmicrohttpd sends none of it, but tells its length, which is to be that of the 200 (RFC 9110 §8.6).
@@ -68,7 +89,7 @@ struct PreparedResponse: Sendable {
         guard !status.mayHaveBody else { return }
         if status == .notModified {
             switch body {
-            case .bytes, .file: return
+            case .bytes, .file, .content: return
             case .none, .stream: break
             }
         }

@@ -27,6 +27,7 @@ final class TestServer: Sendable {
     let cloud: Cloud
     let alarm = TaskAlarm()
     let sealer: TokenSealer
+    let assets = MemoryAssets()
     let authenticator: Authenticator
     let server: Server
     /// What requests may name: tokens, users.
@@ -56,7 +57,7 @@ final class TestServer: Sendable {
         let keys = try await Registry(store: store, clock: { clock.now }, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
-        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, hints: ServerHints(hub: hub, alarm: alarm))
+        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)

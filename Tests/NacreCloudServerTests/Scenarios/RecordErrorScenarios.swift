@@ -90,10 +90,10 @@ extension Scenario {
                 "create", #""recordName":"a","recordType":"N","fields":{"r":{"value":{"recordName":"b","action":"NONE","zoneID":{"zoneName":"X"}}}}"#),
             "BAD_REQUEST", "references across zones are not allowed"),
         refusal(
-            "an asset",
+            "an asset that nobody uploaded",
             Body.modify(
                 "create", #""recordName":"a","recordType":"N","fields":{"f":{"value":{"fileChecksum":"x","size":1,"receipt":"r"},"type":"ASSETID"}}"#),
-            "BAD_REQUEST", "saving assets is not supported by this version of the server"),
+            "BAD_REQUEST", "invalid receipt"),
         Scenario(
             "a parent deleted without its child", .makeNote("root"),
             .post(modifyPath, .ada, Body.modify("create", Body.note("child", "C", #""parent":{"recordName":"root"}"#)))

@@ -42,8 +42,7 @@ extension Scenario {
         Scenario(
             "endpoints that are not built say so by name",
             steps: [
-                "records/resolve", "records/accept", "assets/upload", "assets/rereference", "subscriptions/list", "subscriptions/lookup",
-                "subscriptions/modify",
+                "records/resolve", "records/accept", "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
             ].map { unbuilt("POST", "public/\($0)", $0) } + [
                 unbuilt("GET", "private/subscriptions/list", "subscriptions/list"),
                 unbuilt("POST", "shared/subscriptions/modify", "subscriptions/modify", .nobody),

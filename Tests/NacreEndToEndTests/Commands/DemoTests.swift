@@ -51,6 +51,13 @@ struct DemoTests {
             try await database.save(changed)
             try await database.deleteRecord(withID: CKRecord.ID(recordName: "zone.Europe.Berlin", zoneID: zoneID))
 
+            // The picture that the first run saved, as any program reads it: its size, and a point for Prague.
+            let map = try await database.record(for: CKRecord.ID(recordName: "atlas-map"))
+            let picture = [UInt8](try Data(contentsOf: try #require((map["picture"] as? CKAsset)?.fileURL)))
+            #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47]) && picture[16..<24].elementsEqual([0, 0, 0, 180, 0, 0, 0, 90]))
+            #expect(picture.suffix(12).elementsEqual([0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]))
+            #expect(picture.count { $0 == 255 } > 100 && picture.count < 20_000)
+
             let second = try await Nacre.run(["demo", "--data", server.data, "--json"], in: server.scratch)
             #expect(second.status == 0, "\(second.messages)")
             let report = try second.object()
@@ -61,6 +68,7 @@ struct DemoTests {
             #expect((report["languagesByWord"] as? Double ?? 0) > 25)
             #expect(report["deletionsCascaded"] as? Double == 20)
             #expect(report["userRecordsRead"] as? Double == 1)
+            #expect(report["pictureBytes"] as? Double == Double(picture.count))
             let compared = try #require(report["recordsCompared"] as? Double)
             #expect(compared == (report["timeZones"] as? Double ?? 0) + (report["languages"] as? Double ?? 0) - 1)
             let mended = try await database.record(for: changed.recordID)

@@ -1,0 +1,170 @@
+import Foundation
+import NacreCloudWire
+
+extension Conversation {
+    /// One asset of a record that has to come.
+    private struct Job: Sendable {
+        /// Which of the items.
+        let item: Int
+        let recordID: CKRecord.ID
+        let key: String
+        /// Which of the field's assets.
+        let place: Int
+        let asset: Asset
+        let progress: AssetProgress
+        /// Which of the record's assets.
+        let number: Int
+    }
+
+    /// What is there of a record's assets.
+    private struct Arrivals {
+        var paths: [String: [Int: String]] = [:]
+        var missing: Int
+        var failure: CKError?
+
+        var allPaths: [String] { paths.values.flatMap(\.values) }
+
+        /// The first failure counts.
+        mutating func fail(_ error: CKError) {
+            failure = failure ?? error
+        }
+    }
+
+    /// Fetches the assets of records, some at a time, and tells all items in their order, each as soon as its assets are there and what is before it was told.
+    ///
+    /// An asset that does not come fails its record alone. Files of records that were not told are removed.
+    ///
+    /// - Parameters:
+    ///   - record: what of an item is a record, and under which ID the app knows it.
+    ///   - progress: is told of parts of a record's bytes.
+    ///   - tell: gets nil for an item that is no record.
+    /// - Throws: `operationCancelled` alone.
+    func withAssets<Item: Sendable>(
+        _ items: [Item], record: (Item) -> (record: Record, id: CKRecord.ID)?, progress: (@Sendable (CKRecord.ID, Double) -> Void)? = nil,
+        tell: (Item, Result<CKRecord, CKError>?) -> Void
+    ) async throws(CKError) {
+        var arrivals: [Int: Arrivals] = [:]
+        var jobs: [Job] = []
+        for (place, item) in items.enumerated() {
+            guard let found = record(item) else { continue }
+            let own = Self.jobs(item: place, found.record, found.id, progress)
+            if !own.isEmpty { arrivals[place] = Arrivals(missing: own.count) }
+            jobs += own
+        }
+        var told = 0
+        func tellReady() {
+            while told < items.count, arrivals[told].map({ $0.missing == 0 }) ?? true {
+                let found = record(items[told])
+                if let failure = arrivals[told]?.failure {
+                    tell(items[told], .failure(failure))
+                } else {
+                    tell(
+                        items[told],
+                        found.map { .success(CKRecord(wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]))) })
+                }
+                arrivals[told] = nil
+                told += 1
+            }
+        }
+        tellReady()
+        var end: CKError?
+        await inParallel(jobs, atMost: Self.transfersMax) {
+            await fetch($0)
+        } take: { job, result in
+            arrivals[job.item]?.missing -= 1
+            switch result {
+            case .success(let path): arrivals[job.item]?.paths[job.key, default: [:]][job.place] = path
+            case .failure(let error):
+                if error.code.endsOperation { end = end ?? error }
+                arrivals[job.item]?.fail(error)
+            }
+            if let arrived = arrivals[job.item], arrived.missing == 0, arrived.failure != nil { await AssetStaging.remove(arrived.allPaths) }
+            if end?.code != .operationCancelled, !Task.isCancelled { tellReady() }
+            return end == nil && !Task.isCancelled
+        }
+        let isCancelled = Task.isCancelled || end?.code == .operationCancelled
+        for place in Array(arrivals.keys) where arrivals[place].map({ $0.missing > 0 }) ?? false {
+            arrivals[place]?.fail(end ?? .unexpectedAnswer)
+            arrivals[place]?.missing = 0
+        }
+        await AssetStaging.remove(arrivals.values.filter { isCancelled || $0.failure != nil }.flatMap(\.allPaths))
+        if isCancelled { throw .cancelled }
+        tellReady()
+    }
+
+    private static func jobs(
+        item: Int, _ record: Record, _ recordID: CKRecord.ID, _ progress: (@Sendable (CKRecord.ID, Double) -> Void)?
+    ) -> [Job] {
+        let found = record.fields.entries.flatMap { field in
+            (field.value.assets ?? []).enumerated().map { (key: field.name, place: $0, asset: $1) }
+        }
+        guard !found.isEmpty else { return [] }
+        let sum = AssetProgress(sizes: found.map { Int($0.asset.size) }) { progress?(recordID, $0) }
+        return found.enumerated().map { number, one in
+            Job(item: item, recordID: recordID, key: one.key, place: one.place, asset: one.asset, progress: sum, number: number)
+        }
+    }
+
+    private static func assets(of record: Record, _ arrived: Arrivals?) -> [String: [CKAsset]] {
+        var result: [String: [CKAsset]] = [:]
+        for field in record.fields.entries {
+            guard let values = field.value.assets else { continue }
+            result[field.name] = values.enumerated().map { place, asset in
+                CKAsset(file: arrived?.paths[field.name]?[place].map { URL(fileURLWithPath: $0) }, known: asset)
+            }
+        }
+        return result
+    }
+
+    // MARK: One asset
+
+    /// - Returns: the path of its file, which is whole.
+    private func fetch(_ job: Job) async -> Result<String, CKError> {
+        do throws(CKError) {
+            guard let url = job.asset.downloadURL else { throw .assetGone(job.key) }
+            let path = try await line.staging.place()
+            let address = try line.address()
+            let download = try await Self.result { () throws(TransportFailure) in
+                try await address.transport.download(to: path, bytesMax: Int(job.asset.size))
+            }.mapError { CKError($0) }.get()
+            do throws(CKError) {
+                try await fetch(url, into: download, job, from: address)
+            } catch {
+                // The URL may have run out while others were fetched.
+                guard error.code == .assetNotAvailable, let fresh = try await renewedURL(of: job), fresh != url else { throw error }
+                try await fetch(fresh, into: download, job, from: address)
+            }
+            guard download.received == Int(job.asset.size) else { throw .assetGone(job.key) }
+            try await Self.result { () throws(TransportFailure) in try await download.finish() }.mapError { CKError($0) }.get()
+            return .success(path)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func fetch(_ url: String, into download: any TransportDownload, _ job: Job, from address: ServerAddress) async throws(CKError) {
+        let (progress, number) = (job.progress, job.number)
+        // CloudKit Web Services: any file name may stand there.
+        let request = try address.fileRequest(.get, url.replacing("${f}", with: "asset"))
+        _ = try await repeated(.transfer) { attempt -> Result<TransportAnswer, Failure> in
+            var request = request
+            request.limit(by: attempt)
+            let before = download.received
+            let answer = await Self.result { () throws(TransportFailure) in
+                try await download.attempt(request) { progress.note($0, of: number) }
+            }
+            if case .success(let refused) = answer, [400, 401, 403, 404, 410].contains(refused.status) {
+                return .failure(Failure(ending: nil, error: .assetGone(job.key)))
+            }
+            return answered(answer, by: address, hasMoved: download.received > before)
+        }
+    }
+
+    /// Where the same bytes can be had now; nil where the record has others by now, or is gone.
+    private func renewedURL(of job: Job) async throws(CKError) -> String? {
+        let request = RecordsLookupRequest(
+            records: [.init(recordName: job.recordID.recordName)], zoneID: job.recordID.zoneID.wire, desiredKeys: [job.key])
+        guard case .record(let record)? = try await lookup(request).records.first, let assets = record.fields[job.key]?.assets else { return nil }
+        return assets.first { $0.isSameFile(as: job.asset) }?.downloadURL
+    }
+}

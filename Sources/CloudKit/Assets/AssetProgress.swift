@@ -1,0 +1,36 @@
+import NacreLocks
+
+/// Adds up how many bytes of a record's assets have gone or come, and tells their part of the whole when it has moved by a percent.
+///
+/// The end, 1.0, is told with the record.
+final class AssetProgress: Sendable {
+    private struct State {
+        var bytes: [Int]
+        var percent = 0
+    }
+
+    private let total: Int
+    private let state: Locked<State>
+    private let tell: @Sendable (Double) -> Void
+
+    /// - Parameter sizes: of the assets, in bytes.
+    init(sizes: [Int], tell: @escaping @Sendable (Double) -> Void) {
+        total = sizes.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+        state = Locked(State(bytes: sizes.map { _ in 0 }))
+        self.tell = tell
+    }
+
+    /// - Parameter bytes: of that asset so far; fewer than before when it was begun again.
+    func note(_ bytes: Int, of asset: Int) {
+        guard total > 0 else { return }
+        let fraction: Double? = state.withLock { state in
+            state.bytes[asset] = bytes
+            let fraction = Double(state.bytes.reduce(0, +)) / Double(total)
+            let percent = Int(fraction * 100)
+            guard percent != state.percent, fraction < 1 else { return nil }
+            state.percent = percent
+            return fraction
+        }
+        if let fraction { tell(fraction) }
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import NacreCloudWire
+import NacreLocks
+
+/// One file of a batch that has to be sent before the batch's records.
+struct AssetUpload: Sendable {
+    /// Which of the batch's saves.
+    let save: Int
+    let key: String
+    /// Which of the field's assets.
+    let place: Int
+    let object: CKAsset
+}
+
+/// A file that is on the server, for one field of one record alone, and in no record yet. CloudKit: a receipt proves it.
+///
+/// An app that saves the record again, after a conflict or when the network is back, does not send the file again.
+struct SentFile: Equatable, Sendable {
+    /// What it is good for.
+    struct Purpose: Equatable, Sendable {
+        var settings: ServerSettings
+        var scope: CKDatabase.Scope
+        var recordID: CKRecord.ID
+        var recordType: CKRecord.RecordType
+        var key: String
+    }
+
+    /// Seconds for which it is used. On this server: a file that no record has is kept for a day.
+    static let seconds = 3600.0
+
+    var purpose: Purpose
+    var source: SourceFile
+    var asset: Asset
+    /// By the conversation's clock.
+    var time: Double
+}
+
+extension ModifyPlan.Batch {
+    var uploads: [AssetUpload] {
+        saves.indices.flatMap { save in
+            saves[save].change.set.entries.flatMap { field -> [AssetUpload] in
+                guard let values = field.value.assets, let objects = saves[save].assets[field.name], objects.count == values.count else { return [] }
+                return values.indices.filter { values[$0].isUnsent }.map { place in
+                    AssetUpload(save: save, key: field.name, place: place, object: objects[place])
+                }
+            }
+        }
+    }
+
+    /// Puts what the server said of a file in the place of the file.
+    mutating func set(_ asset: Asset, for upload: AssetUpload) {
+        guard let value = saves[upload.save].change.set[upload.key], var assets = value.assets else { return }
+        assets[upload.place] = asset
+        saves[upload.save].change.set[upload.key] = value.with(assets: assets)
+    }
+}
+
+extension Conversation {
+    /// Files of one operation on their way at a time. Ours: enough to fill a line, and few enough to leave others theirs.
+    static let transfersMax = 4
+
+    /// A file that was looked at, and its place among those of its record.
+    private struct Job: Sendable {
+        let upload: AssetUpload
+        let source: SourceFile
+        let progress: AssetProgress
+        let number: Int
+        var url = ""
+        /// When the place was asked for, as the conversation's clock has it.
+        var asked = 0.0
+    }
+
+    /// Seconds for which a place is used after it was asked for. On this server it is good for fifteen minutes; it begins to be used in these.
+    private static let placeSeconds = 600.0
+
+    /// Sends the files of a batch's records, so that the records can be sent.
+    ///
+    /// - Parameters:
+    ///   - isAtomic: whether one file that fails is the end of all: then the others are not sent.
+    ///   - progress: is told of parts of a record's bytes.
+    /// - Returns: the batch with what the server said of the files, and what is wrong with saves whose files could not be sent.
+    /// - Throws: what ends the batch as a whole.
+    func upload(
+        _ batch: ModifyPlan.Batch, isAtomic: Bool, progress: @escaping @Sendable (CKRecord, Double) -> Void
+    ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
+        let uploads = batch.uploads
+        guard !uploads.isEmpty else { return (batch, [:]) }
+        var batch = batch
+        let (sources, faults) = await look(at: uploads)
+        var failures = faults
+        // One proof stands in one place: an object that an app has put into a list twice is sent twice.
+        var used: Set<ObjectIdentifier> = []
+        let fresh = sources.filter { found in
+            guard let asset = sentBefore(found, of: batch), used.insert(ObjectIdentifier(found.upload.object)).inserted else { return true }
+            batch.set(asset, for: found.upload)
+            return false
+        }
+        var left = jobs(fresh) { [saves = batch.saves] save, fraction in progress(saves[save].record, fraction) }[...]
+        while !left.isEmpty, failures.isEmpty || !isAtomic {
+            let some = left.prefix(Limits.itemsPerWebRequest).filter { failures[$0.upload.save] == nil }
+            left = left.dropFirst(Limits.itemsPerWebRequest)
+            var end: CKError?
+            let ready = try await urls(for: some, of: batch)
+            await inParallel(ready, atMost: Self.transfersMax) { [batch] in
+                await send($0, of: batch)
+            } take: { job, result in
+                switch result {
+                case .success(let asset):
+                    batch.set(asset, for: job.upload)
+                    remember(asset, job, of: batch)
+                case .failure(let error):
+                    if error.code.endsOperation { end = end ?? error } else { failures[job.upload.save] = failures[job.upload.save] ?? error }
+                }
+                return end == nil && (failures.isEmpty || !isAtomic)
+            }
+            if Task.isCancelled { throw .cancelled }
+            if let end { throw end }
+        }
+        return (batch, failures)
+    }
+
+    /// The files of saves whose files are all there, and what is wrong with the others.
+    private func look(at uploads: [AssetUpload]) async -> (files: [(upload: AssetUpload, source: SourceFile)], failures: [Int: CKError]) {
+        let sources = await FileWork.run {
+            uploads.map { upload in Result { () throws(CKError) in try SourceFile(upload.object.fileURL, key: upload.key) } }
+        }
+        var failures: [Int: CKError] = [:]
+        var files: [(upload: AssetUpload, source: SourceFile)] = []
+        for (upload, source) in zip(uploads, sources) {
+            switch source {
+            case .success(let source): files.append((upload, source))
+            case .failure(let error): failures[upload.save] = failures[upload.save] ?? error
+            }
+        }
+        return (files.filter { failures[$0.upload.save] == nil }, failures)
+    }
+
+    private func jobs(
+        _ files: [(upload: AssetUpload, source: SourceFile)], _ tell: @escaping @Sendable (Int, Double) -> Void
+    ) -> [Job] {
+        Dictionary(grouping: files, by: \.upload.save).sorted { $0.key < $1.key }.flatMap { save, files -> [Job] in
+            let progress = AssetProgress(sizes: files.map(\.source.size)) { tell(save, $0) }
+            return files.enumerated().map { Job(upload: $1.upload, source: $1.source, progress: progress, number: $0) }
+        }
+    }
+
+    private func purpose(_ upload: AssetUpload, of batch: ModifyPlan.Batch) -> SentFile.Purpose? {
+        guard let settings = try? line.settings() else { return nil }
+        let record = batch.saves[upload.save].record
+        return SentFile.Purpose(settings: settings, scope: scope, recordID: record.recordID, recordType: record.recordType, key: upload.key)
+    }
+
+    /// What the server said of the same file for the same field, where that is not long ago.
+    private func sentBefore(_ file: (upload: AssetUpload, source: SourceFile), of batch: ModifyPlan.Batch) -> Asset? {
+        guard let sent = file.upload.object.sent.withLock({ $0 }), sent.source == file.source, sent.purpose == purpose(file.upload, of: batch),
+            line.timekeeper.now() - sent.time < SentFile.seconds
+        else { return nil }
+        return sent.asset
+    }
+
+    private func remember(_ asset: Asset, _ job: Job, of batch: ModifyPlan.Batch) {
+        guard let purpose = purpose(job.upload, of: batch) else { return }
+        let sent = SentFile(purpose: purpose, source: job.source, asset: asset, time: line.timekeeper.now())
+        job.upload.object.sent.withLock { $0 = sent }
+    }
+
+    /// Asks where these files go: one request.
+    private func urls(for jobs: [Job], of batch: ModifyPlan.Batch) async throws(CKError) -> [Job] {
+        guard !jobs.isEmpty else { return [] }
+        let asked = line.timekeeper.now()
+        let tokens = jobs.map { job in
+            let record = batch.saves[job.upload.save].record
+            return AssetsUploadRequest.Item(
+                recordName: record.recordID.recordName, recordType: record.recordType, fieldName: job.upload.key)
+        }
+        let response = try await upload(AssetsUploadRequest(tokens: tokens, zoneID: batch.zoneID.wire))
+        guard response.tokens.count == jobs.count else { throw .unexpectedAnswer }
+        return zip(jobs, response.tokens).map { job, token in
+            var job = job
+            job.url = token.url
+            job.asked = asked
+            return job
+        }
+    }
+
+    private func send(_ job: Job, of batch: ModifyPlan.Batch) async -> Result<Asset, CKError> {
+        let (upload, source) = (job.upload, job.source)
+        do throws(CKError) {
+            var sent: Result<Asset, CKError>
+            do throws(CKError) {
+                sent = .success(try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url }))
+            } catch {
+                sent = .failure(error)
+            }
+            // A file that changed is told as that, whatever became of its sending.
+            if case .failure(let error) = sent, error.code == .operationCancelled { throw error }
+            try await FileWork.run { () throws(CKError) in try source.check(upload.object.fileURL, key: upload.key) }
+            let asset = try sent.get()
+            guard asset.size == source.size, !asset.isUnsent else { throw .unexpectedAnswer }
+            return .success(asset)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// - Parameter again: gives another place for the same file, where the first one may have been used up by an attempt that failed.
+    private func send(_ job: Job, again: () async throws(CKError) -> String) async throws(CKError) -> Asset {
+        let address = try line.address()
+        let (path, length, progress, number) = (job.source.path, job.source.size, job.progress, job.number)
+        let bytes = try await repeated(.transfer) { attempt -> Result<[UInt8], Failure> in
+            let answer: Result<TransportAnswer, TransportFailure>
+            do throws(CKError) {
+                let isFresh = attempt.number == 0 && line.timekeeper.now() - job.asked < Self.placeSeconds
+                var request = try address.fileRequest(.post, isFresh ? job.url : try await again())
+                request.limit(by: attempt)
+                answer = await Self.result { () throws(TransportFailure) in
+                    try await address.transport.upload(request, from: path, length: length) { progress.note($0, of: number) }
+                }
+            } catch {
+                return .failure(Failure(ending: nil, error: error))
+            }
+            return answered(answer, by: address).map(\.body)
+        }
+        let response: AssetUploadResponse = try Self.read(bytes)
+        return response.singleFile
+    }
+}

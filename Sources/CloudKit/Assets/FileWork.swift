@@ -1,0 +1,13 @@
+import Dispatch
+
+/// Calls of the file system, which may block, on threads that nobody else waits for.
+enum FileWork {
+    private static let queue = DispatchQueue(label: "CloudKit files", attributes: .concurrent)
+
+    static func run<Value: Sendable, Failure: Error>(_ work: @escaping @Sendable () throws(Failure) -> Value) async throws(Failure) -> Value {
+        let result: Result<Value, Failure> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: Result { () throws(Failure) in try work() }) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,113 @@
+/// Where the bytes of assets are kept: files beside records. An engine of its own, beside the `Store` that keeps the rows.
+///
+/// Bytes are cut into chunks where their content says so, so that two files which share a part share its chunks. A chunk is named by a code of its
+/// content under a key of its database: the same bytes have the same name in one database, and another one in every other. Promises:
+/// - What `finish` has told of is on the disk, and so is the way to it.
+/// - A chunk is handed out as it was kept, or not at all: its bytes are held against its name each time.
+/// - A chunk that a receiver has told of is not removed before `release`, whatever `remove` is asked.
+/// - Nothing blocks the caller's thread.
+package protocol AssetStorage: Sendable {
+    /// Begins to take a file in.
+    /// - Parameter key: of the database, 32 bytes.
+    func receiver(under key: [UInt8]) -> any AssetReceiver
+
+    /// One chunk, whole.
+    /// - Throws: `StoreError.corrupt` where its bytes are not what was kept, or are gone.
+    func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8]
+
+    /// Removes those of the chunks that are not needed. One that is not there is no error.
+    /// - Parameter needed: those of these names that rows refer to. It is asked after no receiver has them, and a receiver that takes one up
+    ///   meanwhile keeps it.
+    func remove(
+        _ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>
+    ) async throws
+
+    /// Ends what is under way. Idempotent; later calls fail with `StoreError.closed`.
+    func close() async
+}
+
+/// A file that is being taken in. One task at a time.
+package protocol AssetReceiver: Sendable {
+    /// Takes the next bytes. Returns when it wants more, so that a slow disk slows the sender.
+    /// - Throws: `StoreError.full` where the disk has no room.
+    func add(_ piece: [UInt8]) async throws
+
+    /// Ends the file.
+    /// - Returns: what was kept. Everything of it is durable.
+    func finish() async throws -> ReceivedAsset
+
+    /// Says that what was received is named by committed rows, or that nobody wants it. To be called once, however it ends.
+    func release() async
+}
+
+/// The name of a chunk: 32 bytes.
+package struct ChunkName: Hashable, Sendable {
+    package var bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package var text: String { HexText.encode(bytes) }
+}
+
+/// A part of an asset's bytes.
+package struct AssetChunk: Hashable, Sendable {
+    package var name: ChunkName
+    package var size: Int
+
+    package init(name: ChunkName, size: Int) {
+        self.name = name
+        self.size = size
+    }
+}
+
+/// What a receiver has taken in.
+package struct ReceivedAsset: Hashable, Sendable {
+    package var size: Int64
+    /// 20 bytes that tell the content from others of its database.
+    package var checksum: [UInt8]
+    /// Empty where the bytes are `inline`.
+    package var chunks: [AssetChunk]
+    /// Of a small file, its bytes: they are kept in a row.
+    package var inline: [UInt8]?
+
+    package init(size: Int64, checksum: [UInt8], chunks: [AssetChunk], inline: [UInt8]?) {
+        self.size = size
+        self.checksum = checksum
+        self.chunks = chunks
+        self.inline = inline
+    }
+}
+
+/// Bytes as hexadecimal digits, lower case.
+package enum HexText {
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
+            for (place, byte) in bytes.enumerated() {
+                buffer[2 * place] = digits[Int(byte >> 4)]
+                buffer[2 * place + 1] = digits[Int(byte & 15)]
+            }
+            return bytes.count * 2
+        }
+    }
+
+    /// nil for anything that `encode` does not make.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        func value(_ digit: UInt8) -> UInt8? {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+}

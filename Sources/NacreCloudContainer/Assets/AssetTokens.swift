@@ -1,0 +1,157 @@
+import NacreCloudWire
+
+/// What shows at a URL who was given it: the request carries nothing else that tells.
+package enum Credential: Hashable, Sendable {
+    case apiToken(String)
+    case session(id: String, account: String, apiToken: String)
+    case device(id: String, account: String)
+    case serverKey(String)
+}
+
+/// What the three texts about assets are for. One does not open as another, nor as a token of another endpoint.
+package enum AssetTokenKind: Hashable, Sendable, CaseIterable {
+    /// In the URL that bytes are sent to.
+    case upload
+    /// In the URL that bytes are had from.
+    case download
+    /// In the dictionary that a save carries.
+    case receipt
+}
+
+/// Who may send which file where: what the URL of an upload says once it is opened.
+package struct UploadPermit: Hashable, Sendable {
+    package var database: DatabaseKey
+    package var credential: Credential
+    var zone: Int64
+    var place: StoredAsset.Place
+    /// The file may have so many bytes.
+    package var bytesMax: Int
+    var expires: Timestamp
+}
+
+/// Who may have which file: what the URL of a download says once it is opened.
+package struct DownloadPermit: Hashable, Sendable {
+    package var credential: Credential
+    var database: DatabaseID
+    var asset: AssetID
+    var expires: Timestamp
+}
+
+/// An asset that was uploaded into a database, and nothing about whether it is still there.
+struct AssetReceipt: Hashable, Sendable {
+    var database: DatabaseID
+    var asset: AssetID
+}
+
+/// Makes the texts about assets, and opens them. Thread-safe.
+package struct AssetTokens: Sendable {
+    let seals: any TokenSealing
+
+    func text(of permit: UploadPermit) throws -> String {
+        var writer = ByteWriter()
+        writer.write(permit.credential)
+        for text in [permit.database.container, permit.database.environment.rawValue, permit.database.scope.rawValue, permit.database.owner] {
+            writer.string(text)
+        }
+        writer.signed(permit.zone)
+        for text in [permit.place.zoneName, permit.place.recordName, permit.place.recordType, permit.place.fieldName, permit.place.sender] {
+            writer.string(text)
+        }
+        writer.number(UInt64(permit.bytesMax))
+        writer.double(permit.expires.secondsSince2001)
+        return try Self.forURL(seals.seal(writer.bytes, as: .upload))
+    }
+
+    func text(of permit: DownloadPermit) throws -> String {
+        var writer = ByteWriter()
+        writer.write(permit.credential)
+        writer.fixed(UInt64(bitPattern: permit.database.rawValue))
+        writer.string(permit.asset.key)
+        writer.double(permit.expires.secondsSince2001)
+        return try Self.forURL(seals.seal(writer.bytes, as: .download))
+    }
+
+    func text(of receipt: AssetReceipt) throws -> String {
+        var writer = ByteWriter()
+        writer.fixed(UInt64(bitPattern: receipt.database.rawValue))
+        writer.string(receipt.asset.key)
+        return try seals.seal(writer.bytes, as: .receipt)
+    }
+
+    /// nil for text that is not of this kind, or was altered.
+    func uploadPermit(_ text: String) -> UploadPermit? {
+        guard let bytes = seals.open(Self.fromURL(text), as: .upload) else { return nil }
+        var reader = ByteReader(bytes)
+        guard let credential = try? reader.credential(), let container = try? reader.string(),
+            let environment = (try? reader.string()).flatMap(DatabaseKey.Environment.init),
+            let scope = (try? reader.string()).flatMap(DatabaseKey.Scope.init), let owner = try? reader.string(),
+            let zone = try? reader.signed(), let zoneName = try? reader.string(), let recordName = try? reader.string(),
+            let recordType = try? reader.string(), let fieldName = try? reader.string(), let sender = try? reader.string(),
+            let bytesMax = try? reader.number(), let expires = try? reader.double()
+        else { return nil }
+        return UploadPermit(
+            database: DatabaseKey(container: container, environment: environment, scope: scope, owner: owner), credential: credential,
+            zone: zone,
+            place: StoredAsset.Place(
+                zoneName: zoneName, recordName: recordName, recordType: recordType, fieldName: fieldName, sender: sender),
+            bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires))
+    }
+
+    /// nil for text that is not of this kind, or was altered.
+    func downloadPermit(_ text: String) -> DownloadPermit? {
+        guard let bytes = seals.open(Self.fromURL(text), as: .download) else { return nil }
+        var reader = ByteReader(bytes)
+        guard let credential = try? reader.credential(), let database = try? reader.fixed(),
+            let asset = (try? reader.string()).flatMap(AssetID.init), let expires = try? reader.double()
+        else { return nil }
+        return DownloadPermit(
+            credential: credential, database: DatabaseID(rawValue: Int64(bitPattern: database)), asset: asset,
+            expires: Timestamp(secondsSince2001: expires))
+    }
+
+    /// nil for text that is not of this kind, or was altered.
+    func receipt(_ text: String) -> AssetReceipt? {
+        guard let bytes = seals.open(text, as: .receipt) else { return nil }
+        var reader = ByteReader(bytes)
+        guard let database = try? reader.fixed(), let asset = (try? reader.string()).flatMap(AssetID.init) else { return nil }
+        return AssetReceipt(database: DatabaseID(rawValue: Int64(bitPattern: database)), asset: asset)
+    }
+
+    /// Base64 for URLs (RFC 4648, section 5) in place of the standard one.
+    private static func forURL(_ text: String) -> String {
+        String(
+            decoding: text.utf8.lazy.filter { $0 != UInt8(ascii: "=") }.map { $0 == UInt8(ascii: "+") ? 0x2d : $0 == UInt8(ascii: "/") ? 0x5f : $0 },
+            as: UTF8.self)
+    }
+
+    private static func fromURL(_ text: String) -> String {
+        let standard = text.utf8.map { $0 == 0x2d ? UInt8(ascii: "+") : $0 == 0x5f ? UInt8(ascii: "/") : $0 }
+        return String(decoding: standard, as: UTF8.self) + String(repeating: "=", count: (4 - standard.count % 4) % 4)
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func write(_ credential: Credential) {
+        let (kind, texts): (UInt8, [String]) =
+            switch credential {
+            case .apiToken(let token): (1, [token])
+            case .session(let id, let account, let apiToken): (2, [id, account, apiToken])
+            case .device(let id, let account): (3, [id, account])
+            case .serverKey(let id): (4, [id])
+            }
+        byte(kind)
+        for text in texts { string(text) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func credential() throws(MalformedBytes) -> Credential {
+        switch try byte() {
+        case 1: .apiToken(try string())
+        case 2: .session(id: try string(), account: try string(), apiToken: try string())
+        case 3: .device(id: try string(), account: try string())
+        case 4: .serverKey(try string())
+        default: throw MalformedBytes()
+        }
+    }
+}

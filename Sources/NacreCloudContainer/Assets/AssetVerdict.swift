@@ -1,0 +1,189 @@
+import NacreCloudWire
+
+/// The assets that a request brings: what their receipts say, and which of them are kept.
+struct SentAssets: Hashable, Sendable {
+    /// Of the zone that the request is about.
+    var zone: ZoneAddress?
+    /// By their texts; one that could not be opened is missing.
+    var receipts: [String: AssetReceipt] = [:]
+    /// Those that are there.
+    var stored: [AssetID: StoredAsset] = [:]
+    /// When the request is done.
+    var now = Timestamp(secondsSince2001: 0)
+    /// Those that saves of the request have put into records, as they are kept from now on.
+    private(set) var used: [AssetID: StoredAsset] = [:]
+
+    /// A save puts its assets into its record: from here on they are for that field alone.
+    mutating func use(_ fields: RecordFields, of record: String, type: String) {
+        guard !stored.isEmpty else { return }
+        for place in fields.entries.indices where fields.entries[place].value.holdsAssets {
+            for id in fields.entries[place].value.assets.compactMap({ $0.receipt.flatMap(AssetID.init(key:)) }) {
+                guard let asset = stored[id]?.used(in: fields.entries[place].name, of: record, type: type, at: now) else { continue }
+                stored[id] = asset
+                used[id] = asset
+            }
+        }
+    }
+}
+
+/// The field that an asset is to be saved in, and by whom.
+struct AssetUse: Hashable, Sendable {
+    /// nil: the server names the record now, so that no upload can have been for it.
+    var recordName: String?
+    var recordType: String
+    var fieldName: String
+    var sender: String?
+}
+
+/// What the rules say of the assets that a save sets in one field.
+enum AssetVerdict: Equatable, Sendable {
+    /// The value as the record keeps it.
+    case keep(FieldValue)
+    case refuse(ServerError)
+
+    /// CloudKit: a receipt is proof of an upload for one field of one record. What was answered may be sent back to where it stands.
+    ///
+    /// - Parameters:
+    ///   - sent: an asset, or a list of assets.
+    ///   - existing: what the field holds now.
+    init(_ sent: FieldValue, over existing: FieldValue?, for use: AssetUse, in assets: SentAssets) {
+        var there = existing?.assets ?? []
+        var kept: [Asset] = []
+        for asset in sent.assets {
+            switch Self.verdict(on: asset, among: &there, for: use, in: assets) {
+            case .success(let one):
+                if kept.contains(where: { $0.receipt == one.receipt }) {
+                    self = .refuse(.assetTwice(use.fieldName))
+                    return
+                }
+                kept.append(one)
+            case .failure(let fault):
+                self = .refuse(fault)
+                return
+            }
+        }
+        if case .asset = sent, let one = kept.first { self = .keep(.asset(one)) } else { self = .keep(.assetList(kept)) }
+    }
+
+    /// - Parameter there: the assets of the field that no other element of the value stands for.
+    private static func verdict(
+        on asset: Asset, among there: inout [Asset], for use: AssetUse, in assets: SentAssets
+    ) -> Result<Asset, ServerError> {
+        guard let text = asset.receipt else {
+            guard let place = there.firstIndex(where: { $0.fileChecksum == asset.fileChecksum && $0.size == asset.size }) else {
+                return .failure(.assetWithoutReceipt(use.fieldName))
+            }
+            return .success(there.remove(at: place))
+        }
+        guard let receipt = assets.receipts[text] else { return .failure(.unknownReceipt(use.fieldName)) }
+        guard let zone = assets.zone, receipt.database == zone.database, receipt.asset.zone == zone.zone else {
+            return .failure(.receiptForAnother(use.fieldName))
+        }
+        guard let stored = assets.stored[receipt.asset] else { return .failure(.receiptExpired(use.fieldName)) }
+        let place = stored.place
+        let isFor =
+            place.isOpen || place.recordName == use.recordName && place.recordType == use.recordType && place.fieldName == use.fieldName
+        guard isFor, place.sender == use.sender else { return .failure(.receiptForAnother(use.fieldName)) }
+        guard asset.fileChecksum == stored.fileChecksum, asset.size == stored.size else {
+            return .failure(.receiptOfOtherBytes(use.fieldName))
+        }
+        there.removeAll { $0.receipt == stored.id.key }
+        return .success(stored.kept)
+    }
+}
+
+extension FieldValue {
+    /// The assets that it is made of.
+    var assets: [Asset] {
+        switch self {
+        case .asset(let asset): [asset]
+        case .assetList(let assets): assets
+        default: []
+        }
+    }
+
+    var holdsAssets: Bool {
+        switch self {
+        case .asset, .assetList: true
+        default: false
+        }
+    }
+}
+
+extension RecordFields {
+    /// The names of the stored assets that a record's fields hold.
+    var assetIDs: Set<AssetID> {
+        var ids: Set<AssetID> = []
+        for place in entries.indices where entries[place].value.holdsAssets {
+            for asset in entries[place].value.assets {
+                if let id = asset.receipt.flatMap(AssetID.init(key:)) { ids.insert(id) }
+            }
+        }
+        return ids
+    }
+
+    /// The receipts that clients send.
+    var receipts: [String] {
+        entries.indices.lazy.filter { entries[$0].value.holdsAssets }.flatMap { entries[$0].value.assets.compactMap(\.receipt) }
+    }
+
+    /// Bytes of the files that the fields hold.
+    var assetBytes: Int64 {
+        entries.indices.reduce(0) { sum, place in
+            guard entries[place].value.holdsAssets else { return sum }
+            return entries[place].value.assets.reduce(sum) { $0 &+ $1.size }
+        }
+    }
+
+    /// Puts assets as a record keeps them in the place of those that a client sent.
+    /// - Returns: what is wrong with the first that is refused.
+    mutating func keepAssets(over there: RecordFields?, _ use: (_ field: String) -> AssetUse, in assets: SentAssets) -> ServerError? {
+        for place in entries.indices where entries[place].value.holdsAssets {
+            let name = entries[place].name
+            switch AssetVerdict(entries[place].value, over: there?[name], for: use(name), in: assets) {
+            case .keep(let value): self[name] = value
+            case .refuse(let fault): return fault
+            }
+        }
+        return nil
+    }
+}
+
+extension ServerError {
+    static func assetWithoutReceipt(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "asset has no receipt", internalCode: 2006, field: field,
+            remedy: "Upload the file: assets/upload. For an asset of another record or field, ask assets/rereference first.")
+    }
+
+    static func unknownReceipt(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "invalid receipt", internalCode: 2006, field: field,
+            remedy: "Send the receipt as the upload answered it.")
+    }
+
+    static func receiptForAnother(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "receipt is for another field", internalCode: 2006, field: field,
+            remedy: "A receipt is for the zone, record, record type, field and user that assets/upload was asked for. Save the record under the "
+                + "recordName that it answered.")
+    }
+
+    static func receiptExpired(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "receipt has expired", native: .assetNotAvailable, internalCode: 2006, field: field,
+            remedy: "Upload the file again: a file that no record holds is kept for \(Int(Limits.assetGraceSeconds / 3600)) hours.")
+    }
+
+    static func receiptOfOtherBytes(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "receipt is of another file", internalCode: 2006, field: field,
+            remedy: "Send receipt, fileChecksum and size as the upload answered them together.")
+    }
+
+    static func assetTwice(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "asset is named twice", internalCode: 2006, field: field,
+            remedy: "Upload the file for each element of a list, or name it once.")
+    }
+}

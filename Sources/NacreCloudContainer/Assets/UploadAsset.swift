@@ -1,0 +1,222 @@
+package import NacreCloudWire
+import NacreLocks
+
+extension Cloud {
+    /// `assets/upload`: gives the places where files are sent for fields of one zone's records. Costs a call of the store.
+    /// - Throws: `ServerError` for the request as a whole, as CloudKit does.
+    package func requestUploads(
+        _ request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> AssetsUploadResponse {
+        let database = try await database(target, for: .write, by: caller)
+        guard let credential = caller.credential, let sender = caller.userRecordName else { throw ServerError.authenticationRequired }
+        if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
+        WorkMeter.current?.add(rows: request.tokens.count)
+        let zone = try await zone(request.zoneID, of: database)
+        let expires = clock() + Limits.assetUploadSeconds
+        let tokens = try request.tokens.map { item in
+            let place = StoredAsset.Place(
+                zoneName: request.zoneID.zoneName, recordName: item.recordName ?? uuid(), recordType: item.recordType,
+                fieldName: item.fieldName, sender: sender)
+            let permit = UploadPermit(
+                database: database.key, credential: credential, zone: zone.address.zone, place: place,
+                bytesMax: caller.client == .framework ? Limits.nativeAssetBytes : Limits.webAssetBytes, expires: expires)
+            return AssetsUploadResponse.Token(
+                recordName: place.recordName, fieldName: place.fieldName, url: try assetLinks.upload(permit))
+        }
+        return AssetsUploadResponse(tokens: tokens)
+    }
+
+    /// What the URL of an upload permits, and to whom.
+    /// - Throws: `ServerError` where the text is not ours or its time is over.
+    package func uploadPermit(_ text: String) throws(ServerError) -> UploadPermit {
+        guard let permit = assetLinks.tokens.uploadPermit(text) else { throw .unknownUpload }
+        guard clock() < permit.expires else { throw .uploadExpired }
+        return permit
+    }
+
+    /// Takes a file in. It is there when its bytes and its row are on the disk, and nothing of it is before.
+    ///
+    /// Costs a write of the file, and one call of the store.
+    /// - Parameters:
+    ///   - caller: whose the permit's credential is now.
+    ///   - length: of the file, where its sender says it.
+    ///   - next: the next bytes of the file; nil at its end.
+    package func upload(
+        _ permit: UploadPermit, by caller: Caller, length: Int? = nil, _ next: () async throws -> [UInt8]?
+    ) async throws -> AssetUploadResponse {
+        if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
+        let target = DatabaseTarget(
+            container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
+        let database = try await database(target, for: .write, by: caller)
+        guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
+        try await requireRoom(for: Int64(length ?? 0), in: database)
+        let storage = try assetStorage()
+        let receiver = storage.receiver(under: try await chunkKey(of: database.id))
+        var received: ReceivedAsset?
+        do {
+            var size = 0
+            while let piece = try await next() {
+                size += piece.count
+                if size > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
+                WorkMeter.current?.add(bytes: piece.count)
+                try await stored(of: database.key) { try await receiver.add(piece) }
+            }
+            let whole = try await stored(of: database.key) { try await receiver.finish() }
+            received = whole
+            try await requireRoom(for: whole.size, in: database)
+            let answer = try await keep(whole, permit, in: database)
+            await receiver.release()
+            return answer
+        } catch {
+            await receiver.release()
+            // Whether the rows were written is not always known: what they name stays.
+            let names = Array(Set(received?.chunks.map(\.name) ?? []))
+            if !names.isEmpty { try? await remove(names, from: database.id) }
+            throw error
+        }
+    }
+
+    /// Removes those of the chunks that no asset has.
+    func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
+        try await assets?.remove(names) { names in
+            try await self.store.read { transaction in Set(try names.filter { try transaction.isUsed($0, in: database) }) }
+        }
+    }
+
+    /// CloudKit: a file counts for the quota of its database. It does so when a record has it; one that would have no room is not taken in.
+    private func requireRoom(for bytes: Int64, in database: CallerDatabase) async throws {
+        let key = database.key
+        try await registry.withSchema(of: key.container, key.environment) { schema in
+            let quotaKey = schema.quotaKey
+            try await stored(of: key) {
+                try await self.store.read { transaction in
+                    let entry = try transaction.entries(in: quotaKey.database, quotaKey.kind, keys: [quotaKey.key]).first
+                    guard let limit = self.quotas.with(try entry.map { try QuotaEntry($0) }).limit(of: key.scope) else { return }
+                    let used = max(0, try transaction.databases([database.id]).first?.bytes ?? 0)
+                    if bytes > limit || used > limit - bytes { throw ServerError.quotaExceeded(isPublic: key.scope == .public) }
+                }
+            }
+        }
+    }
+
+    private func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> AssetUploadResponse {
+        let now = clock()
+        let asset = StoredAsset(
+            id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
+            checksum: received.checksum, chunks: received.chunks)
+        try await put([(asset, received.inline)], inZoneNamed: permit.place.zoneName, of: database, at: now)
+        return AssetUploadResponse(singleFile: try sent(asset, in: database))
+    }
+
+    /// Writes the rows of new assets of one zone, and the task that takes them away if no record has them by then.
+    func put(
+        _ assets: [(asset: StoredAsset, inline: [UInt8]?)], inZoneNamed name: String, of database: CallerDatabase, at now: Timestamp
+    ) async throws {
+        let zoneID = database.key.zoneID(name)
+        try await stored(of: database.key, zone: zoneID) {
+            try await self.store.write { transaction -> Ending<Void> in
+                let advance = try transaction.lock(zoneNamed: name, in: database.id)
+                guard let zone = advance.zone, assets.allSatisfy({ $0.asset.id.zone == zone.address.zone }) else {
+                    throw ServerError.zoneNotFound(zoneID)
+                }
+                var plan = WritePlan()
+                for (asset, inline) in assets { plan.put(asset, inline: inline, in: database.id) }
+                plan.tasks = [CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds)]
+                try transaction.apply(plan)
+                return .commit(())
+            }
+        }
+    }
+
+    /// As its sender gets it, to save it. CloudKit: in a private database with a key and a second checksum, which mean nothing to clients; here neither
+    /// opens anything.
+    func sent(_ asset: StoredAsset, in database: CallerDatabase) throws -> Asset {
+        let receipt = try assetLinks.tokens.text(of: AssetReceipt(database: database.id, asset: asset.id))
+        var sent = Asset(fileChecksum: asset.fileChecksum, size: asset.size, receipt: receipt)
+        guard database.key.scope != .public else { return sent }
+        let code = tokens.code(for: Array(asset.id.key.utf8), key: asset.checksum)
+        sent.wrappingKey = Base64.encode(Array(code.prefix(16)))
+        sent.referenceChecksum = Base64.encode([1] + tokens.code(for: code, key: asset.checksum).prefix(20))
+        return sent
+    }
+
+    /// The row of a zone that is there.
+    func zone(_ zoneID: ZoneID, of database: CallerDatabase) async throws -> ZoneRow {
+        let named = try database.zone(zoneID)
+        return try await stored(of: database.key, zone: zoneID) {
+            try await self.store.read { transaction in
+                guard let zone = try named.find(transaction) else { throw ServerError.zoneNotFound(zoneID) }
+                return zone.row
+            }
+        }
+    }
+
+    /// - Throws: where this cloud keeps no files.
+    func assetStorage() throws(ServerError) -> any AssetStorage {
+        guard let assets else { throw .noAssetStorage }
+        return assets
+    }
+
+    /// The key under which the chunks of a database are named. Made with the first asset of the server.
+    func chunkKey(of database: DatabaseID) async throws -> [UInt8] {
+        let known = knownChunkKey.withLock { $0 }
+        let key: [UInt8]
+        if let known { key = known } else { key = try await registry.chunkKey() }
+        if known == nil { knownChunkKey.withLock { $0 = key } }
+        return tokens.code(for: withUnsafeBytes(of: database.rawValue.bigEndian) { Array($0) }, key: key)
+    }
+}
+
+extension Registry {
+    /// The key of this server under which chunks are named, 32 bytes.
+    func chunkKey() async throws -> [UInt8] {
+        let database = try await databaseID(Part.server.key)
+        if let known = try await stored({ try await self.store.read { try $0.entries(in: database, .chunkKey, keys: ["1"]).first } }) {
+            return known.value
+        }
+        let fresh = (0..<4).flatMap { _ in withUnsafeBytes(of: random().bigEndian) { Array($0) } }
+        return try await write(.server) { database, _, transaction in
+            if let known = try transaction.entries(in: database, .chunkKey, keys: ["1"]).first { return .rollback(known.value) }
+            try transaction.put([EntryRow(key: EntryKey(database, .chunkKey, "1"), value: fresh)])
+            return .commit(fresh)
+        }
+    }
+}
+
+/// What is wrong with a request about assets before anything is looked up.
+enum AssetShape {
+    static func fault(of request: AssetsUploadRequest, by caller: Caller) -> ServerError? {
+        if let fault = RequestShape.fault(count: request.tokens.count, field: "tokens", by: caller) { return fault }
+        for item in request.tokens {
+            if let name = item.recordName,
+                let fault = Names.recordNameFault(name, field: "recordName", mayBeUser: request.zoneID.isDefault)
+            {
+                return fault
+            }
+            if let fault = Names.recordTypeFault(item.recordType) ?? Names.fieldNameFault(item.fieldName) { return fault }
+        }
+        return nil
+    }
+
+    static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {
+        if let fault = RequestShape.fault(count: request.assets.count, field: "assets", by: caller) { return fault }
+        return request.assets.lazy.compactMap { Names.fieldNameFault($0.fieldName) }.first
+    }
+}
+
+extension ServerError {
+    static let unknownUpload = ServerError(
+        .notFound, "there is no such upload", native: .assetNotAvailable, remedy: "Send the bytes to a URL as assets/upload answered it.")
+
+    static let uploadExpired = ServerError(
+        .badRequest, "the URL of the upload has expired", native: .assetNotAvailable,
+        remedy: "Ask assets/upload again: a URL is good for \(Int(Limits.assetUploadSeconds / 60)) minutes.")
+
+    static func assetTooLarge(_ limit: Int) -> ServerError {
+        ServerError(
+            .badRequest, "asset is larger than \(limit) bytes", native: .limitExceeded, internalCode: 2023,
+            remedy: "Divide the file among several fields or records.")
+    }
+
+    static let noAssetStorage = ServerError(.badRequest, "this server keeps no assets", native: .serverRejectedRequest)
+}

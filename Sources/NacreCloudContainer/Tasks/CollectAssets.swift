@@ -1,0 +1,160 @@
+import NacreCloudWire
+
+/// The task that takes assets away which no record has, once they are old, and then their chunks, which no other asset has.
+///
+/// It decides under the lock of the zone, as a save does: a save that came before has put the asset into its record, and one that comes after does not
+/// find it any more.
+struct CollectAssets: TaskHandler {
+    private var zone: ZoneAddress
+    private var zoneName: String
+    /// Assets that are still to be looked at.
+    private var assets: [String]
+    /// Chunks of assets that went.
+    private var chunks: [ChunkName] = []
+
+    /// Assets of one chunk of work. On this server: each may have thousands of chunks.
+    private static let assetsPerChunk = 10
+    private static let chunksPerChunk = 200
+
+    /// Looks at assets of a zone when they may be old.
+    static func task(for assets: [AssetID], of zone: ZoneRow, due: Timestamp) -> TaskRow {
+        let keys = assets.map(\.key).sorted()
+        let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: keys)
+        // One commit takes leave of an asset once, so that the time tells two tasks of it apart.
+        let name = "\(keys.first ?? ""):\(keys.count):\(Int64(due.millisecondsSince1970))"
+        return TaskRow(key: TaskKey(zone.address.database, .collectAssets, name), payload: work.payload, due: due)
+    }
+
+    /// Looks at the chunks of assets whose rows go with their zone.
+    static func task(forChunksOf assets: [StoredAsset], in zone: ZoneAddress, due: Timestamp) -> TaskRow {
+        var work = CollectAssets(zone: zone, zoneName: "", assets: [])
+        work.chunks = Array(Set(assets.flatMap { $0.chunks.map(\.name) }))
+        let name = "\(assets.first?.id.key ?? ""):zone"
+        return TaskRow(key: TaskKey(zone.database, .collectAssets, name), payload: work.payload, due: due)
+    }
+
+    private init(zone: ZoneAddress, zoneName: String, assets: [String]) {
+        self.zone = zone
+        self.zoneName = zoneName
+        self.assets = assets
+    }
+
+    init(_ task: TaskRow) throws {
+        do {
+            var reader = ByteReader(task.payload)
+            zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
+            zoneName = try reader.string()
+            assets = []
+            for _ in 0..<(try reader.count()) { assets.append(try reader.string()) }
+            for _ in 0..<(try reader.count()) { chunks.append(ChunkName(try reader.block())) }
+        } catch {
+            throw task.malformed
+        }
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.signed(zone.zone)
+        writer.string(zoneName)
+        writer.number(UInt64(assets.count))
+        for asset in assets { writer.string(asset) }
+        writer.number(UInt64(chunks.count))
+        for chunk in chunks { writer.block(chunk.bytes) }
+        return writer.bytes
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        if chunks.isEmpty {
+            self = try await removeRows(turn)
+        } else {
+            try await removeChunks(turn)
+        }
+        let isDone = assets.isEmpty && chunks.isEmpty
+        if isDone {
+            try await turn.cloud.store.write { transaction in
+                try turn.requireLease(transaction)
+                try transaction.apply(WritePlan(finishing: turn.key))
+                return .commit(())
+            }
+        }
+        return !isDone
+    }
+
+    /// Removes the rows of those of the next assets that may go.
+    /// - Returns: what is left to be done, which is kept by the same transaction.
+    private func removeRows(_ turn: TaskTurn) async throws -> CollectAssets {
+        let now = turn.cloud.clock()
+        let work = self
+        return try await turn.cloud.store.write { transaction in
+            var rest = work
+            let zone = try transaction.lock(zoneNamed: work.zoneName, in: work.zone.database).zone
+            try turn.requireLease(transaction)
+            var plan = WritePlan()
+            let keys = Array(rest.assets.suffix(Self.assetsPerChunk))
+            rest.assets.removeLast(keys.count)
+            let rows = try transaction.entries(in: work.zone.database, .asset, keys: keys).map { try StoredAsset($0) }
+            let isThere = zone?.address == work.zone
+            let held = isThere ? try transaction.assetsHeld(of: rows, in: work.zone) : []
+            for asset in rows where !held.contains(asset.id) && (!isThere || asset.isOld(at: now)) {
+                plan.remove(asset, in: work.zone.database)
+                rest.chunks += asset.chunks.map(\.name)
+            }
+            plan.tasks = [TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)]
+            try transaction.apply(plan)
+            return .commit(rest)
+        }
+    }
+
+    private mutating func removeChunks(_ turn: TaskTurn) async throws {
+        let names = Array(chunks.suffix(Self.chunksPerChunk))
+        try await turn.cloud.remove(names, from: zone.database)
+        chunks.removeLast(names.count)
+    }
+
+    /// What it was about, nothing else tells.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}
+
+extension ReadTransaction {
+    /// Those of the assets of a zone that their records have.
+    func assetsHeld(of assets: [StoredAsset], in zone: ZoneAddress) throws -> Set<AssetID> {
+        let fields = FieldNames(assets.map(\.place.fieldName))
+        var held: Set<AssetID> = []
+        try eachPortion(of: Array(Set(assets.map(\.place.recordName))), in: zone) { rows in
+            for row in rows where !row.isTombstone {
+                let record = StoredRecord(row, in: zone, only: fields)
+                // Of a damaged record nobody knows what it has: it keeps what was for it, until it is written over.
+                held.formUnion(
+                    record.isDamaged
+                        ? Set(assets.lazy.filter { $0.place.recordName == row.name }.map(\.id)) : record.content.fields.assetIDs)
+            }
+        }
+        return held
+    }
+
+    /// The next assets of a zone.
+    func assets(of zone: ZoneAddress, after last: AssetID? = nil, limit: Int) throws -> [StoredAsset] {
+        let prefix = AssetID.keyPrefix(of: zone.zone)
+        return try entries(in: zone.database, .asset, after: last?.key ?? prefix, limit: limit)
+            .prefix { $0.key.key.hasPrefix(prefix) }.map { try StoredAsset($0) }
+    }
+
+    /// What the live records of a zone take: their bodies, and the files of their assets. Looks at all of them.
+    func countedBytes(of zone: ZoneAddress) throws -> Int64 {
+        var bytes = try bytes(of: zone)
+        var last: AssetID?
+        while true {
+            let page = try assets(of: zone, after: last, limit: Limits.reclaimChunk)
+            let held = try assetsHeld(of: page, in: zone)
+            for asset in page where held.contains(asset.id) { bytes &+= asset.size }
+            guard let next = page.last?.id else { return bytes }
+            last = next
+        }
+    }
+
+    /// Whether an asset of the database has a chunk.
+    func isUsed(_ chunk: ChunkName, in database: DatabaseID) throws -> Bool {
+        let prefix = chunk.text + "/"
+        return try entries(in: database, .chunkUse, after: prefix, limit: 1).first?.key.key.hasPrefix(prefix) ?? false
+    }
+}

@@ -1,0 +1,25 @@
+import NacreCloudContainer
+import NacreCrypto
+
+/// How chunks and files are named under the key of their database: a code of the content, so that nobody learns by a name what another user keeps.
+enum ChunkNaming {
+    static func name(of bytes: [UInt8], under key: [UInt8]) -> ChunkName {
+        ChunkName(HMACSHA256.code(for: SHA256.digest(bytes), key: key))
+    }
+
+    /// 20 bytes that tell a file from others.
+    static func checksum(of chunks: [AssetChunk], under key: [UInt8]) -> [UInt8] {
+        Array(HMACSHA256.code(for: chunks.flatMap { $0.name.bytes + "\($0.size);".utf8 }, key: key).prefix(20))
+    }
+
+    /// - Throws: where the bytes are not those of the chunk.
+    static func verify(_ bytes: [UInt8], are chunk: AssetChunk, under key: [UInt8]) throws(StoreError) {
+        guard bytes.count == chunk.size, name(of: bytes, under: key) == chunk.name else {
+            throw StoreError(.corrupt, "A chunk of an asset is not what was kept", ["chunk": chunk.name.text])
+        }
+    }
+}
+
+/// Files up to this size are kept in a row: a thumbnail costs no file of its own, no directory entry and no sync besides the commit's. On this server: eight pages
+/// of the database; beyond, a file is read faster than the pages of a row.
+let inlineAssetBytesMax = 32 * 1024

@@ -1,0 +1,105 @@
+import Glibc
+import NacreCloudContainer
+
+/// File calls that block, with the store's errors. Only on threads of `FileThreads`.
+enum FileCall {
+    /// Makes a folder for this user alone; one that is there is no error.
+    static func makeFolder(_ path: String) throws(StoreError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault("mkdir", path) }
+    }
+
+    /// What a folder holds, in no order; nothing where there is no such folder.
+    static func names(in path: String) throws(StoreError) -> [String] {
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw fault("opendir", path)
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The bytes of a file, or as many as show that it has more than `bytesMax`; nil: there is no file.
+    static func contents(_ path: String, bytesMax: Int) throws(StoreError) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw fault("open", path)
+        }
+        defer { close(file) }
+        var failed = false
+        let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax + 1) { buffer, count in
+            while count <= bytesMax {
+                let got = read(file, buffer.baseAddress.map { $0 + count }, bytesMax + 1 - count)
+                if got < 0, errno == EINTR { continue }
+                failed = got < 0
+                if got <= 0 { return }
+                count += got
+            }
+        }
+        if failed { throw fault("read", path) }
+        return bytes
+    }
+
+    /// Makes a file for this user alone, and returns when it is on the disk. What is left of one that could not be written is removed.
+    static func write(_ bytes: [UInt8], to path: String) throws(StoreError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw fault("open", path) }
+        var problem: StoreError?
+        var written = 0
+        while written < bytes.count, problem == nil {
+            let got = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written) }
+            if got > 0 { written += got } else if errno != EINTR { problem = fault("write", path) }
+        }
+        if problem == nil, fsync(file) != 0 { problem = fault("fsync", path) }
+        close(file)
+        guard let problem else { return }
+        unlink(path)
+        throw problem
+    }
+
+    static func move(_ path: String, to place: String) throws(StoreError) {
+        guard rename(path, place) == 0 else { throw fault("rename", place) }
+    }
+
+    /// Gives a file that never changes a second name, in a place where nothing is. On another disk it is copied, through a file aside.
+    static func share(_ path: String, as place: String) throws(StoreError) {
+        if link(path, place) == 0 || errno == EEXIST { return }
+        guard errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP else { throw fault("link", place) }
+        guard let bytes = try contents(path, bytesMax: ContentCutter.mostBytes) else { return }
+        try write(bytes, to: place + ".part")
+        try move(place + ".part", to: place)
+    }
+
+    /// Returns when the names in a folder are on the disk.
+    static func sync(folder path: String) throws(StoreError) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { throw fault("open", path) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw fault("fsync", path) }
+    }
+
+    /// One that is not there is no error.
+    static func remove(_ path: String) throws(StoreError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw fault("unlink", path) }
+    }
+
+    private static func fault(_ call: String, _ path: String) -> StoreError {
+        let number = errno
+        let code: StoreError.Code =
+            switch number {
+            case ENOSPC, EDQUOT: .full
+            case EROFS: .readOnly
+            default: .unavailable
+            }
+        return StoreError(
+            code, "A file of assets could not be used",
+            ["call": call, "path": path, "reason": String(cString: strerror(number)), "code": String(number)])
+    }
+}

@@ -1,0 +1,103 @@
+import NacreCloudContainer
+import NacreLocks
+
+/// Takes a file into a folder of chunks.
+final class FileReceiver: AssetReceiver {
+    private struct State {
+        /// Bytes that no thread has taken yet.
+        var buffer: [UInt8] = []
+        var cutter = ContentCutter()
+        var size: Int64 = 0
+        var chunks: [AssetChunk] = []
+        /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
+        var pinned: [ChunkName: String?] = [:]
+        var isReleased = false
+    }
+
+    /// A thread is asked for so many bytes at a time.
+    private static let bufferBytes = 256 * 1024
+
+    private let files: AssetFiles
+    private let key: [UInt8]
+    private let prefix: String
+    private let state = Locked(State())
+
+    init(_ files: AssetFiles, key: [UInt8], prefix: String) {
+        self.files = files
+        self.key = key
+        self.prefix = prefix
+    }
+
+    func add(_ piece: [UInt8]) async throws {
+        let isFull = state.withLock { state in
+            state.size += Int64(piece.count)
+            state.buffer += piece
+            return state.buffer.count >= Self.bufferBytes
+        }
+        if isFull { try await files.threads.run { [self] in try state.withLock { try take(&$0) } } }
+    }
+
+    func finish() async throws -> ReceivedAsset {
+        try await files.threads.run { [self] in
+            try state.withLock { state in
+                if state.size <= inlineAssetBytesMax { return inline(&state) }
+                try take(&state)
+                if let rest = state.cutter.rest() { try keep(rest, &state) }
+                try moveIntoPlace(&state)
+                return ReceivedAsset(
+                    size: state.size, checksum: ChunkNaming.checksum(of: state.chunks, under: key), chunks: state.chunks, inline: nil)
+            }
+        }
+    }
+
+    func release() async {
+        try? await files.threads.run { [self] in
+            state.withLock { state in
+                guard !state.isReleased else { return }
+                state.isReleased = true
+                for case let path? in state.pinned.values { try? FileCall.remove(path) }
+                files.unpin(state.pinned.keys)
+            }
+        }
+    }
+
+    private func inline(_ state: inout State) -> ReceivedAsset {
+        let bytes = state.buffer
+        let chunks = bytes.isEmpty ? [] : [AssetChunk(name: ChunkNaming.name(of: bytes, under: key), size: bytes.count)]
+        return ReceivedAsset(size: state.size, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: [], inline: bytes)
+    }
+
+    private func take(_ state: inout State) throws {
+        let piece = state.buffer
+        state.buffer = []
+        var ends: [[UInt8]] = []
+        state.cutter.add(piece) { ends.append($0) }
+        for bytes in ends { try keep(bytes, &state) }
+    }
+
+    /// Writes a chunk aside, unless it is there. One that is there and is not what it should be is written over.
+    private func keep(_ bytes: [UInt8], _ state: inout State) throws {
+        let name = ChunkNaming.name(of: bytes, under: key)
+        state.chunks.append(AssetChunk(name: name, size: bytes.count))
+        guard state.pinned[name] == nil else { return }
+        files.pin(name)
+        state.pinned[name] = .some(nil)
+        if try FileCall.contents(files.path(of: name), bytesMax: bytes.count) == bytes { return }
+        let path = prefix + name.text
+        state.pinned[name] = path
+        try FileCall.write(bytes, to: path)
+    }
+
+    private func moveIntoPlace(_ state: inout State) throws {
+        var folders: Set<String> = []
+        for (name, path) in state.pinned {
+            guard let path else { continue }
+            let folder = files.subfolder(of: name)
+            if folders.insert(folder).inserted { try FileCall.makeFolder(folder) }
+            try FileCall.move(path, to: files.path(of: name))
+            state.pinned[name] = .some(nil)
+        }
+        for folder in folders { try FileCall.sync(folder: folder) }
+        if !folders.isEmpty { try FileCall.sync(folder: files.folder) }
+    }
+}

@@ -1,0 +1,74 @@
+import NacreCloudContainer
+import NacreLocks
+
+/// Threads for file calls, which block: none of them runs on a thread that serves requests. Thread-safe.
+final class FileThreads: Sendable {
+    private struct State {
+        var waiting: [@Sendable () -> Void] = []
+        var next = 0
+        var isClosed = false
+        var threads: [BlockingThread] = []
+    }
+
+    private let state = Locked(State())
+    private let work = Signal()
+
+    /// - Throws: where a thread could not be started.
+    init(count: Int) throws {
+        for _ in 0..<count {
+            let (state, work) = (state, work)
+            let thread = try BlockingThread {
+                while let job = Self.next(state, work) { job() }
+            }
+            state.withLock { $0.threads.append(thread) }
+        }
+    }
+
+    /// Runs what blocks, after what was asked for before it.
+    /// - Throws: what `body` throws; `StoreError.closed` after `close`.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let isTaken = state.withLock { state in
+                guard !state.isClosed else { return false }
+                state.waiting.append { continuation.resume(with: Result(catching: body)) }
+                return true
+            }
+            guard isTaken else { return continuation.resume(throwing: StoreError(.closed, "The files of assets are closed")) }
+            work.notify()
+        }
+    }
+
+    /// Serves what was asked for, then ends the threads. Idempotent.
+    func close() async {
+        let threads = state.withLock { state in
+            state.isClosed = true
+            defer { state.threads = [] }
+            return state.threads
+        }
+        guard !threads.isEmpty else { return }
+        for _ in threads { work.notify() }
+        await withCheckedContinuation { continuation in
+            let wait: @Sendable () -> Void = {
+                for thread in threads { thread.join() }
+                continuation.resume()
+            }
+            do { try BlockingThread(wait).detach() } catch { continuation.resume() }
+        }
+    }
+
+    /// Waits for a job. nil: there will be none.
+    private static func next(_ state: Locked<State>, _ work: Signal) -> (@Sendable () -> Void)? {
+        work.wait()
+        return state.withLock { state in
+            guard state.next < state.waiting.count else { return nil }
+            let job = state.waiting[state.next]
+            state.next += 1
+            // What was done is dropped when it is half of the queue, so that taking a job costs the same however many wait.
+            if state.next * 2 >= state.waiting.count {
+                state.waiting.removeFirst(state.next)
+                state.next = 0
+            }
+            return job
+        }
+    }
+}

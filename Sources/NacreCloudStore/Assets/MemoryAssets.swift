@@ -1,0 +1,107 @@
+package import NacreCloudContainer
+import NacreLocks
+
+/// Keeps the bytes of assets in memory, and forgets them with the process.
+package final class MemoryAssets: AssetStorage {
+    private struct State {
+        var chunks: [ChunkName: [UInt8]] = [:]
+        var pins = ChunkPins()
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    package func receiver(under key: [UInt8]) -> any AssetReceiver { Receiver(storage: self, key: key) }
+
+    package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
+        let bytes = state.withLock { $0.chunks[chunk.name] }
+        guard let bytes else { throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text]) }
+        try ChunkNaming.verify(bytes, are: chunk, under: key)
+        return bytes
+    }
+
+    package func remove(_ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>) async throws {
+        let leaving = state.withLock { $0.pins.beginRemoving(names) }
+        let kept = try await needed(leaving)
+        state.withLock { state in
+            for name in leaving where state.pins.endRemoving(name) && !kept.contains(name) { state.chunks[name] = nil }
+        }
+    }
+
+    package func close() async {}
+
+    /// Every chunk that is kept.
+    package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
+
+    /// Puts other bytes in the place of a chunk's, for tests of damage.
+    package func damage(_ name: ChunkName, _ change: (inout [UInt8]) -> Void) {
+        state.withLock { state in
+            if var bytes = state.chunks[name] {
+                change(&bytes)
+                state.chunks[name] = bytes
+            }
+        }
+    }
+
+    private final class Receiver: AssetReceiver {
+        private struct Received {
+            var cutter = ContentCutter()
+            var chunks: [AssetChunk] = []
+            var bytes: [ChunkName: [UInt8]] = [:]
+            var size: Int64 = 0
+        }
+
+        private let storage: MemoryAssets
+        private let key: [UInt8]
+        private let received = Locked(Received())
+
+        init(storage: MemoryAssets, key: [UInt8]) {
+            self.storage = storage
+            self.key = key
+        }
+
+        func add(_ piece: [UInt8]) async throws {
+            received.withLock { received in
+                received.size += Int64(piece.count)
+                var ends: [[UInt8]] = []
+                received.cutter.add(piece) { ends.append($0) }
+                for bytes in ends { take(bytes, &received) }
+            }
+        }
+
+        func finish() async throws -> ReceivedAsset {
+            received.withLock { received in
+                if let rest = received.cutter.rest() { take(rest, &received) }
+                let checksum = ChunkNaming.checksum(of: received.chunks, under: key)
+                if received.size <= inlineAssetBytesMax {
+                    let inline = received.chunks.flatMap { received.bytes[$0.name] ?? [] }
+                    return ReceivedAsset(size: received.size, checksum: checksum, chunks: [], inline: inline)
+                }
+                storage.state.withLock { state in
+                    for (name, bytes) in received.bytes {
+                        state.pins.pin(name)
+                        state.chunks[name] = bytes
+                    }
+                }
+                return ReceivedAsset(size: received.size, checksum: checksum, chunks: received.chunks, inline: nil)
+            }
+        }
+
+        func release() async {
+            let names = received.withLock { received in
+                defer { received.bytes = [:] }
+                return received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys)
+            }
+            storage.state.withLock { state in
+                for name in names { state.pins.unpin(name) }
+            }
+        }
+
+        private func take(_ bytes: [UInt8], _ received: inout Received) {
+            let name = ChunkNaming.name(of: bytes, under: key)
+            received.chunks.append(AssetChunk(name: name, size: bytes.count))
+            received.bytes[name] = bytes
+        }
+    }
+}

@@ -1,0 +1,89 @@
+/// `POST assets/upload`: asks for places to send files to.
+package struct AssetsUploadRequest: Equatable, Sendable {
+    /// One file that is to become the value of a field, or an element of it.
+    package struct Item: Equatable, Sendable {
+        /// nil: the server names a record that is to be made.
+        package var recordName: String?
+        package var recordType: String
+        package var fieldName: String
+
+        package init(recordName: String? = nil, recordType: String, fieldName: String) {
+            self.recordName = recordName
+            self.recordType = recordType
+            self.fieldName = fieldName
+        }
+    }
+
+    package var tokens: [Item]
+    package var zoneID: ZoneID
+    package var `extension`: RequestExtension
+
+    package init(tokens: [Item], zoneID: ZoneID = .defaultZone, extension: RequestExtension = RequestExtension()) {
+        self.tokens = tokens
+        self.zoneID = zoneID
+        self.extension = `extension`
+    }
+}
+
+/// The answer to `assets/upload`, in the order of the request.
+package struct AssetsUploadResponse: Equatable, Sendable {
+    package struct Token: Equatable, Sendable {
+        package var recordName: String
+        package var fieldName: String
+        /// Where the bytes are sent, with POST; good for one file.
+        package var url: String
+
+        package init(recordName: String, fieldName: String, url: String) {
+            self.recordName = recordName
+            self.fieldName = fieldName
+            self.url = url
+        }
+    }
+
+    package var tokens: [Token]
+
+    package init(tokens: [Token]) {
+        self.tokens = tokens
+    }
+}
+
+/// What the URL of an upload answers: the dictionary that a save then carries.
+package struct AssetUploadResponse: Equatable, Sendable {
+    package var singleFile: Asset
+
+    package init(singleFile: Asset) {
+        self.singleFile = singleFile
+    }
+}
+
+/// `POST assets/rereference`: asks for assets of records as they can be saved into other fields and records of the same zone.
+package struct AssetsRereferenceRequest: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
+        package var recordName: String
+        package var fieldName: String
+
+        package init(recordName: String, fieldName: String) {
+            self.recordName = recordName
+            self.fieldName = fieldName
+        }
+    }
+
+    package var assets: [Item]
+    package var zoneID: ZoneID
+    package var `extension`: RequestExtension
+
+    package init(assets: [Item], zoneID: ZoneID = .defaultZone, extension: RequestExtension = RequestExtension()) {
+        self.assets = assets
+        self.zoneID = zoneID
+        self.extension = `extension`
+    }
+}
+
+/// The answer to `assets/rereference`: for each item its asset; for a field with a list, each element in its place.
+package struct AssetsRereferenceResponse: Equatable, Sendable {
+    package var assets: [Asset]
+
+    package init(assets: [Asset]) {
+        self.assets = assets
+    }
+}
