@@ -79,7 +79,8 @@ extension API {
             CloudKitSchemas.assetsRereferenceResponse, example: #"{"assets":[{"recordName":"hello","fieldName":"picture"}]}"#),
         EndpointDescription(
             method: .post, pattern: AssetLinks.uploadPath + ":token",
-            summary: "Takes a file, whose bytes are the body. The URL is that of assets/upload.", group: "Assets", answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse)], errors: errors),
+            summary: "Takes a file, whose bytes are the body. The URL is that of assets/upload.", group: "Assets",
+            answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse)], errors: errors),
         EndpointDescription(
             method: .get, pattern: AssetLinks.downloadPath + ":token/:name", summary: "Gives a file, or a range of it. The URL is a downloadURL.",
             group: "Assets",
