@@ -139,6 +139,8 @@ struct PasskeyRuleTests {
         return changed
     }
 
+    private static let creation = client("webauthn.create")
+
     private static let added: [(String, PasskeyClientData?, [UInt8], PasskeyFault?)] = [
         ("as asked", creation, Self.attestation(), nil),
         ("by a model that says which it is", creation, Self.attestation(format: "packed"), nil),
@@ -199,7 +201,6 @@ struct PasskeyRuleTests {
     ]
 
     @Test func `a passkey is added where all is as it was asked, and nowhere else`() throws {
-        let creation = Self.client("webauthn.create")
         for (label, client, attestation, fault) in Self.added {
             do {
                 let made = try PasskeyRule.made(
