@@ -50,7 +50,7 @@ extension API {
         let (caller, origin) = try await Turn.$current.withValue(Turn(asker: address)) {
             try await authenticator.identify(credential, of: request, container: target.container, environment: target.environment)
         }
-        let more = rates.payers(of: caller, in: target)
+        let more = rates.payers(of: caller, in: target, try await rates.entry(of: target.container, in: cloud.registry))
         try rates.require(more)
         payers += more
         let holder = Call.holder(of: caller, request)
