@@ -215,6 +215,8 @@ extension AuthorisationTable {
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
+            "assets/upload": #"{"tokens":[{"recordType":"Note","fieldName":"image"}]}"#,
+            "assets/rereference": #"{"assets":[{"recordName":"nothing","fieldName":"image"}]}"#,
             "users/discover": #"{"lookupInfos":[{"userRecordName":"_nobody"}]}"#,
             "users/lookup/email": #"{"users":[{"emailAddress":"nobody@example.com"}]}"#,
             "users/lookup/id": #"{"users":[{"userRecordName":"_nobody"}]}"#, "users/permission": #"{"userDiscoverability":"DENIED"}"#,

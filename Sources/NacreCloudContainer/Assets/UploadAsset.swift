@@ -39,15 +39,20 @@ extension Cloud {
     /// Costs a write of the file, and one call of the store.
     /// - Parameters:
     ///   - caller: whose the permit's credential is now.
+    ///   - length: of the file, where its sender says it.
     ///   - next: the next bytes of the file; nil at its end.
     package func upload(
-        _ permit: UploadPermit, by caller: Caller, _ next: () async throws -> [UInt8]?
+        _ permit: UploadPermit, by caller: Caller, length: Int? = nil, _ next: () async throws -> [UInt8]?
     ) async throws -> AssetUploadResponse {
+        if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         let target = DatabaseTarget(
             container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
         let database = try await database(target, for: .write, by: caller)
         guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
-        let receiver = try assetStorage().receiver(under: try await chunkKey(of: database.id))
+        try await requireRoom(for: Int64(length ?? 0), in: database)
+        let storage = try assetStorage()
+        let receiver = storage.receiver(under: try await chunkKey(of: database.id))
+        var received: ReceivedAsset?
         do {
             var size = 0
             while let piece = try await next() {
@@ -56,12 +61,41 @@ extension Cloud {
                 WorkMeter.current?.add(bytes: piece.count)
                 try await stored(of: database.key) { try await receiver.add(piece) }
             }
-            let answer = try await keep(try await stored(of: database.key) { try await receiver.finish() }, permit, in: database)
+            let whole = try await stored(of: database.key) { try await receiver.finish() }
+            received = whole
+            try await requireRoom(for: whole.size, in: database)
+            let answer = try await keep(whole, permit, in: database)
             await receiver.release()
             return answer
         } catch {
             await receiver.release()
+            // Whether the rows were written is not always known: what they name stays.
+            let names = Array(Set(received?.chunks.map(\.name) ?? []))
+            if !names.isEmpty { try? await remove(names, from: database.id) }
             throw error
+        }
+    }
+
+    /// Removes those of the chunks that no asset has.
+    func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
+        try await assets?.remove(names) { names in
+            try await self.store.read { transaction in Set(try names.filter { try transaction.isUsed($0, in: database) }) }
+        }
+    }
+
+    /// CloudKit: a file counts for the quota of its database. It does so when a record has it; one that would have no room is not taken in.
+    private func requireRoom(for bytes: Int64, in database: CallerDatabase) async throws {
+        let key = database.key
+        try await registry.withSchema(of: key.container, key.environment) { schema in
+            let quotaKey = schema.quotaKey
+            try await stored(of: key) {
+                try await self.store.read { transaction in
+                    let entry = try transaction.entries(in: quotaKey.database, quotaKey.kind, keys: [quotaKey.key]).first
+                    guard let limit = self.quotas.with(try entry.map { try QuotaEntry($0) }).limit(of: key.scope) else { return }
+                    let used = max(0, try transaction.databases([database.id]).first?.bytes ?? 0)
+                    if bytes > limit || used > limit - bytes { throw ServerError.quotaExceeded(isPublic: key.scope == .public) }
+                }
+            }
         }
     }
 
@@ -178,7 +212,7 @@ extension ServerError {
         .badRequest, "the URL of the upload has expired", native: .assetNotAvailable,
         remedy: "Ask assets/upload again: a URL is good for \(Int(Limits.assetUploadSeconds / 60)) minutes.")
 
-    package static func assetTooLarge(_ limit: Int) -> ServerError {
+    static func assetTooLarge(_ limit: Int) -> ServerError {
         ServerError(
             .badRequest, "asset is larger than \(limit) bytes", native: .limitExceeded, internalCode: 2023,
             remedy: "Divide the file among several fields or records.")

@@ -36,6 +36,7 @@ struct CheckMending {
             guard var rows = try plan(for: zone) else { return .beyondRepair }
             plan.records.append(rows.put(deleting: record))
             plan.tasks.append(PurgeTombstones.task(for: zones[zone.address] ?? zone, deletedAt: now))
+            plan.addAssets(used: [], released: rows.released, of: zone, at: now)
         case .discard(let zone, let row):
             let place = FeedPlace(view: .owner, number: row.number)
             plan.recordsRemoved.append(RecordRemoval(zone: zone, name: row.name, leaves: [place]))
@@ -60,7 +61,7 @@ struct CheckMending {
     /// Under the zone's lock: what is saved meanwhile counts.
     private mutating func recount(_ zone: ZoneRow) throws {
         guard let row = try transaction.lock(zoneNamed: zone.name, in: zone.address.database).zone, row.address == zone.address else { return }
-        let missed = try transaction.bytes(of: row.address) &- row.bytes
+        let missed = try transaction.countedBytes(of: row.address) &- row.bytes
         plan.databaseChanges.append(DatabaseChange(row.address.database, bytesAdded: missed))
         // A row that is put for another reason goes over what is changed in it.
         if let place = plan.zones.firstIndex(where: { $0.address == row.address }) {

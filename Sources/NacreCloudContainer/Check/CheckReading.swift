@@ -96,7 +96,7 @@ struct CheckReading {
                 CheckProblem("A zone's place is beyond its database's feed", zone: row.name, .raiseDatabase(database, to: row.feedSeq)))
         }
         guard row.state == .live, counting?.contains(row.address) ?? true else { return }
-        let bytes = try transaction.bytes(of: row.address)
+        let bytes = try transaction.countedBytes(of: row.address)
         guard bytes != row.bytes else { return }
         problems.append(CheckProblem("A zone counts \(row.bytes) bytes, and its records take \(bytes)", zone: row.name, .recount(row)))
     }

@@ -106,6 +106,7 @@ struct RecordPlan {
     private func put(_ record: StoredRecord, over before: StoredRecord?) -> RecordPut {
         var put = RecordPut(zone: zone, row: record.row, leaves: [], enters: [], isNew: before == nil)
         put.replacedBytes = before.map(\.countedBytes) ?? 0
+        put.assetBytes = record.assetBytes
         if let place = Self.place(of: record, hasFeed: hasFeed) {
             put.leaves = before.map { [FeedPlace(view: .owner, number: $0.row.number)] } ?? []
             put.enters = [place]

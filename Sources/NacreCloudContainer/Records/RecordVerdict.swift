@@ -37,7 +37,9 @@ struct StoredRecord: Equatable, Sendable {
     /// It is there, damaged or not: others may refer to it.
     var isThere: Bool { !row.isTombstone }
     /// What it takes of its database's quota.
-    var countedBytes: Int { isThere ? bodyBytes : 0 }
+    var countedBytes: Int { isThere ? bodyBytes + assetBytes : 0 }
+    /// Of its assets' files.
+    var assetBytes: Int { Int(clamping: content.fields.assetBytes) }
 }
 
 /// What the rules say of one operation on one record.

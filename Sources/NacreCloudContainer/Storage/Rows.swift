@@ -232,8 +232,10 @@ package struct RecordPut: Hashable, Sendable {
     package var enters: [FeedRow]
     /// There was no row of this name before, live or not: an engine may insert without looking.
     package var isNew: Bool
-    /// Bytes of the body that counted for this record before: 0 where there was none, or a tombstone.
+    /// Bytes that counted for this record before, of its body and its assets: 0 where there was none, or a tombstone.
     package var replacedBytes = 0
+    /// Bytes of its assets' files.
+    package var assetBytes = 0
     /// Index rows that go, and that come. It is not an error where one that goes is not there, or one that comes is there already: an index may be half built.
     package var unindexed: [IndexEntry] = []
     package var indexed: [IndexEntry] = []
@@ -250,7 +252,7 @@ package struct RecordPut: Hashable, Sendable {
     }
 
     /// By how much it changes what its zone's records take. A tombstone counts nothing.
-    package var growth: Int { (row.isTombstone ? 0 : row.body.count) - replacedBytes }
+    package var growth: Int { (row.isTombstone ? 0 : row.body.count + assetBytes) - replacedBytes }
 }
 
 package struct FeedPlace: Hashable, Sendable {

@@ -107,12 +107,7 @@ struct CollectAssets: TaskHandler {
 
     private mutating func removeChunks(_ turn: TaskTurn) async throws {
         let names = Array(chunks.suffix(Self.chunksPerChunk))
-        let (store, database) = (turn.cloud.store, zone.database)
-        try await turn.cloud.assets?.remove(names) { names in
-            try await store.read { transaction in
-                Set(try names.filter { try transaction.isUsed($0, in: database) })
-            }
-        }
+        try await turn.cloud.remove(names, from: zone.database)
         chunks.removeLast(names.count)
     }
 
@@ -137,11 +132,24 @@ extension ReadTransaction {
         return held
     }
 
-    /// The first assets of a zone.
-    func assets(of zone: ZoneAddress, limit: Int) throws -> [StoredAsset] {
+    /// The next assets of a zone.
+    func assets(of zone: ZoneAddress, after last: AssetID? = nil, limit: Int) throws -> [StoredAsset] {
         let prefix = AssetID.keyPrefix(of: zone.zone)
-        return try entries(in: zone.database, .asset, after: prefix, limit: limit)
+        return try entries(in: zone.database, .asset, after: last?.key ?? prefix, limit: limit)
             .prefix { $0.key.key.hasPrefix(prefix) }.map { try StoredAsset($0) }
+    }
+
+    /// What the live records of a zone take: their bodies, and the files of their assets. Looks at all of them.
+    func countedBytes(of zone: ZoneAddress) throws -> Int64 {
+        var bytes = try bytes(of: zone)
+        var last: AssetID?
+        while true {
+            let page = try assets(of: zone, after: last, limit: Limits.reclaimChunk)
+            let held = try assetsHeld(of: page, in: zone)
+            for asset in page where held.contains(asset.id) { bytes &+= asset.size }
+            guard let next = page.last?.id else { return bytes }
+            last = next
+        }
     }
 
     /// Whether an asset of the database has a chunk.

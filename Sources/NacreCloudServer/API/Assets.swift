@@ -69,9 +69,8 @@ extension API {
 
     /// Takes the raw bytes of a body, whatever it says they are.
     private func receive(_ request: HTTPRequest, _ permit: UploadPermit, by caller: Caller) async throws -> HTTPResponse {
-        if let length = request.body.length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         var pieces = request.body.makeAsyncIterator()
-        let uploaded = try await cloud.upload(permit, by: caller) { try await pieces.next() }
+        let uploaded = try await cloud.upload(permit, by: caller, length: request.body.length) { try await pieces.next() }
         return .json(uploaded.json(AnswerForm()))
     }
 

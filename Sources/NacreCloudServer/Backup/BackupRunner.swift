@@ -68,7 +68,12 @@ final class BackupRunner: Sendable {
         do {
             guard let make else { throw StoreError(.unavailable, "The data are in memory") }
             let order = BackupOrder(path: path, folder: folder, nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
-            result = .success(AdminMessages.Backup(try await make(order, control), path: path))
+            let (chunks, pool) = (folder + "/assets", AssetBackup.folder(besides: path))
+            // Before it, so that what goes meanwhile is there; and after it, with what came.
+            try await AssetBackup.sharing(chunks, with: pool, control)
+            let manifest = try await make(order, control)
+            try await AssetBackup.sharing(chunks, with: pool, control)
+            result = .success(AdminMessages.Backup(manifest, path: path))
         } catch {
             result = .failure(BackupFault(error, file: path))
         }

@@ -37,7 +37,9 @@ package enum OfflineFolder {
         do {
             let path = named(path)
             let order = BackupOrder(path: path, folder: absolute(folder), nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
-            return AdminMessages.Backup(try FolderBackup.create(order, cancellation.control), path: path)
+            let manifest = try FolderBackup.create(order, cancellation.control)
+            try AssetBackup.share(order.folder + "/assets", with: AssetBackup.folder(besides: path))
+            return AdminMessages.Backup(manifest, path: path)
         } catch {
             throw BackupFault(error)
         }
@@ -56,6 +58,8 @@ package enum OfflineFolder {
     package static func restore(_ path: String, to folder: String, replaces: Bool, _ cancellation: Cancellation) throws -> Restored {
         do {
             let outcome = try FolderRestore.restore(path, to: folder, replaces: replaces, cancellation.control)
+            // What is there already has the same names where it is the same.
+            try AssetBackup.share(AssetBackup.folder(besides: path), with: folder + "/assets")
             return Restored(backup: AdminMessages.Backup(outcome.manifest, path: path), replaced: outcome.replaced)
         } catch {
             throw BackupFault(error, file: path)

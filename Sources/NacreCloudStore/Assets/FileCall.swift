@@ -8,9 +8,12 @@ enum FileCall {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw fault("mkdir", path) }
     }
 
-    /// What a folder holds, in no order.
+    /// What a folder holds, in no order; nothing where there is no such folder.
     static func names(in path: String) throws(StoreError) -> [String] {
-        guard let folder = opendir(path) else { throw fault("opendir", path) }
+        guard let folder = opendir(path) else {
+            if errno == ENOENT { return [] }
+            throw fault("opendir", path)
+        }
         defer { closedir(folder) }
         var names: [String] = []
         while let entry = readdir(folder) {
@@ -63,6 +66,15 @@ enum FileCall {
 
     static func move(_ path: String, to place: String) throws(StoreError) {
         guard rename(path, place) == 0 else { throw fault("rename", place) }
+    }
+
+    /// Gives a file that never changes a second name, in a place where nothing is. On another disk it is copied, through a file aside.
+    static func share(_ path: String, as place: String) throws(StoreError) {
+        if link(path, place) == 0 || errno == EEXIST { return }
+        guard errno == EXDEV || errno == EPERM || errno == EMLINK || errno == EOPNOTSUPP else { throw fault("link", place) }
+        guard let bytes = try contents(path, bytesMax: ContentCutter.mostBytes) else { return }
+        try write(bytes, to: place + ".part")
+        try move(place + ".part", to: place)
     }
 
     /// Returns when the names in a folder are on the disk.

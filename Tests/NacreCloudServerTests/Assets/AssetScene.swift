@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudTestSupport
 import NacreCloudWire
 
@@ -84,4 +85,25 @@ func someBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     bytes.reserveCapacity(count + 8)
     while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes += $0 } }
     return Array(bytes.prefix(count))
+}
+
+extension AssetScene {
+    private var folder: String { server.folder.path + "/assets" }
+
+    /// The paths of all chunks, in order.
+    func chunkFiles() throws -> [String] {
+        let files = FileManager.default
+        return try files.contentsOfDirectory(atPath: folder).filter { $0.count == 2 }.sorted().flatMap { part in
+            try files.contentsOfDirectory(atPath: "\(folder)/\(part)").sorted().map { "\(folder)/\(part)/\($0)" }
+        }
+    }
+
+    func incomingFiles() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming") }
+
+    /// Turns a bit in the middle of a file; twice, and it is as it was.
+    func flip(_ path: String) throws {
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
 }

@@ -1,0 +1,66 @@
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+
+@testable import NacreCloudContainer
+
+/// A cloud with a store for files in memory, and Ada's private database with a zone `Z`.
+struct AssetCloud {
+    let cloud: TestCloud
+    let files = MemoryAssets()
+    let ada: TestCloudUser
+
+    init(quotas: Quotas = .none) async throws {
+        cloud = TestCloud(MemoryStore(), quotas: quotas, assets: files)
+        var ada = cloud.user("_ada")
+        ada.caller.credential = .device(id: "d", account: "a")
+        self.ada = ada
+        try await ada.makeZone("Z")
+    }
+
+    /// Uploads a file for a field of a record: the dictionary that a save carries.
+    func upload(_ bytes: [UInt8], _ record: String, field: String = "f", zone: String = "Z", type: String = "Note") async throws -> Asset {
+        let asked = try await cloud.cloud.requestUploads(
+            AssetsUploadRequest(
+                tokens: [.init(recordName: record, recordType: type, fieldName: field)], zoneID: ZoneID(zoneName: zone)),
+            in: ada.target, by: ada.caller)
+        let token = asked.tokens[0].url.dropFirst(AssetLinks.uploadPath.count)
+        let permit = try cloud.cloud.uploadPermit(String(token))
+        var left: [UInt8]? = bytes
+        return try await cloud.cloud.upload(permit, by: ada.caller, length: bytes.count) {
+            defer { left = nil }
+            return left
+        }.singleFile
+    }
+
+    func save(_ value: FieldValue, in record: String, field: String = "f", zone: String = "Z") async throws -> RecordResult {
+        try await ada.modify([.update(record, [field: value])], zone: zone)[0]
+    }
+
+    func lookUp(_ record: String, zone: String = "Z") async throws -> Asset? {
+        try await ada.lookup([record], zone: zone)[0].record?.fields["f"]?.assets.first
+    }
+
+    /// The bytes that a shown asset's URL leads to.
+    func download(_ asset: Asset?, by caller: Caller? = nil) async throws -> [UInt8] {
+        let token = (asset?.downloadURL ?? "").dropFirst(AssetLinks.downloadPath.count).dropLast("/${f}".count)
+        let permit = try cloud.cloud.downloadPermit(String(token))
+        let content = try await cloud.cloud.content(of: permit, in: ada.target, by: caller ?? ada.caller)
+        var bytes: [UInt8] = []
+        try await content.read(0..<content.size) { bytes += $0 }
+        return bytes
+    }
+
+    /// Moves the clock, and does what is due by then.
+    func wait(_ seconds: Double) async throws {
+        cloud.clock.move(bySeconds: seconds)
+        try await cloud.runAllTasks()
+    }
+}
+
+func someBytes(_ count: Int, seed: UInt64) -> [UInt8] {
+    var random = SeededRandom(seed: seed)
+    var bytes: [UInt8] = []
+    while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes += $0 } }
+    return Array(bytes.prefix(count))
+}
