@@ -164,7 +164,10 @@ import Testing
 
     @Test func `users wait for cascades and index builds, and for nothing else`() {
         #expect(TaskLane.prompt.kinds == [.cascade, .buildIndexes])
-        #expect(TaskLane.upkeep.kinds == [.reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount])
+        #expect(
+            TaskLane.upkeep.kinds == [
+                .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets,
+            ])
     }
 
     @Test(arguments: Engine.allCases) func `a worker that takes long renews its lease, and nobody takes its task meanwhile`(engine: Engine)

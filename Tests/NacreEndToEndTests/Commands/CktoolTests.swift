@@ -70,8 +70,8 @@ import Testing
         (["query-records", "--limit", "500"], "--limit", 64),
         (["create-record", "--fields-json", #"{"a":{"value":1}}"#], "a: 'type' is missing", 64),
         (["create-record", "--fields-json", #"{"a":{"type":"textType","value":1}}"#], "take stringType", 64),
-        (["create-record", "--fields-json", #"{"a":{"type":"assetType","value":"k"}}"#], "does not keep assets", 64),
-        (["create-record", "--fields-json", "{}", "--asset-files", "k=v"], "does not keep assets", 1),
+        (["create-record", "--fields-json", #"{"a":{"type":"assetType","value":"k"}}"#], "does not send files", 64),
+        (["create-record", "--fields-json", "{}", "--asset-files", "k=v"], "does not send files", 1),
         (["create-record"], "--fields-json", 64),
         (["delete-records"], "Interaction was required", 64),
     ]

@@ -75,7 +75,7 @@ struct CktoolField: Codable {
             case .locationList: .locationList(try read([CktoolPlace].self).map(\.location))
             case .referenceList: .referenceList(try read([CktoolLink].self).map(\.reference))
             case .unknownList: .emptyList
-            case .asset, .assetList: throw refusal("this server does not keep assets yet")
+            case .asset, .assetList: throw refusal("cktool does not send files")
             }
     }
 

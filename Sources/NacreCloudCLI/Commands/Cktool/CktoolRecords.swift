@@ -52,7 +52,7 @@ enum CktoolCreateRecord {
     private static let json = Option.value("fields-json", "json", "The fields as JSON.")
     private static let file = Option.value("fields-file", "file", "A file with that JSON.")
     private static let stdin = Option.flag("fields-stdin", "Read that JSON from standard input.")
-    private static let assets = Option.values("asset-files", "key=path", "Fails: this server does not keep assets yet.")
+    private static let assets = Option.values("asset-files", "key=path", "Fails: cktool does not send files.")
 
     static let command = Command(
         "create-record", "Make a record, and print it as JSON.",
@@ -62,7 +62,7 @@ enum CktoolCreateRecord {
             """,
         options: CktoolOptions.records + [CktoolOptions.recordType, json, file, stdin, assets]
     ) { call in
-        if call.isGiven(assets) { throw CommandFailure(.failure, "this server does not keep assets yet", remedy: "Leave --asset-files out.") }
+        if call.isGiven(assets) { throw CommandFailure(.failure, "cktool does not send files", remedy: "Leave --asset-files out.") }
         let change = RecordChange(
             recordName: nil, recordType: try call.require(CktoolOptions.recordType), set: try CktoolRecord.fields(from: try fields(call)))
         let results = try await CktoolDatabase.named(by: call).modify([RecordOperation(.create, change)])
