@@ -40,9 +40,10 @@ extension Cloud {
     /// - Parameters:
     ///   - caller: whose the permit's credential is now.
     ///   - length: of the file, where its sender says it.
+    ///   - still: throws where the caller has ended meanwhile. Asked once the bytes are there.
     ///   - next: the next bytes of the file; nil at its end.
     package func upload(
-        _ permit: UploadPermit, by caller: Caller, length: Int? = nil, _ next: () async throws -> [UInt8]?
+        _ permit: UploadPermit, by caller: Caller, length: Int? = nil, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
     ) async throws -> AssetUploadResponse {
         if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
         let target = DatabaseTarget(
@@ -63,6 +64,7 @@ extension Cloud {
             }
             let whole = try await stored(of: database.key) { try await receiver.finish() }
             received = whole
+            try await still()
             try await requireRoom(for: whole.size, in: database)
             let answer = try await keep(whole, permit, in: database)
             await receiver.release()
@@ -128,8 +130,8 @@ extension Cloud {
         }
     }
 
-    /// As its sender gets it, to save it. CloudKit: in a private database with a key and a second checksum, which mean nothing to clients; here neither
-    /// opens anything.
+    /// As its sender gets it, to save it. CloudKit: in a private database with a key and a second checksum, which mean nothing to clients. Here
+    /// neither opens anything.
     func sent(_ asset: StoredAsset, in database: CallerDatabase) throws -> Asset {
         let receipt = try assetLinks.tokens.text(of: AssetReceipt(database: database.id, asset: asset.id))
         var sent = Asset(fileChecksum: asset.fileChecksum, size: asset.size, receipt: receipt)

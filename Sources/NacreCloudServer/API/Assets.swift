@@ -26,21 +26,24 @@ extension API {
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             let target = DatabaseTarget(
                 container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
-            return try await asked(request, permit.credential, target) { try await receive(request, permit, by: $0) }
+            return try await asked(request, permit.credential, target) { caller, _ in try await receive(request, permit, by: caller) }
         }
         router.get(AssetLinks.downloadPath + ":token/:name") { request, parameters in
             let permit = try cloud.downloadPermit(try parameters.require("token"))
             let target = try await cloud.target(of: permit)
             let name = try parameters.require("name")
-            return try await asked(request, permit.credential, target) { caller in
-                try await response(of: try await cloud.content(of: permit, in: target, by: caller), named: name, to: request)
+            return try await asked(request, permit.credential, target) { caller, payers in
+                try await response(of: try await cloud.content(of: permit, in: target, by: caller), named: name, to: request) {
+                    rates.take($0 / 1000, from: payers)
+                }
             }
         }
     }
 
     /// Answers the request of who was given a URL, within the rates and the budgets of all that is theirs.
     private func asked(
-        _ request: HTTPRequest, _ credential: Credential, _ target: DatabaseTarget, _ answer: (Caller) async throws -> HTTPResponse
+        _ request: HTTPRequest, _ credential: Credential, _ target: DatabaseTarget,
+        _ answer: (Caller, [RequestRates.Payer]) async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         let address = IPAddress.customer(request.clientAddress)
         let meter = WorkMeter(requestID: request.id)
@@ -56,7 +59,7 @@ extension API {
         let holder = Call.holder(of: caller, request)
         try request.account.belong(to: holder)
         var response = try await WorkMeter.$current.withValue(meter) {
-            try await Turn.$current.withValue(Turn(asker: holder.name)) { try await answer(caller) }
+            try await Turn.$current.withValue(Turn(asker: holder.name)) { [payers] in try await answer(caller, payers) }
         }
         if let origin {
             response.headers["Access-Control-Allow-Origin"] = origin
@@ -70,7 +73,14 @@ extension API {
     /// Takes the raw bytes of a body, whatever it says they are.
     private func receive(_ request: HTTPRequest, _ permit: UploadPermit, by caller: Caller) async throws -> HTTPResponse {
         var pieces = request.body.makeAsyncIterator()
-        let uploaded = try await cloud.upload(permit, by: caller, length: request.body.length) { try await pieces.next() }
+        let database = permit.database
+        let uploaded = try await cloud.upload(permit, by: caller, length: request.body.length) {
+            let now = try await authenticator.identify(
+                permit.credential, of: request, container: database.container, environment: database.environment)
+            guard now.caller == caller else { throw ServerError.authenticationFailed }
+        } next: {
+            try await pieces.next()
+        }
         return .json(uploaded.json(AnswerForm()))
     }
 
@@ -80,7 +90,10 @@ extension API {
     private static let downloadBytes = Limits.assetChunkBytes + ServerLimits.bufferedBytesMax
 
     /// The bytes as a file of an unknown kind: a browser keeps it and does not show it, whatever is in it.
-    private func response(of content: AssetContent, named name: String, to request: HTTPRequest) async throws -> HTTPResponse {
+    /// - Parameter sent: gets how many bytes go out, as they do.
+    private func response(
+        of content: AssetContent, named name: String, to request: HTTPRequest, _ sent: @escaping @Sendable (Int) -> Void
+    ) async throws -> HTTPResponse {
         try request.account.takeAnswer(Int(clamping: min(content.size, Int64(Self.downloadBytes))))
         var response = HTTPResponse()
         response.mayCompress = false
@@ -93,7 +106,10 @@ extension API {
         if request.method == .get { try await content.read(0..<1) { _ in } }
         response.body = .content(
             HTTPContent(length: UInt64(clamping: content.size)) { range, writer in
-                try await content.read(Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound)) { try await writer.write($0) }
+                try await content.read(Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound)) {
+                    sent($0.count)
+                    try await writer.write($0)
+                }
             })
         return response
     }

@@ -152,3 +152,39 @@ import Testing
         #expect(try scene.chunkFiles().count <= 1)
     }
 }
+
+/// Files that come slowly, and go to who has no room for them.
+@Suite(.timeLimit(.minutes(5))) struct AssetTransferTests {
+    @Test func `a session that ends while its file comes leaves nothing`() async throws {
+        let scene = try await AssetScene()
+        let url = scene.path(try await scene.permit("p"))
+        let client = try await RawClient(port: scene.port)
+        let bytes = someBytes(600_000)
+        try await client.send("POST \(url) HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nContent-Length: \(bytes.count)\r\n\r\n")
+        try await client.send(Array(bytes.prefix(500_000)))
+        let names = scene.server.names
+        try await scene.server.cloud.registry.endSession(names["ada.id"] ?? "", of: names["ada.account"] ?? "")
+        scene.server.clock.advance(6)
+        try await client.send(Array(bytes.dropFirst(500_000)))
+        #expect(try await client.response().status == 421)
+        #expect(try scene.chunkFiles().isEmpty && scene.incomingFiles().isEmpty)
+    }
+
+    @Test func `a large file passes through a server in pieces, up and down, in a body of unknown length too`() async throws {
+        let scene = try await AssetScene()
+        let bytes = someBytes(12_000_000)
+        let client = try await RawClient(port: scene.port)
+        let url = scene.path(try await scene.permit("p"))
+        try await client.send("POST \(url) HTTP/1.1\r\nHost: 127.0.0.1:\(scene.port)\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for start in stride(from: 0, to: bytes.count, by: 1_000_000) {
+            let piece = Array(bytes[start..<start + 1_000_000])
+            try await client.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+        }
+        try await client.send("0\r\n\r\n")
+        let sent = try await client.response()
+        #expect(sent.status == 200, "\(sent.text)")
+        let saved = try await scene.save(String(sent.text.dropFirst(#"{"singleFile":"#.count).dropLast()), of: "p")
+        let shown = try #require(saved.json?.at("records[0].fields.image.value.downloadURL")?.text, "\(saved.text)")
+        #expect(try await scene.fetch(shown).body == bytes)
+    }
+}
