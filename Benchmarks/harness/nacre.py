@@ -23,7 +23,7 @@ class Nacre:
     scope = "private"
 
     def __init__(self, binary, folder, prefix=(), options=()):
-        """`prefix`: a command that the server is the last words of; `options`: more words behind it."""
+        """`prefix`: a command that the server is the last words of; `options`: more words behind it, or what makes them of the port."""
         self.binary, self.folder, self.prefix, self.options = binary, folder, prefix, options
         self.log = open(folder + ".log", "ab")
         self.start()
@@ -31,10 +31,11 @@ class Nacre:
     def start(self):
         """Starts the process and returns when it serves."""
         self.port = client.free_port()
+        options = self.options(self.port) if callable(self.options) else self.options
         self.process = subprocess.Popen(
             [*self.prefix, self.binary, "serve", "--data", self.folder, "--listen", f"127.0.0.1:{self.port}", "--log-level", "warning",
              # One user sends what thousands would.
-             "--request-rate", "0", *self.options],
+             "--request-rate", "0", *options],
             stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
         wait_until_ready(self.process, self.port, "/readyz")

@@ -320,6 +320,45 @@ def shown(browser, scene):
     yield "openapi"
     browser.go(scene.url + "/sign-in")
     yield "problem"
+    yield from mailed(browser, scene, scene.password)
+
+
+def mailed(browser, scene, password):
+    """Sets a new password by a mail, and answers the name of each page."""
+    before = len(scene.sink.mails)
+    browser.go(scene.mailing_page)
+    heading(browser, "Sign in")
+    yield "sign-in-issuer"
+    browser.click("a[href=forgotten-password]")
+    heading(browser, "Forgotten password")
+    yield "forgotten"
+    browser.type("#email", scene.email)
+    browser.click("button.main")
+    heading(browser, "Look at your mail")
+    yield "sent"
+    mail = until("a mail", lambda: scene.sink.mails[before:])[0]
+    browser.go([line for line in mail.splitlines() if "/new-password?" in line][0])
+    heading(browser, "New password")
+    yield "new-password"
+    browser.type("#password", password)
+    browser.click("button.main")
+    heading(browser, "The password is set")
+    yield "password-set"
+
+
+def check_mail(browser, scene, pictures):
+    """A link in a mail sets a password, which signs in; an issuer that nobody reaches is told on a page."""
+    for name in mailed(browser, scene, "another horse of " + browser.name):
+        pass
+    browser.go(scene.mailing_page)
+    browser.type("#email", scene.email)
+    browser.type("#password", "another horse of " + browser.name)
+    browser.click("button.main")
+    heading(browser, "Allow access?")
+    browser.go(scene.mailing_page)
+    browser.click("#issuer")
+    heading(browser, "You cannot sign in")
+    expect("cannot be reached" in browser.text("#problem"), browser.text("#problem"))
 
 
 def check_pages(browser, scene, pictures):

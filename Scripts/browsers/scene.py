@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 
 from harness import nacre
+from mail import MailSink
 from serving import Pages, app
 
 
@@ -33,6 +34,24 @@ class Scene:
         self.evil.pages["/app"] = app(self.api, self.message_token)
         self.app.pages["/signed-in"] = "<!doctype html><title>Signed in</title><pre id='from'></pre><script>from.textContent = document.referrer</script>"
 
+        self.start_mailing(binary, home)
+
+    def start_mailing(self, binary, home):
+        """A second server, which sends mail and knows the issuer of a team's accounts, where nobody answers."""
+        self.sink = MailSink()
+        folder = os.path.join(home, "mailing")
+        shutil.rmtree(folder, ignore_errors=True)
+        secret = os.path.join(home, "secret")
+        with open(secret, "w") as file:
+            file.write("secret\n")
+        self.mailing = nacre.Nacre(binary, folder, options=lambda port: [
+            "--public-url", f"http://localhost:{port}", "--smtp", f"smtp://127.0.0.1:{self.sink.port}", "--mail-from", "nacre@example.com",
+            "--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "nacre", "--oidc-client-secret-file", secret, "--oidc-name", "Example & Co"])
+        self.mailing.make_user()
+        self.mailing.administrator.json("POST", "/admin/1/users", {"email": self.email, "password": self.password})
+        self.mailing_page = (f"http://localhost:{self.mailing.port}/sign-in?ckAPIToken={self.mailing.api_token}"
+                             f"&origin={urllib.parse.quote(self.app.origin, safe='')}")
+
     def token(self, **more):
         return self.server.administrator.json("POST", "/admin/1/tokens", {
             "container": nacre.CONTAINER, "environment": "development", "kind": "api", "name": "browsers", **more})["token"]
@@ -54,4 +73,6 @@ class Scene:
     def close(self):
         self.app.close()
         self.evil.close()
+        self.mailing.stop()
+        self.sink.close()
         self.server.stop()

@@ -4,6 +4,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
@@ -90,4 +91,55 @@ static inline void nacre_curl_prepare_thread(const char *name) {
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
     prctl(PR_SET_NAME, (unsigned long)name, 0UL, 0UL, 0UL);
+}
+
+/// What is left of a mail's text.
+struct nacre_curl_text {
+    const char *bytes;
+    size_t left;
+};
+
+static inline size_t nacre_curl_read_text(char *buffer, size_t size, size_t count, void *context) {
+    struct nacre_curl_text *text = context;
+    size_t some = size * count < text->left ? size * count : text->left;
+    memcpy(buffer, text->bytes, some);
+    text->bytes += some;
+    text->left -= some;
+    return some;
+}
+
+/// Sends a mail over SMTP and returns once the server has taken it, or has not. Blocks, `seconds` at most.
+static inline CURLcode nacre_curl_send_mail(
+    const char *url, const char *user, const char *password, const char *from, const char *to, const char *bytes, size_t count,
+    long wants_tls, long seconds, long *reply) {
+    CURL *handle = curl_easy_init();
+    struct curl_slist *receivers = curl_slist_append(NULL, to);
+    struct nacre_curl_text text = { bytes, count };
+    CURLcode code = CURLE_OUT_OF_MEMORY;
+    *reply = 0;
+    if (handle != NULL && receivers != NULL) {
+        curl_easy_setopt(handle, CURLOPT_URL, url);
+#if CURL_AT_LEAST_VERSION(7, 85, 0)
+        curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+#else
+        curl_easy_setopt(handle, CURLOPT_PROTOCOLS, (long)(CURLPROTO_SMTP | CURLPROTO_SMTPS));
+#endif
+        curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(handle, CURLOPT_PROXY, "");
+        curl_easy_setopt(handle, CURLOPT_TIMEOUT, seconds);
+        curl_easy_setopt(handle, CURLOPT_USE_SSL, (long)(wants_tls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
+        curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &nacre_curl_open_socket);
+        if (user != NULL) curl_easy_setopt(handle, CURLOPT_USERNAME, user);
+        if (password != NULL) curl_easy_setopt(handle, CURLOPT_PASSWORD, password);
+        curl_easy_setopt(handle, CURLOPT_MAIL_FROM, from);
+        curl_easy_setopt(handle, CURLOPT_MAIL_RCPT, receivers);
+        curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(handle, CURLOPT_READFUNCTION, &nacre_curl_read_text);
+        curl_easy_setopt(handle, CURLOPT_READDATA, &text);
+        code = curl_easy_perform(handle);
+        *reply = nacre_curl_number(handle, CURLINFO_RESPONSE_CODE);
+    }
+    curl_slist_free_all(receivers);
+    curl_easy_cleanup(handle);
+    return code;
 }

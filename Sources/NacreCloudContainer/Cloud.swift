@@ -24,6 +24,8 @@ package final class Cloud: StoreClient {
     let readRule: ReadRule
     /// What the databases of a container may hold where nobody has said otherwise of it.
     let quotas: Quotas
+    /// Sends mail; nil: nobody does, and none is asked for.
+    package let mail: (any Mailing)?
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()
     /// What a repair last heard of the engine's own structure, and when.
@@ -32,7 +34,7 @@ package final class Cloud: StoreClient {
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
-        assets: (any AssetStorage)? = nil, hints: any Hints = NoHints(),
+        assets: (any AssetStorage)? = nil, hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
@@ -45,6 +47,7 @@ package final class Cloud: StoreClient {
         self.cascadePerTransaction = cascadePerTransaction
         self.readRule = readRule
         self.quotas = quotas
+        self.mail = mail
         self.hints = hints
         self.failed = failed
     }

@@ -217,6 +217,16 @@ extension Limits {
     package static let openIDKeySeconds: Double = 60
     /// Requests to the issuer that may be under way. On this server: a slow one takes nothing from those who sign in otherwise.
     package static let openIDRequests = 16
+    /// Seconds for which a link in a mail sets a new password. On this server: mail takes minutes, and lies about for years.
+    package static let passwordLinkSeconds: Double = 30 * 60
+    /// Seconds for which a notice is tried to be sent. On this server: a mail server is mended within a day.
+    package static let noticeSeconds: Double = 24 * 3600
+    /// Mails that wait to be sent; beyond, none is asked for. On this server: a megabyte, and half an hour of a small mail server.
+    package static let lettersWaiting = 1000
+    /// What a mail counts for in a rate. On this server: as a password.
+    package static let letterCost = 10_000
+    /// Seconds that the mail server may take for a mail. On this server: it looks names up meanwhile.
+    package static let mailSeconds = 30
     /// Bytes of the `state` that an app gives the sign-in page and gets back with its redirect. On this server: an identifier, signed if need be.
     package static let signInStateBytes = 512
     /// Characters of a token's name. On this server: a line in a list.

@@ -115,7 +115,7 @@ package final class Server: Sendable {
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
-            hints: ServerHints(hub: hub, alarm: alarm), failed: faults.log)
+            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
@@ -215,8 +215,10 @@ package final class Server: Sendable {
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
             logger: configuration.logger, overload: overload, rates: rates)
         accounts.addRoutes(to: &router)
-        let page = SignInPage(address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name)
+        let page = SignInPage(
+            address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name, sendsMail: cloud.mail != nil)
         page.addRoutes(to: &router)
+        if cloud.mail != nil { PasswordPages(page: page).addRoutes(to: &router) }
         if let openID = configuration.openID {
             let issuer = OpenIDIssuer(openID, client: HTTPClient(), clock: configuration.clock)
             OpenIDPage(page: page, issuer: issuer).addRoutes(to: &router)

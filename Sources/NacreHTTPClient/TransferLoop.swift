@@ -54,7 +54,7 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     /// libcurl asks to be set up once in a process, before anything else of it.
-    private static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     init(_ configuration: HTTPClient.Configuration) {
         self.configuration = configuration

@@ -168,6 +168,7 @@ import Testing
             TaskLane.upkeep.kinds == [
                 .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets,
             ])
+        #expect(TaskLane.mail.kinds == [.sendLetter])
     }
 
     @Test(arguments: Engine.allCases) func `a worker that takes long renews its lease, and nobody takes its task meanwhile`(engine: Engine)

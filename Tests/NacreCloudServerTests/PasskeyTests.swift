@@ -132,7 +132,7 @@ import Testing
                 try wrong { $0.user = "ffffffffffffffffffffffffffffffff" }
             ),
             ("a name for an account", try wrong { $0.user = "ada@example.com" }),
-            ("no account", try wrong { $0.user = "" }),
+            ("no account", try wrong { $0.user = "" }), ("what can be no account", try wrong { $0.user = "\0" }),
             ("another's account", try wrong { $0.user = server.names["bob.account"] ?? "" }),
             ("another's passkey", try wrong { $0.id = ofBob.id }),
             ("a passkey that is not there", try wrong { $0.id = [1, 2, 3] }),

@@ -59,12 +59,12 @@ import Testing
         runner.start()
         await server.clock.sleeps(Self.sleepers)
         try await putTask(due: server.clock.now + 10, in: server.cloud.store)
-        // Both lanes hear of it, and one aims at it.
-        await server.clock.sleeps(Self.sleepers + 2)
+        // All lanes hear of it, and one aims at it.
+        await server.clock.sleeps(Self.sleepers + TaskLane.allCases.count)
         #expect(try await taskCount(server) == 1)
         server.clock.advance(10)
         // That lane, and the upkeep.
-        await server.clock.sleeps(Self.sleepers + 4)
+        await server.clock.sleeps(Self.sleepers + TaskLane.allCases.count + 2)
         #expect(try await taskCount(server) == 0)
         await runner.stop()
     }

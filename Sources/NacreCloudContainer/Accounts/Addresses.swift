@@ -4,10 +4,12 @@ import NacreCloudWire
 extension Registry {
     /// Gives an account another address. The new one is claimed first and the old one released last, each in a database of its own; one that was cut short is
     /// undone or ended by a task, whatever was done of it. Who is signed in stays so; a code for a new password is none any more.
-    /// - Parameter account: as it was when its password was checked.
+    /// - Parameters:
+    ///   - account: as it was when its password was checked.
+    ///   - notifies: the old address gets a letter, which the change leaves in the outbox.
     /// - Returns: the account as it is now.
     /// - Throws: `ServerError.emailTaken`, what is wrong with the address, or `ServerError.accountChanged`.
-    package func changeEmail(of account: AccountEntry, to email: String) async throws -> AccountEntry {
+    package func changeEmail(of account: AccountEntry, to email: String, notifies: Bool = false) async throws -> AccountEntry {
         let address = try Self.normalized(email)
         if address == account.email { return account }
         let claim = EmailClaim(address: address, claim: hex(2))
@@ -26,7 +28,8 @@ extension Registry {
             throw ServerError.emailTaken
         }
         let changed = try await write(.account(account.id)) { database, now, transaction in
-            try transaction.changeAccount(account, in: database, at: now) { entry in
+            let notice = notifies ? Letter(.addressChanged, to: account.email, at: now) : nil
+            return try transaction.changeAccount(account, in: database, at: now, notice) { entry in
                 // As it was laid down: not being released.
                 guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
                 let left = EmailClaim(address: entry.email, claim: entry.claim)
@@ -75,13 +78,14 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Changes an account that is as its password was checked, and leaves a task that settles it.
+    /// Changes an account that is as its password was checked, and leaves a task that settles it, and one that sends a letter.
     func changeAccount(
-        _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ change: (inout AccountEntry) throws -> Void
+        _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ letter: Letter? = nil, _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {
         var entry = try requireUnchanged(account, in: database, at: now)
         try change(&entry)
         var plan = WritePlan(putting: SettleAccount.task(in: database, due: now + Limits.emailChangeSeconds))
+        if let letter { plan.tasks.append(try SendLetter.task(letter, in: database, due: now)) }
         plan.entries = [try entry.row(account.id, in: database)]
         try apply(plan)
         return .commit(entry)

@@ -109,6 +109,8 @@ extension Registry {
         case idempotency
         case account(String)
         case email(String)
+        /// Mails to addresses that may be nobody's.
+        case mail
         case identity(OpenIDIdentity)
         case schema(container: String, DatabaseKey.Environment)
         case discovery(container: String, DatabaseKey.Environment)
@@ -119,6 +121,7 @@ extension Registry {
             case .audit: Self.key(owner: "audit")
             case .idempotency: Self.key(owner: "idempotency")
             case .account(let id): Self.key(owner: "account:\(id)")
+            case .mail: Self.key(owner: "mail")
             case .email(let address): Self.key(owner: "email:\(address)")
             case .identity(let identity): Self.key(owner: "openid:\(identity.issuer) \(identity.subject)")
             case .schema(let container, let environment):

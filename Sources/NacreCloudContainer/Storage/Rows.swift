@@ -462,6 +462,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case sweepZone = 7
     case settleAccount = 8
     case collectAssets = 9
+    case sendLetter = 10
 }
 
 package struct TaskKey: Hashable, Sendable {

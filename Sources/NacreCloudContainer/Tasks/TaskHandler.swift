@@ -42,6 +42,8 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
     case prompt
     /// Nobody sees whether it is done: rows that no request finds any more go, and rows that queries pass over anyway are put right.
     case upkeep
+    /// A user waits for it, and so does the worker, for a server elsewhere.
+    case mail
 }
 
 extension TaskKind {
@@ -56,12 +58,14 @@ extension TaskKind {
         case .sweepZone: SweepZone.self
         case .settleAccount: SettleAccount.self
         case .collectAssets: CollectAssets.self
+        case .sendLetter: SendLetter.self
         }
     }
 
     package var lane: TaskLane {
         switch self {
         case .cascade, .buildIndexes: .prompt
+        case .sendLetter: .mail
         case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
         }
     }

@@ -45,7 +45,7 @@ extension AccountAPI {
         return .wrongResetCode
     }
 
-    private func tellChange(_ reason: String, _ account: AccountEntry, _ request: HTTPRequest) {
+    func tellChange(_ reason: String, _ account: AccountEntry, _ request: HTTPRequest) {
         logger.log(
             .notice, "A password was changed",
             [.reason: .string(reason), .address: .string(request.clientAddress), .user: .string(account.id), .requestID: .string(request.id)])

@@ -18,6 +18,8 @@ struct TokenSealer: TokenSealing {
         case consent
         /// What a browser takes to the issuer of a team's accounts, and brings back.
         case openID
+        /// What a link in a mail opens.
+        case mail
         case assetUpload
         case assetDownload
         case assetReceipt

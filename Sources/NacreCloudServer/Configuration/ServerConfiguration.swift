@@ -25,6 +25,8 @@ package struct ServerConfiguration: Sendable {
     package var requestRate: Int? = ServerConfiguration.usualRequestRate
     /// The issuer of a team's own accounts; nil: users sign in by what is kept here.
     package var openID: OpenIDConfiguration?
+    /// Takes this server's mails; nil: it sends none. Its links begin with `publicURL`.
+    package var mail: MailConfiguration?
     package var logger: Logger
     /// Threads that serve HTTP.
     package var loopCount = 1

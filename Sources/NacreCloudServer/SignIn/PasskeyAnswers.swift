@@ -41,7 +41,7 @@ struct PasskeyAssertion: Sendable {
     /// nil where a field is missing or none.
     init?(_ fields: FormFields) {
         func bytes(_ name: String) -> [UInt8]? { fields[name].flatMap { Base64URL.decode($0) } }
-        guard let user = bytes("user"), user.count <= 64,
+        guard let user = bytes("user"), user.count <= 64, user.allSatisfy({ 0x21...0x7e ~= $0 }),
             let account = String(validating: user, as: UTF8.self),
             let id = bytes("credential"), (1...Limits.passkeyIDBytes).contains(id.count),
             let client = bytes("client"),

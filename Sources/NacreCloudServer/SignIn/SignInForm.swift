@@ -19,6 +19,8 @@ struct SignInForm {
     var opensSignUp: Bool
     /// How users know the issuer of their team's accounts; nil: there is none.
     var issuerName: String?
+    /// There is a page for who has forgotten the password.
+    var sendsMail: Bool
     /// nil: browsers have no passkeys for this address.
     var party: RelyingParty?
     /// What a passkey signs.
@@ -48,6 +50,7 @@ struct SignInForm {
             </form>
             \(passkey)
             \(issuer)
+            \(kind == .signIn ? forgotten : nil)
             \(other)
             """)
     }
@@ -124,6 +127,11 @@ struct SignInForm {
             <p id="unused" class="problem" role="alert" hidden>No passkey was used. Try again, or sign in with your password.</p>
             </form>
             """
+    }
+
+    private var forgotten: HTML {
+        if sendsMail { return "<p><a href=\"forgotten-password\">Forgotten your password?</a></p>" }
+        return "<p class=\"hint\">Forgotten your password? Ask the administrator of this server.</p>"
     }
 
     /// The way to the other form.

@@ -13,6 +13,8 @@ struct SignInPage: Sendable {
     let errors: ErrorAnswer
     /// How users know the issuer of their team's accounts; nil: there is none.
     var issuerName: String?
+    /// There is a page for who has forgotten the password.
+    var sendsMail = false
 
     var authenticator: Authenticator { accounts.authenticator }
     var sealer: TokenSealer { authenticator.sealer }
@@ -65,7 +67,8 @@ struct SignInPage: Sendable {
     ) throws -> HTTPResponse {
         let form = SignInForm(
             kind: kind, asked: asked, sealed: try sealer.seal(flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
-            isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, party: relyingParty(request), challenge: flow.challenge,
+            isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, sendsMail: sendsMail, party: relyingParty(request),
+            challenge: flow.challenge,
             problem: problem,
             isSignedUp: isSignedUp)
         return try SignInAnswer.page(problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, form.view, retryAfter: problem?.retryAfter)
@@ -78,10 +81,7 @@ struct SignInPage: Sendable {
 
     /// A form that was sent. It comes from a page of ours, in the browser that it was made for, or nothing is done.
     private func step(_ request: HTTPRequest) async throws -> HTTPResponse {
-        // Browsers send both with every form, and no page can change them.
-        guard request.header("Origin") == address.origin(for: request), ["same-origin", nil].contains(request.header("Sec-Fetch-Site")) else {
-            throw ServerError.foreignForm
-        }
+        try requireOwnForm(request)
         guard let browser = browser(request) else { throw ServerError.otherBrowser }
         let fields = FormFields(try await request.body.collect(upTo: Limits.accountBodyBytes))
         switch fields["step"] {
@@ -95,6 +95,13 @@ struct SignInPage: Sendable {
         case "allow": return try await allow(fields, browser)
         case "deny": return try await deny(fields, browser)
         default: throw ServerError.unknownStep
+        }
+    }
+
+    /// Browsers send both with every form, and no page can change them.
+    func requireOwnForm(_ request: HTTPRequest) throws(ServerError) {
+        guard request.header("Origin") == address.origin(for: request), ["same-origin", nil].contains(request.header("Sec-Fetch-Site")) else {
+            throw .foreignForm
         }
     }
 

@@ -42,11 +42,11 @@ struct TestBrowser {
     }
 
     @discardableResult
-    mutating func post(_ fields: [String: String], headers changed: [String: String?] = [:]) async -> Answer {
+    mutating func post(_ fields: [String: String], path: String = "/sign-in", headers changed: [String: String?] = [:]) async -> Answer {
         let body = fields.map { "\($0.key)=\($0.value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")" }.joined(separator: "&")
         var fields = headers(["Origin": origin, "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"])
         for (name, value) in changed { fields[name] = value }
-        return take(await server.respond(Question(method: "POST", target: "/sign-in", headers: fields, body: Array(body.utf8))))
+        return take(await server.respond(Question(method: "POST", target: path, headers: fields, body: Array(body.utf8))))
     }
 
     @discardableResult

@@ -37,7 +37,7 @@ final class TestServer: Sendable {
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
-        openID: OpenIDConfiguration? = nil, clock: TestClock = TestClock(),
+        openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, clock: TestClock = TestClock(),
         over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
@@ -52,12 +52,15 @@ final class TestServer: Sendable {
         configuration.requestRate = requestRate
         configuration.doesTasks = doesTasks
         configuration.openID = openID
+        configuration.mail = mail
         configuration.clock = clock.serverClock
         server = Server(configuration)
         let keys = try await Registry(store: store, clock: { clock.now }, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
-        cloud = Cloud(store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm))
+        cloud = Cloud(
+            store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm),
+            mail: configuration.postman(sealer))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)

@@ -22,7 +22,7 @@ struct HelpTests {
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
                 + "trusted-proxy request-rate user-quota public-quota oidc-issuer oidc-client-id oidc-client-secret-file "
-                + "oidc-name oidc-sign-up json"
+                + "oidc-name oidc-sign-up smtp smtp-password-file mail-from json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

@@ -38,7 +38,7 @@ enum Serve {
         options: [
             data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, adminListen, openSignUp, backupDir, backupEvery,
             backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + [logFormat, logLevel, SharedOptions.json]
+        ] + OpenIDOptions.all + MailOptions.all + [logFormat, logLevel, SharedOptions.json]
     ) { call in
         let signals = StopSignals()
         let configuration = try configuration(call)
@@ -75,6 +75,7 @@ enum Serve {
         configuration.backsUpBeforeMigration = !call.has(Migrate.noBackup)
         configuration.backups = try schedule(call)
         configuration.publicURL = try call.value(publicURL).map { try AdminServer.checked($0, of: publicURL, call) }
+        configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
             throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)
         }

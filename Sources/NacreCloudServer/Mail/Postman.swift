@@ -1,0 +1,152 @@
+import FoundationEssentials
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPClient
+
+/// The SMTP server that takes this server's mails, as the operator names it.
+package struct MailConfiguration: Sendable {
+    /// Without a user.
+    var url: String
+    var user: String?
+    var password: String?
+    var from: String
+    /// The server is another machine's: nothing is said to it in the clear.
+    var wantsTLS: Bool
+
+    /// - Parameter url: `smtp://[user@]host[:port]`, or `smtps`.
+    /// - Returns: nil for another URL, and for a sender that is no plain address.
+    package init?(url: String, password: String?, from: String) {
+        guard let separator = url.firstRange(of: "://"),
+            ["smtp", "smtps"].contains(url[..<separator.lowerBound]),
+            url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let host = Server.host(of: url),
+            Letter.isMailable(from)
+        else { return nil }
+        let rest = url[separator.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let at = rest.lastIndex(of: "@")
+        user = at.map { String(rest[..<$0]) }
+        guard user?.contains(":") != true else { return nil }
+        let place = at.map { rest[rest.index(after: $0)...] } ?? rest
+        self.url = "\(url[..<separator.upperBound])\(place)"
+        (self.password, self.from) = (password, from)
+        wantsTLS = !["localhost", "127.0.0.1", "[::1]"].contains(host)
+    }
+}
+
+extension ServerConfiguration {
+    /// nil where no mail is sent, or nobody knows where its links would lead.
+    func postman(_ sealer: TokenSealer) -> Postman? {
+        guard let mail, let publicURL else { return nil }
+        return Postman(mail, publicURL: publicURL, sealer: sealer, clock: clock)
+    }
+}
+
+/// What a link in a mail opens: sealed, and good as long as the password is the one of when it was made.
+struct MailedLink: Codable, Hashable, Sendable {
+    var account: String
+    /// Of the password's hash.
+    var password: String
+    /// Seconds since 2001.
+    var issued: Double
+
+    init(_ account: AccountEntry, issued: Double) {
+        (self.account, password, self.issued) = (account.id, Self.digest(account), issued)
+    }
+
+    func opens(_ account: AccountEntry, at now: Timestamp) -> Bool {
+        account.id == self.account && Self.digest(account) == password
+            && now.secondsSince2001 < issued + Limits.passwordLinkSeconds
+    }
+
+    private static func digest(_ account: AccountEntry) -> String {
+        Hex.encode(SHA256.digest(Array(account.passwordHash.utf8)))
+    }
+}
+
+/// Writes letters and hands them to the SMTP server.
+struct Postman: Mailing {
+    let configuration: MailConfiguration
+    let publicURL: String
+    let sealer: TokenSealer
+    let client: MailClient
+    let clock: ServerClock
+
+    init(
+        _ configuration: MailConfiguration, publicURL: String, sealer: TokenSealer,
+        clock: ServerClock
+    ) {
+        (self.configuration, self.publicURL, self.sealer, self.clock) = (
+            configuration, publicURL, sealer, clock
+        )
+        client = MailClient(
+            MailClient.Configuration(
+                url: configuration.url, user: configuration.user, password: configuration.password,
+                wantsTLS: configuration.wantsTLS,
+                seconds: Limits.mailSeconds))
+    }
+
+    func send(_ letter: Letter, for account: AccountEntry?) async throws {
+        let (subject, body) = try text(letter, account)
+        let lines = [
+            "From: <\(configuration.from)>", "To: <\(letter.address)>", "Subject: \(subject)",
+            "Date: \(date)",
+            "Message-ID: <\(Hex.encode(try SecureRandom.bytes(16)))@\(configuration.from.split(separator: "@").last ?? "")>",
+            "MIME-Version: 1.0", "Content-Type: text/plain; charset=utf-8",
+            "Content-Transfer-Encoding: 8bit", "Auto-Submitted: auto-generated", "",
+            body,
+        ]
+        let text = lines.joined(separator: "\n").replacing("\n", with: "\r\n") + "\r\n"
+        try await client.send(from: configuration.from, to: letter.address, text: text)
+    }
+
+    /// RFC 5322, 3.3: `Mon, 23 Nov 2026 08:04:48 +0000`.
+    private var date: String {
+        let now = Date(timeIntervalSinceReferenceDate: clock.now().secondsSince2001)
+        // 2026-11-23T08:04:48Z
+        let parts = now.formatted(.iso8601).split { $0 == "-" || $0 == "T" || $0 == "Z" }
+        guard parts.count == 4, let month = Int(parts[1]), Self.months.indices.contains(month - 1) else { return "" }
+        // The first day of 2001 was a Monday.
+        let day = Int((now.timeIntervalSinceReferenceDate / 86_400).rounded(.down)) % 7
+        let weekday = Self.days[(day + 7) % 7]
+        return "\(weekday), \(parts[2]) \(Self.months[month - 1]) \(parts[0]) \(parts[3]) +0000"
+    }
+
+    private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+
+    /// Plain text, with the server's name and one link at most.
+    private func text(_ letter: Letter, _ account: AccountEntry?) throws -> (
+        subject: String, body: String
+    ) {
+        let server = Server.host(of: publicURL) ?? publicURL
+        switch (letter.kind, account) {
+        case (.newPassword, let account?):
+            let link = MailedLink(account, issued: letter.issued)
+            let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+            let query = SignInAddress.query([
+                (name: "link", value: try sealer.seal(link, for: .mail))
+            ])
+            return (
+                "A new password for \(server)",
+                """
+                Somebody, perhaps you, wants a new password for your account at \(server).
+
+                To set it, open this page within 30 minutes:
+
+                \(root)\(PasswordPages.newPath)\(query)
+
+                If it was not you, do nothing: the password stays as it is.
+                """
+            )
+        default:
+            return (
+                "Your address at \(server) was changed",
+                """
+                The account at \(server) that had this address has another one from now on.
+
+                If it was not you who changed it, tell the administrator of \(server) at once.
+                """
+            )
+        }
+    }
+}
