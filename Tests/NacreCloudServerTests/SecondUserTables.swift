@@ -33,6 +33,10 @@ enum SecondUserTable {
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
             ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),
             ("users/permission", #"{"userDiscoverability":"GRANTED"}"#, "400"),
+            ("assets/upload", #"{"tokens":[{"recordName":"note","recordType":"Note","fieldName":"image"}],\#(inCellar)}"#, "404:ZONE_NOT_FOUND"),
+            ("assets/upload", #"{"tokens":[{"recordName":"note","recordType":"Note","fieldName":"image"}],\#(adasCellar)}"#, "400"),
+            ("assets/rereference", #"{"assets":[{"recordName":"note","fieldName":"text"}]}"#, "404"),
+            ("assets/rereference", #"{"assets":[{"recordName":"note","fieldName":"text"}],\#(adasCellar)}"#, "400"),
         ].map { Row(method: "POST", path: $0.0, body: $0.1, outcome: $0.2) }
         + [
             ("zones/list", "200"), ("users/caller", "200"), ("users/current", "200"), ("users/discover", "400"), ("users/permission", "400"),

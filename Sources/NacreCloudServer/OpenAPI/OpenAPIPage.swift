@@ -17,7 +17,9 @@ struct OpenAPIPage: Sendable {
     static let documentJSON = document.json
 
     /// Routes for people, which the document leaves out.
-    static let pages: Set = [path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath, PasswordPages.newPath]
+    static let pages: Set = [
+        path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath, PasswordPages.newPath,
+    ]
 
     private static let description = EndpointDescription(
         method: .get, pattern: documentPath, summary: "This document.", group: "Server", answers: [.init(status: 200, schema: .map(.any))],

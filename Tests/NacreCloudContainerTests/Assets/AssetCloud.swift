@@ -27,10 +27,13 @@ struct AssetCloud {
         let token = asked.tokens[0].url.dropFirst(AssetLinks.uploadPath.count)
         let permit = try cloud.cloud.uploadPermit(String(token))
         var left: [UInt8]? = bytes
-        return try await cloud.cloud.upload(permit, by: ada.caller, length: bytes.count, next: {
-            defer { left = nil }
-            return left
-        }).singleFile
+        return try await cloud.cloud.upload(
+            permit, by: ada.caller, length: bytes.count,
+            next: {
+                defer { left = nil }
+                return left
+            }
+        ).singleFile
     }
 
     func save(_ value: FieldValue, in record: String, field: String = "f", zone: String = "Z") async throws -> RecordResult {

@@ -1,0 +1,56 @@
+package import NacreCloudWire
+
+/// What kind of work a task is. Numbers are kept in databases: never reuse one.
+package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
+    case reclaimZone = 1
+    case trimOperations = 2
+    case cascade = 3
+    case purgeTombstones = 4
+    case forgetZone = 5
+    case buildIndexes = 6
+    case sweepZone = 7
+    case settleAccount = 8
+    case collectAssets = 9
+    case sendLetter = 10
+}
+
+package struct TaskKey: Hashable, Sendable {
+    package var database: DatabaseID
+    package var kind: TaskKind
+    /// Two tasks of one kind and name are one task.
+    package var name: String
+
+    package init(_ database: DatabaseID, _ kind: TaskKind, _ name: String) {
+        self.database = database
+        self.kind = kind
+        self.name = name
+    }
+}
+
+/// When a task is due.
+package struct TaskDue: Hashable, Sendable {
+    package var key: TaskKey
+    package var due: Timestamp
+
+    package init(_ key: TaskKey, due: Timestamp) {
+        self.key = key
+        self.due = due
+    }
+}
+
+/// A row of the outbox: work that a transaction leaves to be done after it.
+package struct TaskRow: Hashable, Sendable {
+    package var key: TaskKey
+    package var payload: [UInt8]
+    /// When it may be taken; a lease moves it forward, and a crash lets it come back.
+    package var due: Timestamp
+    /// How often it was taken since it last got on.
+    package var attempts: Int64
+
+    package init(key: TaskKey, payload: [UInt8], due: Timestamp, attempts: Int64 = 0) {
+        self.key = key
+        self.payload = payload
+        self.due = due
+        self.attempts = attempts
+    }
+}
