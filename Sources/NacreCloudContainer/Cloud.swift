@@ -26,6 +26,7 @@ package final class Cloud: StoreClient {
     let quotas: Quotas
     /// Sends mail; nil: nobody does, and none is asked for.
     package let mail: (any Mailing)?
+    let waitingUploads = WaitingUploads()
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()
     /// What a repair last heard of the engine's own structure, and when.

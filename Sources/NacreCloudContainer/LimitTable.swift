@@ -61,6 +61,7 @@ extension Limits {
         Limit("assetUploadSeconds", Int(assetUploadSeconds), .cloudKit),
         Limit("assetDownloadSeconds", Int(assetDownloadSeconds), .server),
         Limit("assetGraceSeconds", Int(assetGraceSeconds), .server),
+        Limit("waitingAssetBytes", Int(waitingAssetBytes), .server),
         Limit("taskLeaseSeconds", Int(taskLeaseSeconds), .server),
         Limit("taskAttempts", Int(taskAttempts), .server),
         Limit("taskPauseSeconds", Int(taskPauseSeconds), .server),

@@ -59,6 +59,9 @@ extension Limits {
     /// Seconds for which an asset is kept that no record has: from its upload, its last save and the end of its last record. On this server: an app that
     /// was ended between an upload and its save may go on.
     package static let assetGraceSeconds: Double = 24 * 3600
+    /// Bytes of files that one user has sent into a database and that no record has. On this server: what an app sends before it saves, many times over, and
+    /// a small part of a disk.
+    package static let waitingAssetBytes: Int64 = 10_000_000_000
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
     /// Attempts of a task without progress before it is parked; with their pauses they take more than an hour. On this server.

@@ -51,6 +51,11 @@ extension Cloud {
         let database = try await database(target, for: .write, by: caller)
         guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
         try await requireRoom(for: Int64(length ?? 0), in: database)
+        let sender = WaitingUploads.Sender(database: database.id, name: permit.place.sender)
+        let taken = Int64(length ?? permit.bytesMax)
+        try waitingUploads.take(taken, for: sender, at: clock())
+        var asset: StoredAsset?
+        defer { waitingUploads.end(taken, for: sender, with: asset) }
         let storage = try assetStorage()
         let receiver = storage.receiver(under: try await chunkKey(of: database.id))
         var received: ReceivedAsset?
@@ -66,9 +71,10 @@ extension Cloud {
             received = whole
             try await still()
             try await requireRoom(for: whole.size, in: database)
-            let answer = try await keep(whole, permit, in: database)
+            let kept = try await keep(whole, permit, in: database)
+            asset = kept
             await receiver.release()
-            return answer
+            return AssetUploadResponse(singleFile: try sent(kept, in: database))
         } catch {
             await receiver.release()
             // Whether the rows were written is not always known: what they name stays.
@@ -101,13 +107,13 @@ extension Cloud {
         }
     }
 
-    private func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> AssetUploadResponse {
+    private func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
         let now = clock()
         let asset = StoredAsset(
             id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
             checksum: received.checksum, chunks: received.chunks)
         try await put([(asset, received.inline)], inZoneNamed: permit.place.zoneName, of: database, at: now)
-        return AssetUploadResponse(singleFile: try sent(asset, in: database))
+        return asset
     }
 
     /// Writes the rows of new assets of one zone, and the task that takes them away if no record has them by then.

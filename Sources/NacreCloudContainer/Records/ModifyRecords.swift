@@ -25,6 +25,7 @@ extension Cloud {
         tell(outcome.damaged, of: key, request.zoneID)
         WorkMeter.current?.add(rows: outcome.indexRows)
         if outcome.movedFeed { committed(database.id) }
+        if let sender = caller.userRecordName { waitingUploads.saved(outcome.assets, by: .init(database: database.id, name: sender)) }
         return outcome.response
     }
 }
@@ -39,6 +40,8 @@ struct RecordModification: Sendable {
         var indexRows = 0
         /// Records that the request met, and that are not what was written.
         var damaged: [StoredRecord] = []
+        /// Files that were sent and that records have from now on.
+        var assets: [AssetID] = []
     }
 
     private let request: RecordsModifyRequest
@@ -290,14 +293,17 @@ struct RecordModification: Sendable {
         plan.records = changes.puts
         plan.tasks = FinishCascade.tasks(after: batch, in: ground.zone, by: changes.stamp.userRecordName, due: now)
         if !batch.going.isEmpty { plan.tasks.append(PurgeTombstones.task(for: ground.zone, deletedAt: now)) }
-        plan.addAssets(used: batch.keptAssets, released: changes.released, of: ground.zone, at: now)
+        let assets = batch.keptAssets
+        plan.addAssets(used: assets, released: changes.released, of: ground.zone, at: now)
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
         return .commit(
-            Outcome(response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged))
+            Outcome(
+                response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged,
+                assets: assets.map(\.id)))
     }
 
     private func addGround(_ ground: Ground, to plan: inout WritePlan) {
