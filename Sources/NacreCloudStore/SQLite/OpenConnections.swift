@@ -16,7 +16,8 @@ final class OpenConnections: Sendable {
 
     let file: DatabaseFile
     private let writing = Locked<Writing?>(nil)
-    /// Who reads holds a reader while it does, so that nobody is between two connections when they are exchanged or closed; nil: they are closed.
+    /// One of each reader's thread, and behind them one for who reads at once. Who reads holds it meanwhile, so that nobody is between two connections
+    /// when they are exchanged or closed; nil: they are closed.
     private let readers: [Locked<Connection?>]
     private let watches: LogReaders
     private let drawRun: @Sendable (Int64) -> Int64
@@ -47,7 +48,7 @@ final class OpenConnections: Sendable {
     private static func each(_ connect: () throws -> Connection) throws -> [Connection] {
         var made: [Connection] = []
         do {
-            for _ in 0..<SQLiteLimits.readers { made.append(try connect()) }
+            for _ in 0...SQLiteLimits.readers { made.append(try connect()) }
             return made
         } catch {
             for connection in made { connection.close() }
@@ -94,13 +95,11 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Runs a small read on the calling thread, with a reader that is idle; nil where none is, or `Connection.readAtOnce` says so.
+    /// Runs a small read on the calling thread; nil where another one does just now, or `Connection.readAtOnce` says so.
     func readAtOnce<Value: Sendable>(_ body: (any ReadTransaction) throws -> Value) -> Result<Value, any Error>? {
-        // Always the same one if it is free: what it has read lies in its cache.
-        for reader in readers {
-            if let outcome = reader.withLockIfAvailable({ connection in connection?.readAtOnce(body) }) { return outcome }
-        }
-        return nil
+        // A connection of its own: a reader's thread that took a request would wait for the one who reads at once.
+        let outcome = readers[SQLiteLimits.readers].withLockIfAvailable { $0?.readAtOnce(body) }
+        return outcome ?? nil
     }
 
     /// nil while only reads are served.

@@ -11,7 +11,7 @@ final class SQLiteEngine: Sendable {
     private let lock: FolderLock
     private let disk: DiskTrust
     private let checkpointer: Checkpointer
-    private let readers = LogReaders(count: SQLiteLimits.readers)
+    private let readers = LogReaders(count: SQLiteLimits.readers + 1)
     private let bound: LogBound
     private let connections: OpenConnections
     private let report: @Sendable (StoreEvent) -> Void
