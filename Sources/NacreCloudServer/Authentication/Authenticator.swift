@@ -133,7 +133,7 @@ final class Authenticator: Sendable {
             else { throw ServerError.authenticationRequired }
             return (Self.user(of: session), entry.origins == nil ? nil : request.header("Origin"))
         case .device(let id, let account):
-            let device = try await devices.value("url \(id)", at: now) {
+            let device = try await devices.value(Self.keyOfURLs(id), at: now) {
                 guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
                 return try await Device(entry, in: cloud)
             }
@@ -263,6 +263,7 @@ final class Authenticator: Sendable {
         guard let token = sealer.open(AccountToken.self, text, for: .account) else { throw ServerError.authenticationFailed }
         try await cloud.registry.revokeAccountToken(token.id, of: token.account)
         devices.forget(text)
+        devices.forget(Self.keyOfURLs(token.id))
     }
 
     /// The device that records show as their author's: steady for a session or an account token, and not its ID, because the whole world reads
@@ -279,6 +280,9 @@ final class Authenticator: Sendable {
         else { return nil }
         return String(value[end...])
     }
+
+    /// By which a device is kept where a URL names it, and not its token's text. No text of a token looks so.
+    private static func keyOfURLs(_ id: String) -> String { "url \(id)" }
 
     private func device(_ text: String, container: String, environment: DatabaseKey.Environment) async throws -> Caller {
         // Kept by the text: to open its seal and read what is inside would cost each request more than all else that finds its sender.

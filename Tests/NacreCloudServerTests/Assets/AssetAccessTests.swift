@@ -57,6 +57,32 @@ import Testing
         #expect(try await scene.send([1], to: upload).status == 421)
     }
 
+    @Test(arguments: ["session", "device"])
+    func `the server that ends a session or a device serves nothing by its URLs from that moment`(credential: String) async throws {
+        let scene = try await AssetScene()
+        _ = try await photo(scene)
+        let names = scene.server.names
+        let isDevice = credential == "device"
+        let tokens = "?ckAPIToken=\(names["api"] ?? "")&ckWebAuthToken=\(names["ada.escaped"] ?? "")"
+        func question(_ path: String, _ body: String) -> Question {
+            Question(
+                method: "POST", target: path + (isDevice ? "" : tokens),
+                headers: isDevice ? ["Authorization": "Bearer \(names["ada.device"] ?? "")"] : [:], body: Array(body.utf8))
+        }
+        let database = "/database/1/\(TestServer.container)/development/private/"
+        let found = try await NacreCloudServerTests.ask(
+            question(database + "records/lookup", #"{"records":[{"recordName":"p"}]}"#), port: scene.port)
+        let download = try #require(found.json?.at("records[0].fields.image.value.downloadURL")?.text, "\(found.text)")
+        let place = try await NacreCloudServerTests.ask(
+            question(database + "assets/upload", #"{"tokens":[{"recordName":"q","recordType":"Photo","fieldName":"image"}]}"#), port: scene.port)
+        let upload = try #require(place.json?.at("tokens[0].url")?.text, "\(place.text)")
+        // The server remembers whose they are.
+        #expect(try await scene.fetch(download).status == 200)
+        #expect(try await NacreCloudServerTests.ask(question("/account/1/sign-out", "{}"), port: scene.port).status == 200)
+        #expect(try await scene.fetch(download).status == (isDevice ? 401 : 421))
+        #expect(try await scene.send([1], to: upload).status == (isDevice ? 401 : 421))
+    }
+
     @Test func `a URL leads nowhere when its record has another asset, or is gone`() async throws {
         let scene = try await AssetScene()
         let first = try await photo(scene)

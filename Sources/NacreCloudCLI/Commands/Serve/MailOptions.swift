@@ -4,7 +4,7 @@ import NacreCloudServer
 enum MailOptions {
     private static let smtp = Option.value(
         "smtp", "url",
-        "Send mail by this server, such as smtp://user@host:587 or smtps://user@host: encrypted, but for this machine's."
+        "Send mail by this server, such as smtp://user@host:587 or smtps://user@host: encrypted, but for this machine's. Goes with --mail-from and --public-url."
     )
     private static let passwordFile = Option.value(
         "smtp-password-file", "file", "The file with the password of that user.")
