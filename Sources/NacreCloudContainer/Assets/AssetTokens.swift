@@ -59,7 +59,7 @@ package struct AssetTokens: Sendable {
         }
         writer.number(UInt64(permit.bytesMax))
         writer.double(permit.expires.secondsSince2001)
-        return try Self.forURL(seals.seal(writer.bytes, as: .upload))
+        return try Base64URL.text(standard: seals.seal(writer.bytes, as: .upload))
     }
 
     func text(of permit: DownloadPermit) throws -> String {
@@ -68,7 +68,7 @@ package struct AssetTokens: Sendable {
         writer.fixed(UInt64(bitPattern: permit.database.rawValue))
         writer.string(permit.asset.key)
         writer.double(permit.expires.secondsSince2001)
-        return try Self.forURL(seals.seal(writer.bytes, as: .download))
+        return try Base64URL.text(standard: seals.seal(writer.bytes, as: .download))
     }
 
     func text(of receipt: AssetReceipt) throws -> String {
@@ -80,7 +80,7 @@ package struct AssetTokens: Sendable {
 
     /// nil for text that is not of this kind, or was altered.
     func uploadPermit(_ text: String) -> UploadPermit? {
-        guard let bytes = seals.open(Self.fromURL(text), as: .upload) else { return nil }
+        guard let bytes = seals.open(Base64URL.standard(text), as: .upload) else { return nil }
         var reader = ByteReader(bytes)
         guard let credential = try? reader.credential(), let container = try? reader.string(),
             let environment = (try? reader.string()).flatMap(DatabaseKey.Environment.init),
@@ -99,7 +99,7 @@ package struct AssetTokens: Sendable {
 
     /// nil for text that is not of this kind, or was altered.
     func downloadPermit(_ text: String) -> DownloadPermit? {
-        guard let bytes = seals.open(Self.fromURL(text), as: .download) else { return nil }
+        guard let bytes = seals.open(Base64URL.standard(text), as: .download) else { return nil }
         var reader = ByteReader(bytes)
         guard let credential = try? reader.credential(), let database = try? reader.fixed(),
             let asset = (try? reader.string()).flatMap(AssetID.init), let expires = try? reader.double()
@@ -115,18 +115,6 @@ package struct AssetTokens: Sendable {
         var reader = ByteReader(bytes)
         guard let database = try? reader.fixed(), let asset = (try? reader.string()).flatMap(AssetID.init) else { return nil }
         return AssetReceipt(database: DatabaseID(rawValue: Int64(bitPattern: database)), asset: asset)
-    }
-
-    /// Base64 for URLs (RFC 4648, section 5) in place of the standard one.
-    private static func forURL(_ text: String) -> String {
-        String(
-            decoding: text.utf8.lazy.filter { $0 != UInt8(ascii: "=") }.map { $0 == UInt8(ascii: "+") ? 0x2d : $0 == UInt8(ascii: "/") ? 0x5f : $0 },
-            as: UTF8.self)
-    }
-
-    private static func fromURL(_ text: String) -> String {
-        let standard = text.utf8.map { $0 == 0x2d ? UInt8(ascii: "+") : $0 == 0x5f ? UInt8(ascii: "/") : $0 }
-        return String(decoding: standard, as: UTF8.self) + String(repeating: "=", count: (4 - standard.count % 4) % 4)
     }
 }
 

@@ -23,10 +23,7 @@ extension Cloud {
                 let lock = try transaction.lock(zoneNamed: zoneName, in: database.id)
                 guard let zone = lock.zone else { throw ServerError.zoneNotFound(request.zoneID) }
                 let assets = try transaction.copies(copies, in: zone, sender: sender, at: now)
-                var plan = WritePlan()
-                for (asset, inline) in assets { plan.put(asset, inline: inline, in: database.id) }
-                plan.tasks = [CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds)]
-                try transaction.apply(plan)
+                try transaction.apply(WritePlan(putting: assets, in: zone, at: now))
                 return .commit(assets.map(\.asset))
             }
         }

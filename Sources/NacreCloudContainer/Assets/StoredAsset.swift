@@ -139,10 +139,15 @@ extension StoredAsset {
 }
 
 extension WritePlan {
-    mutating func put(_ asset: StoredAsset, inline: [UInt8]?, in database: DatabaseID) {
-        entries.append(asset.row(in: database))
-        entries += asset.uses(in: database)
-        if let inline { entries.append(EntryRow(key: EntryKey(database, .assetBytes, asset.id.key), value: inline)) }
+    /// The rows of new assets of one zone, and the task that takes them away if no record has them by then.
+    init(putting assets: [(asset: StoredAsset, inline: [UInt8]?)], in zone: ZoneRow, at now: Timestamp) {
+        let database = zone.address.database
+        self.init(putting: CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds))
+        for (asset, inline) in assets {
+            entries.append(asset.row(in: database))
+            entries += asset.uses(in: database)
+            if let inline { entries.append(EntryRow(key: EntryKey(database, .assetBytes, asset.id.key), value: inline)) }
+        }
     }
 
     mutating func remove(_ asset: StoredAsset, in database: DatabaseID) {

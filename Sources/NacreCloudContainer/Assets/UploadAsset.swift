@@ -107,33 +107,22 @@ extension Cloud {
         }
     }
 
+    /// Writes the rows of a new asset.
     private func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
-        let now = clock()
+        let (zoneName, now) = (permit.place.zoneName, clock())
         let asset = StoredAsset(
             id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
             checksum: received.checksum, chunks: received.chunks)
-        try await put([(asset, received.inline)], inZoneNamed: permit.place.zoneName, of: database, at: now)
-        return asset
-    }
-
-    /// Writes the rows of new assets of one zone, and the task that takes them away if no record has them by then.
-    func put(
-        _ assets: [(asset: StoredAsset, inline: [UInt8]?)], inZoneNamed name: String, of database: CallerDatabase, at now: Timestamp
-    ) async throws {
-        let zoneID = database.key.zoneID(name)
+        let zoneID = database.key.zoneID(zoneName)
         try await stored(of: database.key, zone: zoneID) {
             try await self.store.write { transaction -> Ending<Void> in
-                let advance = try transaction.lock(zoneNamed: name, in: database.id)
-                guard let zone = advance.zone, assets.allSatisfy({ $0.asset.id.zone == zone.address.zone }) else {
-                    throw ServerError.zoneNotFound(zoneID)
-                }
-                var plan = WritePlan()
-                for (asset, inline) in assets { plan.put(asset, inline: inline, in: database.id) }
-                plan.tasks = [CollectAssets.task(for: assets.map(\.asset.id), of: zone, due: now + Limits.assetGraceSeconds)]
-                try transaction.apply(plan)
+                let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
+                guard let zone = advance.zone, asset.id.zone == zone.address.zone else { throw ServerError.zoneNotFound(zoneID) }
+                try transaction.apply(WritePlan(putting: [(asset, received.inline)], in: zone, at: now))
                 return .commit(())
             }
         }
+        return asset
     }
 
     /// As its sender gets it, to save it. CloudKit: in a private database with a key and a second checksum, which mean nothing to clients. Here

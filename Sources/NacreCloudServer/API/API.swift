@@ -71,6 +71,8 @@ struct API: Sendable {
         fileprivate var readBody: [UInt8]?
         /// Asks again who sends the request, where it has taken long. To be called before it goes on after waiting for something.
         fileprivate(set) var requireCaller: @Sendable () async throws -> Void
+        /// From whose rates its work is taken.
+        fileprivate(set) var payers: [RequestRates.Payer]
 
         func body() async throws -> [UInt8] {
             if let readBody {
@@ -84,9 +86,7 @@ struct API: Sendable {
         }
 
         /// To whom the request's bytes are counted: the user, or the address where the request has only an API token.
-        var holder: ByteHolder { Self.holder(of: caller, request) }
-
-        static func holder(of caller: Caller, _ request: HTTPRequest) -> ByteHolder {
+        var holder: ByteHolder {
             switch caller.identity {
             case .world: ByteHolder(.guest, IPAddress.customer(request.clientAddress))
             case .user(let name), .serverKey(let name): ByteHolder(.user, name)
@@ -94,7 +94,7 @@ struct API: Sendable {
         }
     }
 
-    private typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
+    typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
 
     private func post(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
         router.post(pattern, bodyBytesMax: Limits.bodyBytes, handler(endpoint))
@@ -105,39 +105,47 @@ struct API: Sendable {
     }
 
     private func handler(_ endpoint: @escaping Endpoint) -> Router.Handler {
-        { request, parameters in
-            let target = try DatabaseTarget(parameters)
-            let address = IPAddress.customer(request.clientAddress)
-            let meter = WorkMeter(requestID: request.id)
-            var payers = rates.payers(of: request, address: address)
-            try rates.require(payers)
-            defer { rates.take(meter.cost, from: payers) }
-            // Until the user is known, the request counts as its address's.
-            let identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
-                try await authenticator.identify(request, container: target.container, environment: target.environment)
-            }
-            let call = Call(request: request, target: target, caller: identity.caller, readBody: identity.body) {
-                try await authenticator.requireStill(identity, request, container: target.container, environment: target.environment)
-            }
-            var response: HTTPResponse
-            do {
-                let more = rates.payers(of: call.caller, in: target, try await rates.entry(of: target.container, in: cloud.registry))
-                try rates.require(more)
-                payers += more
-                try request.account.belong(to: call.holder)
-                response = try await WorkMeter.$current.withValue(meter) { try await answer(call, endpoint) }
-            } catch let error as CancellationError {
-                // The client went away: nobody reads an answer, and nothing failed.
-                throw error
-            } catch {
-                // Not thrown on, because the token goes back with an error too.
-                response = errors.response(to: error, request)
-            }
-            if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
-            if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
-            if let origin = identity.readableBy { response.letRead(by: origin) }
-            return response
+        { request, parameters in try await answer(request, in: try DatabaseTarget(parameters), endpoint) }
+    }
+
+    /// Answers a request within the rates, the budgets and the turns of all that is its sender's.
+    /// - Parameter credential: shows who sends it, where its URL was given to the sender; nil: the request carries what shows it.
+    func answer(
+        _ request: HTTPRequest, in target: DatabaseTarget, by credential: Credential? = nil, _ endpoint: Endpoint
+    ) async throws -> HTTPResponse {
+        let address = IPAddress.customer(request.clientAddress)
+        let meter = WorkMeter(requestID: request.id)
+        var payers = rates.payers(of: request, address: address)
+        try rates.require(payers)
+        defer { rates.take(meter.cost, from: payers) }
+        // Until the user is known, the request counts as its address's.
+        let identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
+            try await authenticator.identify(request, by: credential, container: target.container, environment: target.environment)
         }
+        var response: HTTPResponse
+        do {
+            let more = rates.payers(of: identity.caller, in: target, try await rates.entry(of: target.container, in: cloud.registry))
+            try rates.require(more)
+            payers += more
+            let call = Call(
+                request: request, target: target, caller: identity.caller, readBody: identity.body,
+                requireCaller: {
+                    try await authenticator.requireStill(
+                        identity, request, by: credential, container: target.container, environment: target.environment)
+                }, payers: payers)
+            try request.account.belong(to: call.holder)
+            response = try await WorkMeter.$current.withValue(meter) { try await answer(call, endpoint) }
+        } catch let error as CancellationError {
+            // The client went away: nobody reads an answer, and nothing failed.
+            throw error
+        } catch {
+            // Not thrown on, because the token goes back with an error too.
+            response = errors.response(to: error, request)
+        }
+        if case .bytes(let bytes) = response.body { meter.add(bytes: bytes.count) }
+        if let token = identity.webAuthToken { response.headers["X-Apple-CloudKit-Web-Auth-Token"] = token }
+        if let origin = identity.readableBy { response.letRead(by: origin) }
+        return response
     }
 
     /// As the request of its sender, in whose turn the store works.

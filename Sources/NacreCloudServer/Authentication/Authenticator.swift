@@ -82,16 +82,19 @@ final class Authenticator: Sendable {
         self.clock = clock
     }
 
-    func identify(_ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws -> Identity {
+    /// - Parameter credential: where the request's URL was given for one: it shows who sends the request, as it does now. One that has ended shows nobody.
+    ///   nil: what the request carries shows it.
+    func identify(
+        _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
+    ) async throws -> Identity {
+        if let credential { return try await identify(credential, of: request, container: container, environment: environment) }
         let now = clock.now()
         if let text = Self.bearer(request) {
             return Identity(caller: try await device(text, container: container, environment: environment), known: now)
         }
         if request.header(SignedRequest.keyIDHeader) != nil { return try await signer(request, container: container, environment: environment) }
         guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noCredential }
-        let entry = try await apiTokenEntry(apiToken, container: container, environment: environment)
-        try Self.requireOrigin(of: request, for: entry)
-        let origin = entry.origins == nil ? nil : request.header("Origin")
+        let origin = try await origin(of: request, for: apiToken, container: container, environment: environment)
         guard let text = request.query("ckWebAuthToken"), !text.isEmpty else {
             return Identity(caller: Self.world(apiToken), readableBy: origin, known: now)
         }
@@ -100,6 +103,16 @@ final class Authenticator: Sendable {
         return Identity(
             caller: Self.user(of: session),
             webAuthToken: try renewed(token, text, apiToken), readableBy: origin, known: now)
+    }
+
+    /// The one origin whose pages may read the answer; nil: any.
+    /// - Throws: where there is no such API token, or a page asks whose origin it is not for.
+    private func origin(
+        of request: HTTPRequest, for apiToken: String, container: String, environment: DatabaseKey.Environment
+    ) async throws -> String? {
+        let entry = try await apiTokenEntry(apiToken, container: container, environment: environment)
+        try Self.requireOrigin(of: request, for: entry)
+        return entry.origins == nil ? nil : request.header("Origin")
     }
 
     private static func world(_ apiToken: String) -> Caller {
@@ -114,45 +127,43 @@ final class Authenticator: Sendable {
         return caller
     }
 
-    /// Who has a URL that was given for a credential: who that shows now. A credential that has ended shows nobody.
-    /// - Returns: also the one origin whose pages may read the answer; nil: any.
-    func identify(
+    private func identify(
         _ credential: Credential, of request: HTTPRequest, container: String, environment: DatabaseKey.Environment
-    ) async throws -> (caller: Caller, readableBy: String?) {
+    ) async throws -> Identity {
         let now = clock.now()
         switch credential {
         case .apiToken(let token):
-            let entry = try await apiTokenEntry(token, container: container, environment: environment)
-            try Self.requireOrigin(of: request, for: entry)
-            return (Self.world(token), entry.origins == nil ? nil : request.header("Origin"))
+            let origin = try await origin(of: request, for: token, container: container, environment: environment)
+            return Identity(caller: Self.world(token), readableBy: origin, known: now)
         case .session(let id, let account, let apiToken):
-            let entry = try await apiTokenEntry(apiToken, container: container, environment: environment)
-            try Self.requireOrigin(of: request, for: entry)
+            let origin = try await origin(of: request, for: apiToken, container: container, environment: environment)
             guard let session = try await sessions.value(id, at: now, { try await cloud.registry.session(id, of: account) }),
                 session.apiToken == apiToken
             else { throw ServerError.authenticationRequired }
-            return (Self.user(of: session), entry.origins == nil ? nil : request.header("Origin"))
+            return Identity(caller: Self.user(of: session), readableBy: origin, known: now)
         case .device(let id, let account):
             let device = try await devices.value(Self.keyOfURLs(id), at: now) {
                 guard let entry = try await cloud.registry.accountToken(id, of: account) else { return nil }
                 return try await Device(entry, in: cloud)
             }
-            return (try Self.user(of: device, container: container, environment: environment), nil)
+            return Identity(caller: try Self.user(of: device, container: container, environment: environment), known: now)
         case .serverKey(let id):
             guard let key = try await serverKeys.value(id, at: now, { try await serverKey(id) }), key.container == container,
                 key.environment == environment
             else { throw ServerError.signatureFailed }
-            return (Self.owner(of: key, id), nil)
+            return Identity(caller: Self.owner(of: key, id), known: now)
         }
     }
 
     /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
     /// within those seconds in the middle of a request too. A signed request is not asked again: its date bounds it.
     /// - Throws: as `identify`.
-    func requireStill(_ identity: Identity, _ request: HTTPRequest, container: String, environment: DatabaseKey.Environment) async throws {
+    func requireStill(
+        _ identity: Identity, _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
+    ) async throws {
         let seconds = abs(clock.now().secondsSince2001 - identity.known.secondsSince2001)
         guard identity.body == nil, seconds >= Remembered<SessionEntry>.secondsMax else { return }
-        let again = try await identify(request, container: container, environment: environment)
+        let again = try await identify(request, by: credential, container: container, environment: environment)
         guard again.caller == identity.caller else { throw ServerError.authenticationFailed }
     }
 
