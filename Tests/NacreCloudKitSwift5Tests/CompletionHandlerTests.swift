@@ -7,6 +7,7 @@ struct CompletionHandlerTests {
         let model = Model(CKContainer(identifier: "iCloud.swift5", server: server))
         await withCheckedContinuation { continuation in model.account { continuation.resume() } }
         // Without an account token nobody is asked.
-        #expect(model.names.contains("\(CKAccountStatus.noAccount.rawValue)"))
+        #expect(model.names == ["\(CKAccountStatus.noAccount.rawValue)"])
+        #expect((model.error as? CKError)?.code == .notAuthenticated)
     }
 }

@@ -35,12 +35,15 @@ final class Model {
         database.fetchRecordZoneChanges(inZoneWith: zone.zoneID, since: token) { result in self.take("\(result)", nil) }
     }
 
+    /// One call after the other: the handlers of two come on queues of their own, at the same time.
     func account(_ done: @escaping () -> Void) {
         container.accountStatus { status, error in
             self.take("\(status.rawValue)", error)
-            done()
+            self.container.fetchUserRecordID { recordID, error in
+                self.take(recordID?.recordName, error)
+                done()
+            }
         }
-        container.fetchUserRecordID { recordID, error in self.take(recordID?.recordName, error) }
     }
 
     func zonesIgnored() async throws {
