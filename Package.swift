@@ -118,6 +118,12 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
             swiftSettings: settings,
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
+        .executableTarget(
+            name: "NacreAuthenticationCost",
+            dependencies: [
+                "NacreCloudContainer", "NacreCloudServer", "NacreCloudServerWire", "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
+            ],
+            path: "Benchmarks/NacreAuthenticationCost", swiftSettings: settings),
         .executableTarget(name: "NacreSmallApp", dependencies: ["CloudKit"], path: "Benchmarks/NacreSmallApp", swiftSettings: settings),
         .executableTarget(
             name: "NacreFrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/NacreFrameworkCost", swiftSettings: settings),

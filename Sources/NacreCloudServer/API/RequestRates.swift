@@ -1,13 +1,13 @@
-import NacreCloudContainer
-import NacreCloudWire
-import NacreHTTPServer
+package import NacreCloudContainer
+package import NacreCloudWire
+package import NacreHTTPServer
 import NacreLocks
 import NacreTelemetry
 
 /// Keeps everybody who asks within a rate of work: addresses, API tokens, users and containers have a bucket each. Thread-safe; one lock a question.
-final class RequestRates: Sendable {
+package final class RequestRates: Sendable {
     /// Whose work is counted together.
-    struct Payer: Hashable {
+    package struct Payer: Hashable {
         enum Kind: Int, CaseIterable {
             case user
             /// Not of this machine itself: a proxy there is everybody.
@@ -32,11 +32,11 @@ final class RequestRates: Sendable {
         /// Costs a second that are set for its container; nil: the server's. It is the same payer whatever is set.
         var own: Int?
 
-        static func == (left: Payer, right: Payer) -> Bool {
+        package static func == (left: Payer, right: Payer) -> Bool {
             left.kind == right.kind && left.container == right.container && left.name == right.name
         }
 
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             hasher.combine(kind)
             hasher.combine(container)
             hasher.combine(name)
@@ -54,7 +54,11 @@ final class RequestRates: Sendable {
     private let entries = Remembered<RateEntry>()
     private let buckets = Locked([[Payer: TokenBucket]](repeating: [:], count: Payer.Kind.allCases.count))
 
-    init(perSecond: Int?, clock: ServerClock, overload: OverloadLog = .silent) {
+    package convenience init(perSecond: Int?, clock: ServerClock) {
+        self.init(perSecond: perSecond, clock: clock, overload: .silent)
+    }
+
+    init(perSecond: Int?, clock: ServerClock, overload: OverloadLog) {
         self.perSecond = perSecond
         self.clock = clock
         self.overload = overload
@@ -64,7 +68,7 @@ final class RequestRates: Sendable {
     static let off = RequestRates(perSecond: nil, clock: .system)
 
     /// Whose work a request is before its sender is known.
-    func payers(of request: HTTPRequest, address: String) -> [Payer] {
+    package func payers(of request: HTTPRequest, address: String) -> [Payer] {
         guard perSecond != nil else { return [] }
         var payers: [Payer] = []
         if !address.isEmpty, !IPAddress.isLoopback(address) { payers.append(Payer(kind: .address, name: address)) }
@@ -73,12 +77,12 @@ final class RequestRates: Sendable {
     }
 
     /// What is set for a container, as it was within the last seconds.
-    func entry(of container: String, in registry: Registry) async throws -> RateEntry {
+    package func entry(of container: String, in registry: Registry) async throws -> RateEntry {
         try await entries.value(container, at: clock.now()) { try await registry.rates(of: container) } ?? RateEntry()
     }
 
     /// Whose work it is besides, once its sender is known, by what is set for the container.
-    func payers(of caller: Caller, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
+    package func payers(of caller: Caller, in target: DatabaseTarget, _ own: RateEntry) -> [Payer] {
         let rates = Rates(requestRate: perSecond).with(own)
         let container = rates.containerRate.map { Payer(kind: .container, name: target.container, own: $0) }
         guard let name = caller.userRecordName else { return [container].compactMap(\.self) }
@@ -87,7 +91,7 @@ final class RequestRates: Sendable {
     }
 
     /// - Throws: `THROTTLED` with the seconds to wait, where one of them has had more than its rate.
-    func require(_ payers: [Payer]) throws(ServerError) {
+    package func require(_ payers: [Payer]) throws(ServerError) {
         guard !payers.isEmpty else { return }
         let now = clock.now()
         let pause = buckets.withLock { buckets in
@@ -101,7 +105,7 @@ final class RequestRates: Sendable {
     }
 
     /// Takes the cost of what was done from all of them.
-    func take(_ cost: Int, from payers: [Payer]) {
+    package func take(_ cost: Int, from payers: [Payer]) {
         guard !payers.isEmpty else { return }
         let now = clock.now()
         buckets.withLock { buckets in

@@ -1,16 +1,16 @@
-import NacreCloudContainer
+package import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
-import NacreHTTPServer
+package import NacreHTTPServer
 
 /// Finds out who sends a request.
 ///
 /// An account token (`Authorization: Bearer`) is the framework's; an API token (`ckAPIToken`) is the world's; a web auth token
 /// (`ckWebAuthToken`) beside it is a user's. It reads the registry at most every few seconds for each, and writes nothing.
-final class Authenticator: Sendable {
+package final class Authenticator: Sendable {
     /// Who it is, and the web auth token that goes back with the answer.
-    struct Identity: Sendable {
-        var caller: Caller
+    package struct Identity: Sendable {
+        package var caller: Caller
         var webAuthToken: String?
         /// The one origin whose pages may read the answer; nil: any.
         var readableBy: String?
@@ -47,6 +47,12 @@ final class Authenticator: Sendable {
         }
     }
 
+    /// A web auth token's inside, and the API token that it opens with.
+    private struct OpenedToken: Sendable {
+        var token: WebAuthToken
+        var apiToken: String
+    }
+
     /// What an account token allows: containers, and who its account is in each.
     private struct Device: Sendable {
         var id: String
@@ -73,10 +79,11 @@ final class Authenticator: Sendable {
     private let clock: ServerClock
     private let apiTokens = Remembered<APITokenEntry>()
     private let sessions = Remembered<SessionEntry>()
+    private let openedTokens = Remembered<OpenedToken>()
     private let devices = Remembered<Device>()
     private let serverKeys = Remembered<ServerKey>()
 
-    init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
+    package init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
         self.cloud = cloud
         self.sealer = sealer
         self.clock = clock
@@ -84,7 +91,7 @@ final class Authenticator: Sendable {
 
     /// - Parameter credential: where the request's URL was given for one: it shows who sends the request, as it does now. One that has ended shows nobody.
     ///   nil: what the request carries shows it.
-    func identify(
+    package func identify(
         _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
         if let credential { return try await identify(credential, of: request, container: container, environment: environment) }
@@ -158,7 +165,7 @@ final class Authenticator: Sendable {
     /// Asks again who sends a request, if it has taken longer than anything is remembered: its body came slowly, or it waited. So what is ended is refused
     /// within those seconds in the middle of a request too. A signed request is not asked again: its date bounds it.
     /// - Throws: as `identify`.
-    func requireStill(
+    package func requireStill(
         _ identity: Identity, _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
     ) async throws {
         let seconds = abs(clock.now().secondsSince2001 - identity.known.secondsSince2001)
@@ -208,6 +215,14 @@ final class Authenticator: Sendable {
         try await apiTokens.value(token, at: clock.now()) { try await cloud.registry.apiToken(token) }
     }
 
+    /// The one origin whose pages may read what is answered to a request, also where it is refused; nil: any.
+    func reader(of request: HTTPRequest) async -> String? {
+        guard let token = request.query("ckAPIToken"), let origin = request.header("Origin"), let entry = try? await apiTokenEntry(token) else {
+            return nil
+        }
+        return entry.origins != nil && entry.allows(origin: origin) ? origin : nil
+    }
+
     /// - Throws: `originRefused` where a page asks whose origin the API token is not for.
     static func requireOrigin(of request: HTTPRequest, for entry: APITokenEntry) throws(ServerError) {
         guard entry.origins == nil || entry.allows(origin: request.header("Origin")) else { throw .originRefused }
@@ -230,13 +245,23 @@ final class Authenticator: Sendable {
 
     private func session(_ text: String, apiToken: String) async throws -> (WebAuthToken, SessionEntry) {
         let now = clock.now()
-        guard let token = sealer.open(WebAuthToken.self, text, for: .webAuth, binding: apiToken),
+        guard let token = try await opened(text, apiToken: apiToken, at: now),
             let session = try await sessions.value(token.session, at: now, { try await admitted(token) }),
             session.apiToken == apiToken
         else { throw ServerError.authenticationRequired }
         let lifetime = session.isKept ? Limits.keptSessionSeconds : Limits.sessionSeconds
         guard now.secondsSince2001 - token.issued < lifetime else { throw ServerError.authenticationRequired }
         return (token, session)
+    }
+
+    /// What is inside a web auth token: the same for as long as its text is, whatever becomes of the session. To open the seal and read what is inside would cost
+    /// each request more than all else that finds its sender.
+    /// - Returns: nil for a text that was not made for that API token.
+    private func opened(_ text: String, apiToken: String, at now: Timestamp) async throws -> WebAuthToken? {
+        let known = try await openedTokens.value(text, at: now) { () -> OpenedToken? in
+            sealer.open(WebAuthToken.self, text, for: .webAuth, binding: apiToken).map { OpenedToken(token: $0, apiToken: apiToken) }
+        }
+        return known?.apiToken == apiToken ? known?.token : nil
     }
 
     /// A session of somebody who has a user record, also where it began before there were any.

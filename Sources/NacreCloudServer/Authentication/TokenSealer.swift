@@ -1,4 +1,4 @@
-import NacreCloudContainer
+package import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
 
@@ -6,7 +6,7 @@ import NacreCrypto
 ///
 /// The text is standard base64 with padding, since clients decode it to keep the bytes. The bytes are the length of the key's ID, the ID, and
 /// what the key sealed. Thread-safe.
-struct TokenSealer: TokenSealing {
+package struct TokenSealer: TokenSealing {
     /// What a token is for. One made for one purpose does not open as another.
     enum Purpose: String, Sendable {
         case change
@@ -20,6 +20,8 @@ struct TokenSealer: TokenSealing {
         case openID
         /// What a link in a mail opens.
         case mail
+        /// What a link in a mail verifies.
+        case mailAddress
         case assetUpload
         case assetDownload
         case assetReceipt
@@ -41,7 +43,7 @@ struct TokenSealer: TokenSealing {
     private let current: (id: [UInt8], key: SealingKey)
 
     /// - Parameter keys: newest last; all open, the newest seals.
-    init(keys: [(id: String, key: [UInt8])]) throws {
+    package init(keys: [(id: String, key: [UInt8])]) throws {
         let opened = try keys.map { (id: Array($0.id.utf8), key: try SealingKey($0.key)) }
         guard let newest = opened.last, opened.allSatisfy({ $0.id.count <= Int(UInt8.max) }) else { throw CryptoError(.invalidKeyLength) }
         self.keys = Dictionary(opened.map { ($0.id, $0.key) }, uniquingKeysWith: { _, last in last })
@@ -74,12 +76,12 @@ struct TokenSealer: TokenSealing {
 
     // MARK: TokenSealing
 
-    func seal(_ bytes: [UInt8]) throws -> String { try seal(bytes, for: .change) }
-    func open(_ text: String) -> [UInt8]? { open(text, for: .change) }
-    func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String { try seal(bytes, for: Purpose(kind)) }
-    func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? { open(text, for: Purpose(kind)) }
-    func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
-    func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
+    package func seal(_ bytes: [UInt8]) throws -> String { try seal(bytes, for: .change) }
+    package func open(_ text: String) -> [UInt8]? { open(text, for: .change) }
+    package func seal(_ bytes: [UInt8], as kind: AssetTokenKind) throws -> String { try seal(bytes, for: Purpose(kind)) }
+    package func open(_ text: String, as kind: AssetTokenKind) -> [UInt8]? { open(text, for: Purpose(kind)) }
+    package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] { HMACSHA256.code(for: message, key: key) }
+    package func isOutdated(_ text: String) -> Bool { text.utf8.count <= Self.textBytesMax && openOlder(text, for: .change, "") != nil }
 }
 
 // MARK: - The older text
