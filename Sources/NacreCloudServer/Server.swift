@@ -213,7 +213,7 @@ package final class Server: Sendable {
         ).addRoutes(to: &router)
         let accounts = AccountAPI(
             cloud: cloud, authenticator: authenticator, passwords: passwords, opensSignUp: configuration.opensSignUp, clock: configuration.clock,
-            logger: configuration.logger, overload: overload, rates: rates)
+            logger: configuration.logger, overload: overload, rates: rates, errors: errors)
         accounts.addRoutes(to: &router)
         let page = SignInPage(
             address: signIn, accounts: accounts, errors: errors, issuerName: configuration.openID?.name, sendsMail: cloud.mail != nil)

@@ -229,6 +229,35 @@ import Testing
         }
     }
 
+    @Test func `a refusal is for the listed origin alone too`() async throws {
+        let server = try await TestServer()
+        let api = try await server.cloud.registry.createAPIToken(
+            container: TestServer.container, environment: .development, name: "", origins: ["https://app.example", "https://other.example"])
+        func signIn(_ token: String) -> Question {
+            let place = #""container":"\#(TestServer.container)","environment":"development""#
+            let body = #"{"email":"ada@example.com","password":"wrong","apiToken":"\#(token)",\#(place)}"#
+            return Question(method: "POST", target: "/account/1/sign-in", headers: ["Origin": "https://app.example"], body: Array(body.utf8))
+        }
+        let root = "/database/1/\(TestServer.container)/development"
+        let ended = "ckAPIToken=\(api)&ckWebAuthToken=AAAA"
+        let refused = [
+            signIn(api), Question(method: "GET", target: "\(root)/private/zones/list?\(ended)"),
+            Question(method: "GET", target: "\(root)/private/zones/list?ckAPIToken=\(api)"),
+            Question(method: "POST", target: "/account/1/sessions/list?\(ended)", body: Array("{}".utf8)),
+            Question(method: "POST", target: "/account/1/sign-out?\(ended)"),
+        ]
+        for question in refused {
+            var question = question
+            question.headers["Origin"] = "https://app.example"
+            let answer = await server.respond(question)
+            #expect([401, 421].contains(answer.status), "\(question.target) \(answer.text)")
+            #expect(answer.header("Access-Control-Allow-Origin") == "https://app.example", "\(question.target)")
+            #expect(answer.header("Vary") == "Origin" && answer.header("Cache-Control") == "no-store")
+        }
+        // A token for any page says so, as before.
+        #expect(await server.respond(signIn(server.names["api"] ?? "")).header("Access-Control-Allow-Origin") == "*")
+    }
+
     @Test func `an API token that is listed is refused to other pages, in all that it may do`() async throws {
         let server = try await TestServer()
         let api = try await server.cloud.registry.createAPIToken(

@@ -119,8 +119,16 @@ struct API: Sendable {
         try rates.require(payers)
         defer { rates.take(meter.cost, from: payers) }
         // Until the user is known, the request counts as its address's.
-        let identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
-            try await authenticator.identify(request, by: credential, container: target.container, environment: target.environment)
+        let identity: Authenticator.Identity
+        do {
+            identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
+                try await authenticator.identify(request, by: credential, container: target.container, environment: target.environment)
+            }
+        } catch where !(error is CancellationError) {
+            guard let origin = await authenticator.reader(of: request) else { throw error }
+            var response = errors.response(to: error, request)
+            response.letRead(by: origin)
+            return response
         }
         var response: HTTPResponse
         do {

@@ -15,6 +15,7 @@ struct AccountAPI: Sendable {
     let logger: Logger
     let overload: OverloadLog
     let rates: RequestRates
+    let errors: ErrorAnswer
     let attempts = SignInGuard()
 
     /// Where its paths begin.
@@ -29,7 +30,9 @@ struct AccountAPI: Sendable {
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
-                try await withinRate(of: request) { try await endpoint(request) }
+                try await withinRate(of: request) {
+                    try await readable(by: authenticator.reader(of: request), request) { try await endpoint(request) }
+                }
             }
         }
     }
@@ -81,9 +84,26 @@ struct AccountAPI: Sendable {
         guard let environment = DatabaseKey.Environment(rawValue: asked.environment) else { throw ServerError.authenticationFailed }
         let entry = try await authenticator.apiTokenEntry(asked.apiToken, container: asked.container, environment: environment)
         try Authenticator.requireOrigin(of: request, for: entry)
-        let account = try await checked(email: asked.email, password: asked.password, of: request)
-        var response = try await signedIn(account, to: entry, environment, asked)
-        if entry.origins != nil, let origin = request.header("Origin") { response.letRead(by: origin) }
+        return try await readable(by: entry.origins == nil ? nil : request.header("Origin"), request) {
+            let account = try await checked(email: asked.email, password: asked.password, of: request)
+            return try await signedIn(account, to: entry, environment, asked)
+        }
+    }
+
+    /// An answer that pages of one origin alone may read, a refusal too.
+    /// - Parameter origin: nil: any.
+    private func readable(by origin: String?, _ request: HTTPRequest, _ body: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        guard let origin else { return try await body() }
+        var response: HTTPResponse
+        do {
+            response = try await body()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            // Not thrown on: who answers it there does not know the API token.
+            response = errors.response(to: error, request)
+        }
+        response.letRead(by: origin)
         return response
     }
 
