@@ -134,6 +134,7 @@ extension Limits {
         Limit("openIDKeySeconds", Int(openIDKeySeconds), .server),
         Limit("openIDRequests", openIDRequests, .server),
         Limit("passwordLinkSeconds", Int(passwordLinkSeconds), .server),
+        Limit("addressLinkSeconds", Int(addressLinkSeconds), .server),
         Limit("noticeSeconds", Int(noticeSeconds), .server),
         Limit("lettersWaiting", lettersWaiting, .server),
         Limit("letterCost", letterCost, .server),

@@ -222,6 +222,8 @@ extension Limits {
     package static let openIDRequests = 16
     /// Seconds for which a link in a mail sets a new password. On this server: mail takes minutes, and lies about for years.
     package static let passwordLinkSeconds: Double = 30 * 60
+    /// Seconds for which a link in a mail verifies an address. On this server: it opens no account, and who signed up looks at the mail within a day.
+    package static let addressLinkSeconds: Double = 24 * 3600
     /// Seconds for which a notice is tried to be sent. On this server: a mail server is mended within a day.
     package static let noticeSeconds: Double = 24 * 3600
     /// Mails that wait to be sent; beyond, none is asked for. On this server: a megabyte, and half an hour of a small mail server.

@@ -7,9 +7,11 @@ extension Registry {
     /// - Parameters:
     ///   - account: as it was when its password was checked.
     ///   - notifies: the old address gets a letter, which the change leaves in the outbox.
+    ///   - verifies: the new address gets one too, with a link that verifies it.
     /// - Returns: the account as it is now.
     /// - Throws: `ServerError.emailTaken`, what is wrong with the address, or `ServerError.accountChanged`.
-    package func changeEmail(of account: AccountEntry, to email: String, notifies: Bool = false) async throws -> AccountEntry {
+    package func changeEmail(of account: AccountEntry, to email: String, notifies: Bool = false, verifies: Bool = false) async throws -> AccountEntry
+    {
         let address = try Self.normalized(email)
         if address == account.email { return account }
         let claim = EmailClaim(address: address, claim: hex(2))
@@ -28,8 +30,10 @@ extension Registry {
             throw ServerError.emailTaken
         }
         let changed = try await write(.account(account.id)) { database, now, transaction in
-            let notice = notifies ? Letter(.addressChanged, to: account.email, at: now) : nil
-            return try transaction.changeAccount(account, in: database, at: now, notice) { entry in
+            var letters: [Letter] = []
+            if notifies { letters.append(Letter(.addressChanged, to: account.email, at: now)) }
+            if verifies { letters.append(Letter(.verifyAddress, to: address, at: now)) }
+            return try transaction.changeAccount(account, in: database, at: now, letters) { entry in
                 // As it was laid down: not being released.
                 guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
                 let left = EmailClaim(address: entry.email, claim: entry.claim)
@@ -37,12 +41,30 @@ extension Registry {
                 entry.email = address
                 entry.claim = claim.claim
                 entry.reset = nil
+                entry.verifiedEmail = nil
                 entry.identityChanges = entry.changesOfIdentity + 1
             }
         }
         // Where this fails, the task does it.
         try? await releaseAddresses(of: account.id)
         return changed
+    }
+
+    /// Notes that who has an account reads the mail to its address. Doing it twice does no harm.
+    /// - Parameter email: to which the mail went.
+    /// - Returns: false where the account has another address by now, or is gone.
+    package func verifyEmail(_ email: String, of account: String) async throws -> Bool {
+        // Looked at first: a write would make a database of an account that is not there.
+        guard try await self.account(id: account)?.email == email else { return false }
+        return try await write(.account(account)) { database, now, transaction in
+            guard var entry = try transaction.entry(AccountEntry.self, account, in: database, at: now), entry.isLiving, entry.email == email else {
+                return .rollback(false)
+            }
+            if entry.isEmailVerified { return .rollback(true) }
+            entry.verifiedEmail = email
+            try transaction.put([try entry.row(account, in: database)])
+            return .commit(true)
+        }
     }
 
     /// Releases the addresses that an account has left, or did not get.
@@ -78,14 +100,14 @@ extension Registry {
 }
 
 extension WriteTransaction {
-    /// Changes an account that is as its password was checked, and leaves a task that settles it, and one that sends a letter.
+    /// Changes an account that is as its password was checked, and leaves a task that settles it, and those that send letters.
     func changeAccount(
-        _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ letter: Letter? = nil, _ change: (inout AccountEntry) throws -> Void
+        _ account: AccountEntry, in database: DatabaseID, at now: Timestamp, _ letters: [Letter] = [], _ change: (inout AccountEntry) throws -> Void
     ) throws -> Ending<AccountEntry> {
         var entry = try requireUnchanged(account, in: database, at: now)
         try change(&entry)
         var plan = WritePlan(putting: SettleAccount.task(in: database, due: now + Limits.emailChangeSeconds))
-        if let letter { plan.tasks.append(try SendLetter.task(letter, in: database, due: now)) }
+        for letter in letters { plan.tasks.append(try SendLetter.task(letter, in: database, due: now)) }
         plan.entries = [try entry.row(account.id, in: database)]
         try apply(plan)
         return .commit(entry)

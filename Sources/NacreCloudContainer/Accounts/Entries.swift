@@ -69,6 +69,11 @@ package struct AccountEntry: RegistryEntry {
     package var openID: OpenIDIdentity?
     /// How often its names or its address have changed; nil as 0.
     var identityChanges: Int64?
+    /// The address of which its user has shown that mail to it is read; nil: of none. Another one by now is not verified.
+    var verifiedEmail: String?
+
+    /// Whether who has the account reads the mail to its address.
+    package var isEmailVerified: Bool { verifiedEmail == email }
 
     /// nil: it was made without one, and nobody knows it.
     package var knownPasswordHash: String? { passwordHash.isEmpty ? nil : passwordHash }

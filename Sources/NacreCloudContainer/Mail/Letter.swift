@@ -6,6 +6,8 @@ package struct Letter: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable {
         /// A link by which who has forgotten the password sets another one.
         case newPassword
+        /// A link by which who has an account shows that mail to its address is read.
+        case verifyAddress
         /// To the address that the account has had.
         case addressChanged
 
@@ -13,6 +15,7 @@ package struct Letter: Codable, Hashable, Sendable {
         package var seconds: Double {
             switch self {
             case .newPassword: Limits.passwordLinkSeconds
+            case .verifyAddress: Limits.addressLinkSeconds
             case .addressChanged: Limits.noticeSeconds
             }
         }
@@ -28,6 +31,16 @@ package struct Letter: Codable, Hashable, Sendable {
     }
 
     package var expires: Timestamp { Timestamp(secondsSince2001: issued + kind.seconds) }
+
+    /// Whether it still says something: what a link is about may be gone or done by now.
+    /// - Parameter account: that has the address.
+    func isWanted(by account: AccountEntry?) -> Bool {
+        switch kind {
+        case .newPassword: account != nil
+        case .verifyAddress: account.map { !$0.isEmailVerified } ?? false
+        case .addressChanged: true
+        }
+    }
 
     /// Whether mail is sent to an address at all: to those that no server reads in two ways, which is less than RFC 5321 allows.
     package static func isMailable(_ address: String) -> Bool {
@@ -99,9 +112,7 @@ struct SendLetter: TaskHandler {
         let cloud = turn.cloud
         if let mail = cloud.mail, cloud.clock() < letter.expires, Letter.isMailable(letter.address) {
             let account = try await cloud.registry.account(email: letter.address)
-            if account != nil || letter.kind == .addressChanged {
-                try await mail.send(letter, for: account)
-            }
+            if letter.isWanted(by: account) { try await mail.send(letter, for: account) }
         }
         try await cloud.store.write { transaction in
             try turn.requireLease(transaction)

@@ -69,6 +69,8 @@ extension AdminMessages {
         package var familyName: String?
         /// Milliseconds since 1970.
         package var created: Int64
+        /// Its user has shown that mail to the address is read.
+        package var isEmailVerified: Bool
         package var places: [UserPlace]
         package var sessions: Int
         package var devices: Int

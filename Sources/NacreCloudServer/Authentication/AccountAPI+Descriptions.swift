@@ -20,6 +20,9 @@ extension AccountAPI {
             "reset-password", "Sets a new password with an administrator's code.", AccountMessages.PasswordByCode.self,
             AccountMessages.SessionsEnded.self),
         post("change-email", "Gives the account another address.", AccountMessages.EmailChange.self, AccountMessages.EmailChanged.self),
+        post(
+            "verify-email", "Says whether the account's address is verified, and sends a link.", AccountMessages.AddressQuestion.self,
+            AccountMessages.AddressState.self),
         post("delete", "Deletes the account.", AccountMessages.Deletion.self, AccountMessages.Deleted.self),
         post("change-name", "Sets the names that others are shown.", AccountMessages.NameChange.self, AccountMessages.NameChanged.self),
         post(

@@ -9,7 +9,8 @@ extension AccountAPI {
         let asked = try await body(AccountMessages.EmailChange.self, of: request)
         let account = try await checked(email: asked.email, password: asked.password, of: request)
         do {
-            let changed = try await cloud.registry.changeEmail(of: account, to: asked.newEmail, notifies: cloud.mail != nil)
+            let changed = try await cloud.registry.changeEmail(
+                of: account, to: asked.newEmail, notifies: cloud.mail != nil, verifies: mayMail(asked.newEmail, request))
             // Where this fails, the task does it.
             try? await cloud.refreshIdentity(of: account.id)
             return try answer(AccountMessages.EmailChanged(email: changed.email))

@@ -17,6 +17,8 @@ struct AccountAPI: Sendable {
     let rates: RequestRates
     let errors: ErrorAnswer
     let attempts = SignInGuard()
+    /// Mails that were asked for, as wrong passwords are counted.
+    let letters = SignInGuard()
 
     /// Where its paths begin.
     static let roots: Set = ["account"]
@@ -26,7 +28,7 @@ struct AccountAPI: Sendable {
             ("sign-up", signUp), ("sign-in", signIn), ("sign-out", signOut), ("sessions/list", listSessions), ("sessions/end", endSession),
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
             ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
-            ("usage", usage), ("passkeys/list", listPasskeys), ("passkeys/remove", removePasskey),
+            ("usage", usage), ("passkeys/list", listPasskeys), ("passkeys/remove", removePasskey), ("verify-email", verifyEmail),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in
@@ -54,17 +56,21 @@ struct AccountAPI: Sendable {
         guard opensSignUp else { throw ServerError.signUpClosed }
         let asked = try await body(AccountMessages.SignUp.self, of: request)
         let names = NameComponents(givenName: asked.givenName, familyName: asked.familyName)
-        return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password, names: names)))
+        return try answer(AccountMessages.SignedUp(email: try await signUp(email: asked.email, password: asked.password, names: names, request)))
     }
 
     /// Makes an account where the address has none. Whether it had one is told by neither answer nor time: the password is hashed and as much is written.
     /// - Returns: the address as it is kept.
-    func signUp(email: String, password: String, names: NameComponents = NameComponents()) async throws -> String {
+    func signUp(
+        email: String, password: String, names: NameComponents = NameComponents(), _ request: HTTPRequest
+    ) async throws -> String {
         guard opensSignUp else { throw ServerError.signUpClosed }
         if let fault = PasswordRule.fault(password) ?? names.fault { throw fault }
         _ = try Registry.normalized(email)
         let hash = try await Self.hashed(overload) { try await passwords.hash(password) }
-        return try await cloud.registry.signUp(email: email, passwordHash: hash, names: names)
+        let address = try await cloud.registry.signUp(email: email, passwordHash: hash, names: names)
+        await mailVerification(to: address, request)
+        return address
     }
 
     /// Makes an account, for administrators.

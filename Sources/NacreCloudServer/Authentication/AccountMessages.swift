@@ -155,6 +155,21 @@ package enum AccountMessages {
         package var email: String
     }
 
+    /// `POST /account/1/verify-email`
+    package struct AddressQuestion: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        /// true: the address gets a mail with a link, if it is not verified.
+        package var sends: Bool?
+    }
+
+    package struct AddressState: Codable, Hashable, Sendable {
+        package var email: String
+        package var isVerified: Bool
+        /// A mail is on its way.
+        package var isSent: Bool
+    }
+
     /// `POST /account/1/change-name`
     package struct NameChange: Codable, Hashable, Sendable {
         package var email: String

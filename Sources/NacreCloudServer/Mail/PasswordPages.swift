@@ -11,8 +11,6 @@ struct PasswordPages: Sendable {
     static let newPath = "/new-password"
 
     let page: SignInPage
-    /// Mails that were asked for, as wrong passwords are counted.
-    let asked = SignInGuard()
 
     func addRoutes(to router: inout Router) {
         router.get(Self.forgottenPath) { request, _ in
@@ -44,10 +42,7 @@ struct PasswordPages: Sendable {
         let email = fields["email"] ?? ""
         do {
             let address = try Registry.normalized(email)
-            let attempt = try asked.begin(
-                email: address, address: request.clientAddress, at: page.now)
-            defer { asked.end(attempt, .wrong, at: page.now) }
-            WorkMeter.current?.add(rows: Limits.letterCost)
+            try page.accounts.countLetter(to: address, request)
             try await page.accounts.cloud.registry.post(
                 Letter(.newPassword, to: address, at: page.now))
         } catch let error as ServerError where error.code != .internalError {

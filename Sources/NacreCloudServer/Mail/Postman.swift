@@ -63,6 +63,16 @@ struct MailedLink: Codable, Hashable, Sendable {
     }
 }
 
+/// What a link verifies: sealed, and good as long as the account has the address that the mail went to.
+struct AddressLink: Codable, Hashable, Sendable {
+    var account: String
+    var address: String
+    /// Seconds since 2001.
+    var issued: Double
+
+    func isGood(at now: Timestamp) -> Bool { now.secondsSince2001 < issued + Limits.addressLinkSeconds }
+}
+
 /// Writes letters and hands them to the SMTP server.
 struct Postman: Mailing {
     let configuration: MailConfiguration
@@ -114,6 +124,11 @@ struct Postman: Mailing {
     private static let days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
+    private func url(_ path: String, _ link: String) -> String {
+        let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+        return root + path + SignInAddress.query([(name: "link", value: link)])
+    }
+
     /// Plain text, with the server's name and one link at most.
     private func text(_ letter: Letter, _ account: AccountEntry?) throws -> (
         subject: String, body: String
@@ -122,10 +137,7 @@ struct Postman: Mailing {
         switch (letter.kind, account) {
         case (.newPassword, let account?):
             let link = MailedLink(account, issued: letter.issued)
-            let root = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
-            let query = SignInAddress.query([
-                (name: "link", value: try sealer.seal(link, for: .mail))
-            ])
+            let url = url(PasswordPages.newPath, try sealer.seal(link, for: .mail))
             return (
                 "A new password for \(server)",
                 """
@@ -133,9 +145,24 @@ struct Postman: Mailing {
 
                 To set it, open this page within 30 minutes:
 
-                \(root)\(PasswordPages.newPath)\(query)
+                \(url)
 
                 If it was not you, do nothing: the password stays as it is.
+                """
+            )
+        case (.verifyAddress, let account?):
+            let link = AddressLink(account: account.id, address: account.email, issued: letter.issued)
+            let url = url(AddressPage.path, try sealer.seal(link, for: .mailAddress))
+            return (
+                "Is this your address at \(server)?",
+                """
+                Somebody, perhaps you, has an account at \(server) with this address.
+
+                If it is yours, open this page within a day and say so:
+
+                \(url)
+
+                If it is not, do nothing.
                 """
             )
         default:

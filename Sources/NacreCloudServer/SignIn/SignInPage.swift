@@ -141,7 +141,7 @@ struct SignInPage: Sendable {
         let asked = try await asked(flow)
         let email = fields["email"] ?? ""
         do {
-            let address = try await accounts.signUp(email: email, password: fields["password"] ?? "")
+            let address = try await accounts.signUp(email: email, password: fields["password"] ?? "", request)
             return try form(.signIn, asked, flow, browser, request, email: address, isSignedUp: true)
         } catch let error as ServerError where error.code == .badRequest || error.code == .tryAgainLater {
             return try form(.signUp, asked, flow, browser, request, email: email, problem: errors.heard(error, request))

@@ -11,7 +11,7 @@ final class MailSink: Sendable {
         var text: String
 
         /// The query of its one link.
-        var link: String? { text.firstMatch(of: /\/new-password(\?link=\S+)/).map { String($0.1) } }
+        var link: String? { text.firstMatch(of: /\/(?:new-password|verify-address)(\?link=\S+)/).map { String($0.1) } }
     }
 
     private struct State {

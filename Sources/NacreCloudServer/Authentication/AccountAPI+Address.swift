@@ -1,0 +1,48 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// Whether who has an account reads the mail to its address.
+extension AccountAPI {
+    /// Says whether the address is verified, and sends a link that verifies it where that is wanted.
+    func verifyEmail(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.AddressQuestion.self, of: request)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let isSent = asked.sends == true && !account.isEmailVerified
+        if isSent {
+            guard cloud.mail != nil else { throw ServerError.sendsNoMail }
+            guard Letter.isMailable(account.email) else { throw ServerError.unmailable }
+            try countLetter(to: account.email, request)
+            try await cloud.registry.post(Letter(.verifyAddress, to: account.email, at: clock.now()))
+        }
+        return try answer(AccountMessages.AddressState(email: account.email, isVerified: account.isEmailVerified, isSent: isSent))
+    }
+
+    /// Leaves the letter that verifies an address in the outbox, whether it is the address of a new account or not: nobody learns which. Where too many went to
+    /// the address, or wait, none is sent, and its user asks for one later.
+    func mailVerification(to address: String, _ request: HTTPRequest) async {
+        guard mayMail(address, request) else { return }
+        try? await cloud.registry.post(Letter(.verifyAddress, to: address, at: clock.now()))
+    }
+
+    /// Whether a mail may go to an address now, which counts then.
+    func mayMail(_ email: String, _ request: HTTPRequest) -> Bool {
+        guard cloud.mail != nil, let address = try? Registry.normalized(email) else { return false }
+        return (try? countLetter(to: address, request)) != nil
+    }
+
+    /// - Throws: `THROTTLED` with the seconds to wait, where too many mails were asked for, to the address or from the one that asks.
+    func countLetter(to address: String, _ request: HTTPRequest) throws {
+        let now = clock.now()
+        letters.end(try letters.begin(email: address, address: request.clientAddress, at: now), .wrong, at: now)
+        WorkMeter.current?.add(rows: Limits.letterCost)
+    }
+}
+
+extension ServerError {
+    fileprivate static let sendsNoMail = ServerError(
+        .badRequest, "this server sends no mail", field: "sends", remedy: "Start it with --smtp and --mail-from: docs/operations.md.")
+
+    fileprivate static let unmailable = ServerError(
+        .badRequest, "mail is not sent to such an address", field: "email", remedy: "Give the account a plain address, such as ada@example.com.")
+}
