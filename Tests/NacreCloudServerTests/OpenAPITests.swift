@@ -29,6 +29,24 @@ struct OpenAPITests {
         #expect(names.isSuperset(of: ["postDatabaseRecordsModify", "getDatabaseUsersContactKey", "postAccountSignIn", "getOpenapiJson"]))
     }
 
+    @Test func `every link leads from an endpoint of its document to one that takes what it sends`() throws {
+        var followed: Set<String> = []
+        for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.document, .administration)] {
+            let byName = Dictionary(uniqueKeysWithValues: document.endpoints.map { (OpenAPIDocument.operationID($0), $0) })
+            for (name, links) in EndpointLink.table where byName[name] != nil {
+                for link in links {
+                    let target = try #require(byName[link.operation], "\(name) \(link.name)")
+                    #expect(Set(link.query.keys).isSubset(of: target.query.map(\.name)), "\(name) \(link.name)")
+                    #expect((link.body == nil) == (target.body == nil), "\(name) \(link.name)")
+                    if let body = link.body { _ = try JSON(Array("\(body)".utf8)) }
+                    followed.insert(name)
+                }
+            }
+            #expect(described.document?.at("openapi") != nil)
+        }
+        #expect(followed == Set(EndpointLink.table.keys))
+    }
+
     @Test func `every title stands for one schema, and every reference leads to one`() throws {
         for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.document, .administration)] {
             var texts: [String: Set<String>] = [:]

@@ -85,7 +85,9 @@ struct OpenAPIDocument: Sendable {
         }
         writer.key("responses")
         writer.beginObject()
-        for answer in endpoint.answers { Self.write(answer, to: &writer) }
+        for (number, answer) in endpoint.answers.enumerated() {
+            Self.write(answer, links: number == 0 ? EndpointLink.table[Self.operationID(endpoint)] ?? [] : [], from: endpoint, to: &writer)
+        }
         for status in endpoint.errorStatuses {
             writer.key(String(status))
             writer.beginObject()
@@ -127,11 +129,38 @@ struct OpenAPIDocument: Sendable {
         writer.endArray()
     }
 
-    private static func write(_ answer: EndpointDescription.Answer, to writer: inout JSONWriter) {
+    private static func write(
+        _ answer: EndpointDescription.Answer, links: [EndpointLink], from endpoint: EndpointDescription, to writer: inout JSONWriter
+    ) {
         writer.key(String(answer.status))
         writer.beginObject()
         writer.write("description", "What was asked for.")
         writeContent(answer.type, answer.schema, to: &writer)
+        if !links.isEmpty {
+            writer.key("links")
+            writer.beginObject()
+            for link in links { write(link, from: endpoint, to: &writer) }
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+
+    /// Container, environment and database stay those of the request.
+    private static func write(_ link: EndpointLink, from endpoint: EndpointDescription, to writer: inout JSONWriter) {
+        writer.key(link.name)
+        writer.beginObject()
+        writer.write("operationId", link.operation)
+        writer.key("parameters")
+        writer.beginObject()
+        for part in endpoint.pattern.split(separator: "/") where part.hasPrefix(":") {
+            writer.member("path.\(part.dropFirst())", "$request.path.\(part.dropFirst())")
+        }
+        for (name, expression) in link.query.sorted(by: { $0.key < $1.key }) { writer.member("query.\(name)", expression) }
+        writer.endObject()
+        if let body = link.body {
+            writer.key("requestBody")
+            writer.raw(body)
+        }
         writer.endObject()
     }
 
@@ -240,5 +269,13 @@ struct OpenAPIDocument: Sendable {
                     "requestID": .string,
                 ]))
         }
+    }
+}
+
+extension JSONWriter {
+    /// A text under a name that is made of others.
+    fileprivate mutating func member(_ name: String, _ text: String) {
+        key(name)
+        string(text)
     }
 }

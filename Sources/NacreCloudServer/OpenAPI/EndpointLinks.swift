@@ -1,0 +1,67 @@
+/// What may be asked with what an answer holds, as `links` of the documents: programs that try an API go along them, from what is made to what is done with it.
+struct EndpointLink: Sendable {
+    var name: String
+    /// `operationId` of the endpoint that is asked.
+    var operation: String
+    /// Values of its query, by name. Expressions are OpenAPI's: `$response.body#/token`.
+    var query: [String: String] = [:]
+    /// Its body, with expressions in it.
+    var body: StaticString?
+
+    /// By the `operationId` of the endpoint that answers.
+    static let table: [String: [EndpointLink]] = [
+        "postDatabaseRecordsModify": [
+            EndpointLink(
+                name: "lookup", operation: "postDatabaseRecordsLookup",
+                body: #"{"records":[{"recordName":"$response.body#/records/0/recordName"}]}"#),
+            EndpointLink(
+                name: "update", operation: "postDatabaseRecordsModify",
+                body:
+                    #"{"operations":[{"operationType":"update","record":{"recordName":"$response.body#/records/0/recordName","recordType":"$response.body#/records/0/recordType","recordChangeTag":"$response.body#/records/0/recordChangeTag","fields":{}}}]}"#
+            ),
+            EndpointLink(
+                name: "delete", operation: "postDatabaseRecordsModify",
+                body: #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"$response.body#/records/0/recordName"}}]}"#),
+        ],
+        "postDatabaseZonesModify": [
+            EndpointLink(
+                name: "lookup", operation: "postDatabaseZonesLookup", body: #"{"zones":[{"zoneName":"$response.body#/zones/0/zoneID/zoneName"}]}"#),
+            EndpointLink(
+                name: "changes", operation: "postDatabaseChangesZone",
+                body: #"{"zones":[{"zoneID":{"zoneName":"$response.body#/zones/0/zoneID/zoneName"}}]}"#),
+            EndpointLink(
+                name: "save", operation: "postDatabaseRecordsModify",
+                body:
+                    #"{"zoneID":{"zoneName":"$response.body#/zones/0/zoneID/zoneName"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"linked","recordType":"Note","fields":{}}}]}"#
+            ),
+        ],
+        "postDatabaseChangesZone": [
+            EndpointLink(
+                name: "goOn", operation: "postDatabaseChangesZone",
+                body:
+                    #"{"zones":[{"zoneID":{"zoneName":"$response.body#/zones/0/zoneID/zoneName"},"syncToken":"$response.body#/zones/0/syncToken"}]}"#)
+        ],
+        "postDatabaseChangesDatabase": [
+            EndpointLink(name: "goOn", operation: "postDatabaseChangesDatabase", body: #"{"syncToken":"$response.body#/syncToken"}"#)
+        ],
+        "postAccountSignUp": [
+            EndpointLink(
+                name: "verify", operation: "postAccountVerifyEmail", body: #"{"email":"$response.body#/email","password":"$request.body#/password"}"#),
+            EndpointLink(
+                name: "passkeys", operation: "postAccountPasskeysList",
+                body: #"{"email":"$response.body#/email","password":"$request.body#/password"}"#),
+            EndpointLink(
+                name: "delete", operation: "postAccountDelete", body: #"{"email":"$response.body#/email","password":"$request.body#/password"}"#),
+        ],
+        "postAdminUsers": [
+            EndpointLink(name: "show", operation: "getAdminUsersShow", query: ["email": "$response.body#/email"]),
+            EndpointLink(name: "sessions", operation: "getAdminSessions", query: ["email": "$response.body#/email"]),
+            EndpointLink(name: "reset", operation: "postAdminUsersResetPassword", body: #"{"email":"$response.body#/email"}"#),
+            EndpointLink(name: "delete", operation: "postAdminUsersDelete", body: #"{"email":"$response.body#/email"}"#),
+        ],
+        "postAdminTokens": [
+            EndpointLink(name: "rotate", operation: "postAdminTokensRotate", body: #"{"id":"$response.body#/token"}"#),
+            EndpointLink(name: "revoke", operation: "postAdminTokensRevoke", body: #"{"id":"$response.body#/token"}"#),
+        ],
+    ]
+}
