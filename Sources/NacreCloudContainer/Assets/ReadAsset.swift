@@ -1,4 +1,5 @@
 package import NacreCloudWire
+import NacreLocks
 
 /// The bytes of an asset that its caller may have.
 package struct AssetContent: Sendable {
@@ -8,35 +9,65 @@ package struct AssetContent: Sendable {
     fileprivate let chunks: [AssetChunk]
     fileprivate let inline: [UInt8]
     fileprivate let key: [UInt8]
-    fileprivate let storage: (any AssetStorage)?
-    /// Tells the server's log of a chunk that cannot be read.
-    fileprivate let failed: @Sendable (StoreError) -> Void
+    fileprivate let storage: any AssetStorage
+    /// Tells the server's log of bytes that cannot be read, and says what a client hears.
+    fileprivate let failed: @Sendable (StoreError) -> ServerError
 
-    /// Hands out the bytes of a range in order, each verified before. At most one chunk lies in memory.
-    /// - Throws: what `take` throws; `StoreError` before the first byte that is not what was sent.
-    package func read(_ range: Range<Int64>, _ take: ([UInt8]) async throws -> Void) async throws {
-        guard let storage else {
-            let range = range.clamped(to: 0..<Int64(inline.count))
-            if !range.isEmpty { try await take(Array(inline[Int(range.lowerBound)..<Int(range.upperBound)])) }
-            return
-        }
+    /// Hands out the bytes of a range in order.
+    package func reader(of range: Range<Int64>) -> AssetReader { AssetReader(self, range) }
+}
+
+/// Reads a range of an asset's bytes, a piece at a time; of them no more than one chunk lies in memory. One task at a time.
+package final class AssetReader: Sendable {
+    /// What of a chunk is wanted, or of a small file, which has none.
+    private struct Part: Sendable {
+        var chunk: AssetChunk?
+        var bytes: Range<Int>
+    }
+
+    private let content: AssetContent
+    private let parts: [Part]
+    private let state = Locked((next: 0, ahead: [UInt8]?.none))
+
+    fileprivate init(_ content: AssetContent, _ range: Range<Int64>) {
+        self.content = content
+        let range = range.clamped(to: 0..<content.size)
+        let isInline = content.chunks.isEmpty
         var start: Int64 = 0
-        for chunk in chunks {
-            let here = start..<start + Int64(chunk.size)
-            start = here.upperBound
-            let wanted = range.clamped(to: here)
-            guard !wanted.isEmpty else { continue }
-            do {
-                let bytes = try await storage.chunk(chunk, under: key)
-                if wanted == here {
-                    try await take(bytes)
-                } else {
-                    try await take(Array(bytes[Int(wanted.lowerBound - here.lowerBound)..<Int(wanted.upperBound - here.lowerBound)]))
-                }
-            } catch let error as StoreError {
-                failed(error)
-                throw error
+        parts = (isInline ? [AssetChunk(name: ChunkName([]), size: Int(content.size))] : content.chunks).compactMap { chunk in
+            let wanted = range.clamped(to: start..<start + Int64(chunk.size))
+            let bytes = Int(wanted.lowerBound - start)..<Int(wanted.upperBound - start)
+            start += Int64(chunk.size)
+            return wanted.isEmpty ? nil : Part(chunk: isInline ? nil : chunk, bytes: bytes)
+        }
+    }
+
+    /// Reads the first piece ahead: what is wrong with it is known before an answer begins.
+    /// - Throws: as `next`.
+    package func begin() async throws {
+        let first = try await next()
+        state.withLock { $0.ahead = first }
+    }
+
+    /// The next bytes; nil at the end of the range. Each chunk is read once, and verified whole.
+    /// - Throws: `ServerError` in the place of bytes that are not what was sent, or cannot be read now. The log is told.
+    package func next() async throws -> [UInt8]? {
+        let (part, ahead) = state.withLock { state -> (Part?, [UInt8]?) in
+            if let ahead = state.ahead {
+                state.ahead = nil
+                return (nil, ahead)
             }
+            guard state.next < parts.count else { return (nil, nil) }
+            state.next += 1
+            return (parts[state.next - 1], nil)
+        }
+        guard let part else { return ahead }
+        guard let chunk = part.chunk else { return Array(content.inline[part.bytes]) }
+        do {
+            let bytes = try await content.storage.chunk(chunk, under: content.key)
+            return part.bytes.count == bytes.count ? bytes : Array(bytes[part.bytes])
+        } catch let error as StoreError {
+            throw content.failed(error)
         }
     }
 }
@@ -59,7 +90,7 @@ extension Cloud {
 
     /// The bytes that a URL leads to, for who may read the record that has them now. Costs one call of the store, two in a public database.
     /// - Parameter caller: whose the permit's credential is now.
-    /// - Throws: `ServerError`: not there any more, or not for the caller.
+    /// - Throws: `ServerError`: not there any more, damaged, or not for the caller.
     package func content(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
         let database = try await database(target, for: .read, by: caller)
         guard database.id == permit.database else { throw ServerError.unknownDownload }
@@ -67,30 +98,66 @@ extension Cloud {
         let found = try await read(database, zone: .defaultZone) { database, transaction in
             try transaction.asset(permit.asset, of: database)
         }
-        let (asset, inline) = try found.get()
-        return AssetContent(
-            size: asset.size, fileChecksum: asset.fileChecksum, chunks: asset.chunks, inline: inline ?? [],
-            key: inline == nil ? try await chunkKey(of: database.id) : [], storage: inline == nil ? storage : nil,
-            failed: { [failed, key = database.key] in failed($0.met(in: key, asset.place.zoneName)) })
+        switch found {
+        case .refused(let fault): throw fault
+        case .damaged(let error, let place): throw damaged(error, at: place, of: permit.asset, in: database.key)
+        case .there(let asset, let inline):
+            // What goes out is read after the request's own task, and is told of as its own.
+            let meter = WorkMeter.current
+            return AssetContent(
+                size: asset.size, fileChecksum: asset.fileChecksum, chunks: asset.chunks, inline: inline,
+                key: asset.chunks.isEmpty ? [] : try await chunkKey(of: database.id), storage: storage,
+                failed: { error in
+                    WorkMeter.$current.withValue(meter) { self.damaged(error, at: asset.place, of: asset.id, in: database.key) }
+                })
+        }
+    }
+
+    /// Tells the log where bytes cannot be read.
+    /// - Returns: what a client hears of it.
+    private func damaged(_ error: StoreError, at place: StoredAsset.Place?, of asset: AssetID, in key: DatabaseKey) -> ServerError {
+        var met = error.met(in: key, place?.zoneName)
+        met.values["asset"] = asset.key
+        met.values["recordName"] = place?.recordName
+        met.values["field"] = place?.fieldName
+        failed(met)
+        return error.code == .corrupt ? .assetDamaged(place?.fieldName) : ServerError(error)
     }
 }
 
+/// What a look for an asset finds.
+private enum FoundAsset: Sendable {
+    /// With the bytes of a small one.
+    case there(StoredAsset, inline: [UInt8])
+    case refused(ServerError)
+    /// With where it belongs, as far as that can be read.
+    case damaged(StoreError, StoredAsset.Place?)
+}
+
 extension ReadTransaction {
-    /// An asset that a record has which the caller may read, and the bytes of a small one.
-    fileprivate func asset(
-        _ id: AssetID, of database: CallerDatabase
-    ) throws -> Result<(asset: StoredAsset, inline: [UInt8]?), ServerError> {
-        guard let row = try entries(in: database.id, .asset, keys: [id.key]).first else { return .failure(.unknownDownload) }
-        let asset = try StoredAsset(row)
+    /// An asset that a record has which the caller may read.
+    fileprivate func asset(_ id: AssetID, of database: CallerDatabase) throws -> FoundAsset {
+        let asset: StoredAsset
+        do {
+            guard let row = try entries(in: database.id, .asset, keys: [id.key]).first else { return .refused(.unknownDownload) }
+            asset = try StoredAsset(row)
+        } catch let error as StoreError where error.code == .corrupt {
+            return .damaged(error, nil)
+        }
         guard let zone = try zones(in: database.id, named: [asset.place.zoneName]).first, zone.address.zone == id.zone,
             let record = try records(in: zone.address, named: [asset.place.recordName]).first
-        else { return .failure(.unknownDownload) }
+        else { return .refused(.unknownDownload) }
         let stored = StoredRecord(record, in: zone.address, only: FieldNames([asset.place.fieldName]))
-        guard stored.isLive, stored.content.fields.assetIDs.contains(id) else { return .failure(.unknownDownload) }
-        let showing = database.showing(zoneNamed: zone.name)
-        guard showing.shows(stored) else { return .failure(.readNotPermitted) }
-        guard asset.chunks.isEmpty else { return .success((asset, nil)) }
-        return .success((asset, try entries(in: database.id, .assetBytes, keys: [id.key]).first?.value ?? []))
+        guard stored.isLive, stored.content.fields.assetIDs.contains(id) else { return .refused(.unknownDownload) }
+        guard database.showing(zoneNamed: zone.name).shows(stored) else { return .refused(.readNotPermitted) }
+        guard asset.chunks.isEmpty else { return .there(asset, inline: []) }
+        do {
+            let bytes = try entries(in: database.id, .assetBytes, keys: [id.key]).first?.value
+            guard let bytes, Int64(bytes.count) == asset.size else { throw StoreError(.corrupt, "The bytes of a small asset are missing") }
+            return .there(asset, inline: bytes)
+        } catch let error as StoreError where error.code == .corrupt {
+            return .damaged(error, asset.place)
+        }
     }
 }
 
@@ -98,6 +165,13 @@ extension ServerError {
     static let unknownDownload = ServerError(
         .notFound, "there is no such asset", native: .assetNotAvailable,
         remedy: "Fetch the record again: its asset was replaced or deleted, or the URL is not as it was answered.")
+
+    /// - Parameter field: where it is known.
+    static func assetDamaged(_ field: String?) -> ServerError {
+        ServerError(
+            .internalError, "asset is damaged on the server", native: .assetNotAvailable, field: field,
+            remedy: "Save the file again in its field, or clear the field. The administrator: nacre assets verify.")
+    }
 
     static let downloadExpired = ServerError(
         .badRequest, "the URL of the asset has expired", native: .assetNotAvailable,

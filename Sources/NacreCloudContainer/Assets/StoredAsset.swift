@@ -124,6 +124,7 @@ extension StoredAsset {
         } catch {
             throw damaged
         }
+        guard chunks.isEmpty || chunks.reduce(0, { $0 &+ Int64($1.size) }) == size else { throw damaged }
     }
 
     static func key(_ id: AssetID, in database: DatabaseID) -> EntryKey { EntryKey(database, .asset, id.key) }

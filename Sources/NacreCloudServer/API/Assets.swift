@@ -70,13 +70,21 @@ extension API {
         response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         response.headers["ETag"] = "\"\(content.fileChecksum)\""
-        // What is damaged at its beginning is told before the answer begins.
-        if call.request.method == .get { try await content.read(0..<1) { _ in } }
+        let length = UInt64(clamping: content.size)
+        let range: Range<UInt64>
+        switch call.request.method == .get ? WantedPart(of: length, tag: response.headers["ETag"], for: call.request) : .unmodified {
+        case .whole: range = 0..<length
+        case .part(let part): range = part
+        case .unmodified, .behindTheEnd: range = 0..<0
+        }
+        let reader = content.reader(of: Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound))
+        // Before the answer begins, damage is an error of its own.
+        try await reader.begin()
         response.body = .content(
-            HTTPContent(length: UInt64(clamping: content.size)) { range, writer in
-                try await content.read(Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound)) {
-                    rates.take($0.count / 1000, from: call.payers)
-                    try await writer.write($0)
+            HTTPContent(length: length) { _, writer in
+                while let piece = try await reader.next() {
+                    rates.take(piece.count / 1000, from: call.payers)
+                    try await writer.write(piece)
                 }
             })
         return response

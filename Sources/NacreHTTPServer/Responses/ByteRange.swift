@@ -26,9 +26,10 @@ enum ByteRange: Equatable {
         }
     }
 
+    /// A number beyond 64 bits is behind every body's end, and no fault (RFC 9110 §14.1.1 wants large numbers expected).
     private static func number(_ digits: Substring) -> UInt64? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ $0 &- 0x30 < 10 }) else { return nil }
-        return UInt64(digits)
+        return UInt64(digits) ?? .max
     }
 
     /// The bytes meant in a body of this size, or nil where there are none (416).

@@ -50,37 +50,33 @@ struct PreparedResponse: Sendable {
         if headers["ETag"] == nil { headers["ETag"] = opened.entityTag }
     }
 
-    /// `If-None-Match`, then `Range` under `If-Range` (RFC 9110 §13.2.2 has the order).
     private mutating func answerConditions(of request: HTTPRequest) {
         guard status == .ok, request.method == .get || request.method == .head else { return }
-        let tag = headers["ETag"]
-        if let tag, EntityTag.anyMatches(request.headerValues("If-None-Match"), tag) {
-            status = .notModified
-            return
-        }
-        let length: UInt64
+        let length: UInt64?
         switch body {
         case .file(_, _, let bytes): length = bytes
         case .content(let content, _): length = content.length
-        case .none, .bytes, .stream: return
+        case .none, .bytes, .stream: length = nil
         }
-        headers["Accept-Ranges"] = "bytes"
-        guard request.method == .get, let header = request.header("Range"), let range = ByteRange(header) else { return }
-        if let condition = request.header("If-Range"), !EntityTag.isSame(condition, tag), condition != headers["Last-Modified"] { return }
-        guard let part = range.resolved(in: length) else {
+        let wanted = WantedPart(of: length, tag: headers["ETag"], modified: headers["Last-Modified"], for: request)
+        if length != nil, wanted != .unmodified { headers["Accept-Ranges"] = "bytes" }
+        switch wanted {
+        case .unmodified: status = .notModified
+        case .whole: break
+        case .behindTheEnd:
             status = .rangeNotSatisfiable
-            headers["Content-Range"] = "bytes */\(length)"
+            headers["Content-Range"] = "bytes */\(length ?? 0)"
             headers["Content-Type"] = nil
             body = .none
-            return
-        }
-        status = .partialContent
-        headers["Content-Range"] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length)"
-        switch body {
-        case .file(let file, let offset, _):
-            body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
-        case .content(let content, _): body = .content(content, part)
-        case .none, .bytes, .stream: break
+        case .part(let part):
+            status = .partialContent
+            headers["Content-Range"] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(length ?? 0)"
+            switch body {
+            case .file(let file, let offset, _):
+                body = .file(file, offset: offset + part.lowerBound, length: part.upperBound - part.lowerBound)
+            case .content(let content, _): body = .content(content, part)
+            case .none, .bytes, .stream: break
+            }
         }
     }
 

@@ -50,7 +50,8 @@ struct AssetCloud {
         let permit = try cloud.cloud.downloadPermit(String(token))
         let content = try await cloud.cloud.content(of: permit, in: ada.target, by: caller ?? ada.caller)
         var bytes: [UInt8] = []
-        try await content.read(0..<content.size) { bytes += $0 }
+        let reader = content.reader(of: 0..<content.size)
+        while let piece = try await reader.next() { bytes += piece }
         return bytes
     }
 

@@ -68,7 +68,7 @@ import Testing
         _ = try await scene.save(.asset(try await scene.upload(someBytes(100_000, seed: 4), "r")), in: "r")
         let shown = try await scene.lookUp("r")
         for name in scene.files.chunkNames { scene.files.damage(name) { $0[50_000] ^= 1 } }
-        await #expect(throws: StoreError.self) { _ = try await scene.download(shown) }
+        await #expect(throws: ServerError.assetDamaged("f")) { _ = try await scene.download(shown) }
         #expect(scene.cloud.takeFaults().contains { $0.code == .corrupt })
     }
 

@@ -147,24 +147,6 @@ import Testing
         #expect(preflight.status == 200 && preflight.header("Access-Control-Allow-Methods")?.contains("POST") == true)
     }
 
-    @Test func `a damaged file is an error in place of its first byte, and the connection's end before a later one`() async throws {
-        let scene = try await AssetScene()
-        let bytes = someBytes(3_000_000)
-        let url = try await photo(scene, bytes)
-        let chunks = try scene.chunkFiles()
-        #expect(chunks.count >= 3)
-        for path in chunks { try scene.flip(path) }
-        let answer = try await scene.fetch(url)
-        #expect(answer.status == 500 && answer.json?["serverErrorCode"] == .string("INTERNAL_ERROR"))
-        // All but one are whole again: what comes before that one is right, and no byte of it comes.
-        for path in chunks { try scene.flip(path) }
-        #expect(try await scene.fetch(url).body == bytes)
-        // No copy of the same file heals by itself, but an upload of the same bytes does.
-        for path in chunks { try scene.flip(path) }
-        _ = try await scene.upload(bytes, "other")
-        #expect(try await scene.fetch(url).body == bytes)
-    }
-
     @Test func `nothing of an upload that was broken off stays`() async throws {
         let scene = try await AssetScene()
         let client = try await RawClient(port: scene.port)

@@ -100,10 +100,9 @@ extension AssetScene {
 
     func incomingFiles() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming") }
 
-    /// Turns a bit in the middle of a file; twice, and it is as it was.
-    func flip(_ path: String) throws {
-        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        bytes[bytes.count / 2] ^= 1
-        try bytes.write(to: URL(fileURLWithPath: path))
-    }
+    func contents(_ path: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(fileURLWithPath: path))) }
+
+    func write(_ bytes: [UInt8], to path: String) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
+
+    func remove(_ path: String) throws { try FileManager.default.removeItem(atPath: path) }
 }
