@@ -13,7 +13,8 @@ struct Nacre {
         subcommands: [
             Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, AuditCommands.command,
-            SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, TaskCommands.command, BackupCommands.command,
+            SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, AssetCommands.command, TaskCommands.command,
+            BackupCommands.command,
             Migrate.command,
             ShowVersion.command,
         ])

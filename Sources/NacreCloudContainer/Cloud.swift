@@ -15,6 +15,7 @@ package final class Cloud: StoreClient {
     /// Keeps the bytes of assets; nil: nothing does, and uploads are refused.
     package let assets: (any AssetStorage)?
     package let assetLinks: AssetLinks
+    package let assetSizes: AssetSizes
     /// As the registry has it, once it was asked for.
     let knownChunkKey = Locked<[UInt8]?>(nil)
     private let hints: any Hints
@@ -35,7 +36,7 @@ package final class Cloud: StoreClient {
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
-        assets: (any AssetStorage)? = nil, hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
+        assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
         failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
@@ -44,6 +45,7 @@ package final class Cloud: StoreClient {
         self.random = random
         self.tokens = tokens
         self.assets = assets
+        self.assetSizes = assetSizes
         assetLinks = AssetLinks(tokens: AssetTokens(seals: tokens), clock: clock)
         self.cascadePerTransaction = cascadePerTransaction
         self.readRule = readRule

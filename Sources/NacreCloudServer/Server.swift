@@ -46,6 +46,7 @@ package final class Server: Sendable {
         var adminFile: AdminFilePublisher
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
+        var sweep: BackgroundWork
     }
 
     package init(_ configuration: ServerConfiguration) {
@@ -115,11 +116,13 @@ package final class Server: Sendable {
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
+            assetSizes: configuration.assetSizes,
             hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
         let backups = BackupRunner(store, folder: configuration.dataFolder)
+        let sweep = BackgroundWork()
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
 
         var http = httpConfiguration(configuration.listen)
@@ -138,7 +141,8 @@ package final class Server: Sendable {
         let adminServer = HTTPServer(
             adminHTTP,
             router: adminRouter(
-                cloud, authenticator, backups, passwords, adminToken, publicURL, Metrics(telemetry: telemetry, budgets: http.budgets)),
+                cloud, authenticator, backups, passwords, adminToken, publicURL,
+                Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }),
             logger: configuration.logger)
         do {
             let adminURL = try await Self.url(nil, of: adminServer)
@@ -150,9 +154,12 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled))
+                        backups: backups, scheduled: scheduled, sweep: sweep))
             }
-            if configuration.doesTasks { tasks.start() }
+            if configuration.doesTasks {
+                tasks.start()
+                sweep.start { [logger = configuration.logger] in await OrphanSweep(cloud: cloud, logger: logger).run() }
+            }
             scheduled?.start()
             return Addresses(publicURL: publicURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
@@ -183,6 +190,7 @@ package final class Server: Sendable {
         parts.hub.close()
         parts.backups.cancel()
         await parts.scheduled?.stop()
+        await parts.sweep.stop()
         async let publicEnd: Void = parts.publicServer.shutdown(grace: grace)
         async let adminEnd: Void = parts.adminServer.shutdown(grace: grace)
         async let tasksEnd: Void = parts.tasks.stop()
@@ -228,7 +236,8 @@ package final class Server: Sendable {
         }
         OpenAPIPage(accounts: accounts).addRoutes(to: &router)
         Health(
-            registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, isRunning: isRunning
+            registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.assetSizes,
+            isRunning: isRunning
         ).addRoutes(to: &router)
         return router
     }

@@ -207,6 +207,8 @@ extension AuthorisationTable {
             POST   /admin/1/roles/revoke          -  401  400
             POST   /admin/1/roles/why             -  401  400
             POST   /admin/1/check                 -  401  200
+            POST   /admin/1/assets/verify         -  401  200
+            POST   /admin/1/assets/collect        -  401  200
             GET    /admin/1/tasks                 -  401  200
             POST   /admin/1/tasks/retry           -  401  400
             POST   /admin/1/query/explain         -  401  400
@@ -237,7 +239,7 @@ extension AuthorisationTable {
             "reset-password": #"{"email":"ada@example.com","newPassword":"a longer horse"}"#, "change-email": #"{"email":"ada@example.com"}"#,
             "delete": #"{"email":"ada@example.com"}"#,
         ]
-        let ofAdministration = ["check": #"{"repairs":false,"removesLost":false}"#]
+        let ofAdministration = ["check": #"{"repairs":false,"removesLost":false}"#, "assets/collect": #"{"isDryRun":true}"#]
         let pairs =
             ofDatabases.map { ("/database/1/:container/:environment/:database/\($0.key)", $0.value) }
             + ofAccounts.map { ("/account/1/\($0.key)", $0.value) } + ofAdministration.map { ("/admin/1/\($0.key)", $0.value) }

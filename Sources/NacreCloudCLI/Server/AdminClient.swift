@@ -212,6 +212,16 @@ struct AdminClient {
         return try read(AdminMessages.CheckPart.self, answer)
     }
 
+    func verify(_ asked: AdminMessages.NewAssetVerification) async throws -> AdminMessages.AssetReview {
+        let answer = try await web.send("POST", "/admin/1/assets/verify", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.AssetReview.self, answer)
+    }
+
+    func collect(_ asked: AdminMessages.NewAssetCollection) async throws -> AdminMessages.AssetReview {
+        let answer = try await web.send("POST", "/admin/1/assets/collect", bearer: token, body: asked, patience: Self.checkPatience)
+        return try read(AdminMessages.AssetReview.self, answer)
+    }
+
     /// All tasks, page by page.
     func eachTask(_ body: (AdminMessages.ListedTask) async throws -> Void) async throws {
         try await eachPage(AdminMessages.TaskPage.self, "/admin/1/tasks", []) { page in

@@ -1,3 +1,5 @@
+import NacreCloudWire
+
 /// Where the bytes of assets are kept: files beside records. An engine of its own, beside the `Store` that keeps the rows.
 ///
 /// Bytes are cut into chunks where their content says so, so that two files which share a part share its chunks. A chunk is named by a code of its
@@ -21,6 +23,12 @@ package protocol AssetStorage: Sendable {
     func remove(
         _ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>
     ) async throws
+
+    /// The chunks that are kept whose names begin with this byte, whoever has them, with the sizes that they have.
+    func chunks(in part: UInt8) async throws -> [AssetChunk]
+
+    /// What all chunks take; nil: not known yet, before each part was asked for once.
+    var usage: AssetUsage? { get }
 
     /// Ends what is under way. Idempotent; later calls fail with `StoreError.closed`.
     func close() async
@@ -47,6 +55,45 @@ package struct ChunkName: Hashable, Sendable {
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     package var text: String { HexText.encode(bytes) }
+
+    /// nil for text that `text` did not make.
+    package init?(text: some StringProtocol) {
+        guard let bytes = HexText.decode(text), bytes.count == 32 else { return nil }
+        self.bytes = bytes
+    }
+}
+
+/// How large a file may be, in bytes.
+package struct AssetSizes: Hashable, Sendable {
+    /// Of a web client, or one with a server-to-server key.
+    package var web = Limits.webAssetBytes
+    /// Of the framework.
+    package var native = Limits.nativeAssetBytes
+
+    package init() {}
+
+    package var largest: Int { max(web, native) }
+    func largest(for client: Caller.Client) -> Int { client == .framework ? native : web }
+}
+
+/// What chunks take on the disk, those that no record needs any more included.
+package struct AssetUsage: Hashable, Sendable {
+    package var chunks = 0
+    package var bytes: Int64 = 0
+
+    package init() {}
+
+    package mutating func add(_ size: Int?) {
+        guard let size else { return }
+        chunks += 1
+        bytes += Int64(size)
+    }
+
+    package mutating func remove(_ size: Int?) {
+        guard let size else { return }
+        chunks -= 1
+        bytes -= Int64(size)
+    }
 }
 
 /// A part of an asset's bytes.

@@ -19,7 +19,7 @@ extension Cloud {
                 fieldName: item.fieldName, sender: sender)
             let permit = UploadPermit(
                 database: database.key, credential: credential, zone: zone.address.zone, place: place,
-                bytesMax: caller.client == .framework ? Limits.nativeAssetBytes : Limits.webAssetBytes, expires: expires)
+                bytesMax: assetSizes.largest(for: caller.client), expires: expires)
             return AssetsUploadResponse.Token(
                 recordName: place.recordName, fieldName: place.fieldName, url: try assetLinks.upload(permit))
         }
@@ -160,7 +160,7 @@ extension Cloud {
         let key: [UInt8]
         if let known { key = known } else { key = try await registry.chunkKey() }
         if known == nil { knownChunkKey.withLock { $0 = key } }
-        return tokens.code(for: withUnsafeBytes(of: database.rawValue.bigEndian) { Array($0) }, key: key)
+        return tokens.code(for: database.chunkKeyMessage, key: key)
     }
 }
 

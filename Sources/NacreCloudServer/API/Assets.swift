@@ -22,7 +22,7 @@ extension API {
 
     /// The routes that URLs in answers lead to. They ask for no credential: the URL tells whose it is.
     func addAssetRoutes(to router: inout Router) {
-        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: Limits.nativeAssetBytes) { request, parameters in
+        router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
             let target = DatabaseTarget(
                 container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)

@@ -9,6 +9,7 @@ struct Health: Sendable {
     /// As it is set; nil where nobody is kept to a rate.
     let requestRate: Int?
     var quotas = Quotas.none
+    var assetSizes = AssetSizes()
     /// Whether the server has started whole, and does not end: both listeners are there, and the administrator's file tells where.
     let isRunning: @Sendable () -> Bool
 
@@ -38,7 +39,10 @@ struct Health: Sendable {
 
     private var limits: [Limit] {
         // 0 says that there is none.
-        let set = ["requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes)]
+        let set = [
+            "requestRate": requestRate ?? 0, "userQuotaBytes": Int(quotas.userBytes), "publicQuotaBytes": Int(quotas.publicBytes),
+            "webAssetBytes": assetSizes.web, "nativeAssetBytes": assetSizes.native,
+        ]
         return Limits.table.map { Limit($0.name, set[$0.name] ?? $0.value, $0.source) } + Self.otherLimits
     }
 

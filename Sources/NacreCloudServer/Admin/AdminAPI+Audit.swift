@@ -50,7 +50,7 @@ final class AuditedRequest: Sendable {
     /// - Throws: what keeps it from being noted: it must not be done then.
     func begin(with body: Data) async throws {
         let subject = Self.subject(of: body)
-        if entry.action == "POST /admin/1/check", subject["after"] != nil { return }
+        if Self.inParts.contains(entry.action), subject["after"] != nil { return }
         var entry = entry
         entry.subject = subject
         let given = try await registry.add(entry)
@@ -62,6 +62,8 @@ final class AuditedRequest: Sendable {
         guard let number = number.withLock({ $0 }) else { return }
         try? await registry.end(auditEntry: number, status: status)
     }
+
+    private static let inParts: Set = ["POST /admin/1/check", "POST /admin/1/assets/verify", "POST /admin/1/assets/collect"]
 
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [

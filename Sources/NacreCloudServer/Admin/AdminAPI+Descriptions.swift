@@ -130,6 +130,12 @@ extension AdminAPI {
         post(
             "check", "Store", "A part of a check.", Messages.NewCheck.self, Messages.CheckPart.self,
             example: #"{"repairs":false,"removesLost":false}"#),
+        post(
+            "assets/verify", "Store", "A part of a look at all assets.", Messages.NewAssetVerification.self, Messages.AssetReview.self,
+            example: "{}"),
+        post(
+            "assets/collect", "Store", "Takes chunks away that no asset has.", Messages.NewAssetCollection.self, Messages.AssetReview.self,
+            example: #"{"isDryRun":true}"#),
         get("tasks", "Store", "What waits to be done.", Messages.TaskPage.self, query: [after]),
         post("tasks/retry", "Store", "Makes a parked task due.", Messages.NewRetry.self, Messages.Retries.self),
         post("backup", "Store", "Begins a backup.", Messages.NewBackup.self, Messages.BackupStatus.self, status: 202),

@@ -1,4 +1,5 @@
 import Glibc
+import NacreCloudContainer
 import NacreHTTPServer
 import NacreTelemetry
 
@@ -10,6 +11,8 @@ struct Metrics: Sendable {
     let telemetry: Telemetry
     /// Of the public listener.
     let budgets: ByteBudgets
+    /// What the files of assets take; nil: not counted yet.
+    var assets: @Sendable () -> AssetUsage? = { nil }
 
     func addRoute(to router: inout Router) {
         router.get(Self.path, isAlwaysAnswered: true) { _, _ in
@@ -20,7 +23,13 @@ struct Metrics: Sendable {
     private var text: String {
         telemetry.gauge(.httpBodyBytes).set(budgets.bodies.bytesTaken)
         telemetry.gauge(.httpAnswerBytes).set(budgets.answers.bytesTaken)
-        return telemetry.prometheusText() + Self.processText
+        return telemetry.prometheusText() + assetsText + Self.processText
+    }
+
+    private var assetsText: String {
+        guard let usage = assets() else { return "" }
+        return Self.metric("nacre_asset_chunks", "gauge", "Chunks of assets that are kept.", " \(usage.chunks)")
+            + Self.metric("nacre_asset_bytes", "gauge", "Bytes of the chunks of assets, on the disk or in memory.", " \(usage.bytes)")
     }
 
     /// What every process tells of itself, under the names that Prometheus' own clients use.

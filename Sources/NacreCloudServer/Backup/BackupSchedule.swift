@@ -74,7 +74,7 @@ final class ScheduledBackups: Sendable {
             }
             let backup = try await runner.make(path)
             logger.log(.notice, "A backup is made", [.path: .string(backup.path), .bytes: .int(Int(backup.bytes))])
-            prune()
+            await prune()
             return true
         } catch {
             guard !Task.isCancelled else { return false }
@@ -92,10 +92,17 @@ final class ScheduledBackups: Sendable {
         FolderBackup.finished(in: schedule.folder).filter { $0.manifest.folder == runner.folder }.sorted { $0.manifest.time < $1.manifest.time }
     }
 
-    private func prune() {
+    private func prune() async {
         var gone = FolderBackup.removeUnfinished(in: schedule.folder)
         for backup in finished().dropLast(schedule.keep) where unlink(backup.path) == 0 { gone.append(backup.path) }
         guard !gone.isEmpty else { return }
         logger.log(.notice, "Old backups are removed", [.path: .string(gone.joined(separator: ", "))])
+        do {
+            let count = try await AssetBackup.pruning(besides: schedule.folder)
+            if count > 0 { logger.log(.notice, "Chunks are removed that no backup needs any more", [.count: .int(count)]) }
+        } catch {
+            let fault = BackupFault(error)
+            logger.log(.warning, "Chunks that no backup needs any more were not removed", [.error: .string(fault.text)])
+        }
     }
 }

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCrypto
 
 /// What is done with backups and data folders that no server has. Every call blocks, for as long as the disk takes.
 package enum OfflineFolder {
@@ -48,7 +49,9 @@ package enum OfflineFolder {
     /// - Throws: `BackupFault`.
     package static func verify(_ path: String, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
         do {
-            return AdminMessages.Backup(try BackupFile.verify(path, cancellation.control), path: path)
+            let manifest = try BackupFile.verify(path, cancellation.control)
+            try AssetBackup.verify(path, cancellation.control)
+            return AdminMessages.Backup(manifest, path: path)
         } catch {
             throw BackupFault(error, file: path)
         }
@@ -91,6 +94,40 @@ package enum OfflineFolder {
         } catch {
             throw BackupFault(error)
         }
+    }
+
+    /// Looks at the assets of a folder that no server has.
+    /// - Throws: `BackupFault`, where a server has it, or where its data are of an older version; what `body` throws.
+    package static func reviewAssets(of folder: String, _ body: (AssetReviewing) async throws -> Void) async throws {
+        if try migrationPlan(of: folder).isNeeded {
+            throw BackupFault(StoreError(.newerVersion, "The data are of an older version", ["remedy": "bring them to this one: nacre migrate"]))
+        }
+        let store: SQLiteStore
+        let assets: AssetFiles
+        do {
+            store = try await SQLiteStore.open(folder: folder, options: options(folder, makesBackup: false, backupFolders: []) { _ in })
+        } catch {
+            throw BackupFault(error)
+        }
+        do {
+            assets = try await AssetFiles.open(folder: folder + "/assets")
+        } catch {
+            await store.close()
+            throw BackupFault(error)
+        }
+        do {
+            let clock = ServerClock.system
+            let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+            let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
+            let cloud = Cloud(store: store, clock: clock.now, random: random, tokens: try TokenSealer(keys: keys), assets: assets)
+            try await body(AssetReviewing(cloud: cloud))
+        } catch {
+            await assets.close()
+            await store.close()
+            throw error
+        }
+        await assets.close()
+        await store.close()
     }
 
     static func options(

@@ -46,6 +46,18 @@ package struct ServerConfiguration: Sendable {
         quotas = Quotas(userBytes: Int64(userBytes ?? 0), publicBytes: Int64(publicBytes ?? 0))
     }
 
+    /// How large a file may be.
+    var assetSizes = AssetSizes()
+
+    /// The same, in bytes, each positive and at most `largestAsset`; nil: as usual.
+    package mutating func setAssetSizes(web: Int?, native: Int?) {
+        assetSizes.web = web ?? assetSizes.web
+        assetSizes.native = native ?? assetSizes.native
+    }
+
+    /// What one user may have sent and not saved: a larger file would never be taken in.
+    package static let largestAsset = Int(Limits.waitingAssetBytes)
+
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
         self.logger = logger

@@ -1,5 +1,6 @@
 import Glibc
 package import NacreCloudContainer
+import NacreCloudWire
 
 /// Chunks beside backups: a folder `assets` next to them holds each chunk once, however many backups need it.
 package enum AssetBackup {
@@ -18,6 +19,8 @@ package enum AssetBackup {
         let parts = try FileCall.names(in: source).filter { $0.utf8.count == 2 }
         guard !parts.isEmpty else { return 0 }
         try FileCall.makeFolder(target)
+        let lock = try Lock(target, LOCK_SH)
+        defer { lock?.release() }
         var count = 0
         for part in parts {
             if isCancelled() { throw BackupControl.cancelled }
@@ -34,15 +37,120 @@ package enum AssetBackup {
         return count
     }
 
-    /// The same, off the thread that asks.
+    /// `share`, off the thread that asks.
     package static func sharing(_ source: String, with target: String, _ control: BackupControl) async throws {
+        _ = try await onThread { try share(source, with: target) { control.isCancelled } }
+    }
+
+    /// `prune`, off the thread that asks.
+    package static func pruning(besides folder: String) async throws -> Int {
+        try await onThread { try prune(besides: folder) }
+    }
+
+    private static func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         let threads = try FileThreads(count: 1)
         do {
-            try await threads.run { _ = try share(source, with: target) { control.isCancelled } }
+            let value = try await threads.run(body)
+            await threads.close()
+            return value
         } catch {
             await threads.close()
             throw error
         }
-        await threads.close()
+    }
+
+    /// Holds the chunks beside a backup against the assets in it. Blocks as long as the disk takes.
+    /// - Throws: `BackupFile.Damage` where one is missing or not what was kept.
+    package static func verify(_ backup: String, _ control: BackupControl) throws {
+        let pool = folder(besides: backup)
+        var (seen, count): (Set<ChunkName>, Int) = ([], 0)
+        var (missing, damaged): ([String], [String]) = ([], [])
+        try eachAsset(of: backup) { chunks, key in
+            for chunk in chunks where seen.insert(chunk.name).inserted {
+                if control.isCancelled { throw BackupControl.cancelled }
+                count += 1
+                let name = chunk.name.text
+                guard let bytes = try FileCall.contents("\(pool)/\(name.prefix(2))/\(name)", bytesMax: chunk.size) else {
+                    missing.append(name)
+                    continue
+                }
+                if (try? ChunkNaming.verify(bytes, are: chunk, under: key)) == nil { damaged.append(name) }
+            }
+        }
+        guard let first = missing.first ?? damaged.first else { return }
+        throw BackupFile.Damage(
+            text: "of \(count) chunks of its assets \(missing.count) are missing in \(pool) and \(damaged.count) damaged, first \(first)")
+    }
+
+    /// Takes away what no backup of a folder needs any more. While a backup is made there it does nothing, and so it does where a backup cannot be read.
+    /// - Returns: how many chunks went.
+    package static func prune(besides folder: String) throws -> Int {
+        let pool = folder + "/assets"
+        guard access(pool, F_OK) == 0, let lock = try Lock(pool, LOCK_EX) else { return 0 }
+        defer { lock.release() }
+        let names = try FileCall.names(in: folder).filter { $0 != "assets" }
+        guard !names.contains(where: { $0.hasSuffix(BackupCopy.unfinishedSuffix) }) else { return 0 }
+        var needed: Set<ChunkName> = []
+        for path in names.map({ "\(folder)/\($0)" }) where try FileCall.size(path) != nil {
+            do {
+                _ = try BackupFile.manifest(of: path)
+            } catch is BackupFile.Damage {
+                // Another file, or a backup that nobody can restore.
+                continue
+            }
+            try eachAsset(of: path) { chunks, _ in needed.formUnion(chunks.map(\.name)) }
+        }
+        var count = 0
+        for part in try FileCall.names(in: pool) where part.utf8.count == 2 {
+            for text in try FileCall.names(in: "\(pool)/\(part)") {
+                guard let name = ChunkName(text: text), !needed.contains(name) else { continue }
+                try FileCall.remove("\(pool)/\(part)/\(text)")
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// The chunks of each asset in a backup, with the key under which they are named.
+    private static func eachAsset(of backup: String, _ body: ([AssetChunk], [UInt8]) throws -> Void) throws {
+        let connection = try Connection(
+            path: backup, vfs: nil, access: .immutable, cacheKibibytes: SQLiteLimits.readerCacheKibibytes, busyTimeoutMilliseconds: 0)
+        defer { connection.close() }
+        // Versions that had no checksums of entries had no assets.
+        guard try connection.lines("SELECT name FROM pragma_table_info('entries')").contains("checksum") else { return }
+        var serverKey: [UInt8]?
+        // The server's key stands in the registry, which may come behind.
+        for wanted in [EntryKind.chunkKey, .asset] {
+            var last: KeptPlace?
+            repeat {
+                let page = try connection.rows(of: .entries, after: last, limit: Limits.checkRows)
+                for case .entry(let row) in page.lazy.map(\.value) where row.key.kind == wanted {
+                    if wanted == .chunkKey { serverKey = row.value }
+                    guard let serverKey, let chunks = try row.assetChunks, !chunks.isEmpty else { continue }
+                    try body(chunks, ChunkNaming.key(of: row.key.database, serverKey))
+                }
+                last = page.last?.place
+            } while last != nil
+            // Without it there are no chunks.
+            if serverKey == nil { return }
+        }
+    }
+
+    /// Held by who brings chunks into a folder, and alone by who takes some away.
+    private struct Lock {
+        private let descriptor: Int32
+
+        /// nil: somebody else has it, and `kind` is `LOCK_EX`.
+        init?(_ folder: String, _ kind: Int32) throws(StoreError) {
+            descriptor = try FileCall.openFolder(folder)
+            while flock(descriptor, kind == LOCK_EX ? LOCK_EX | LOCK_NB : kind) != 0 {
+                guard errno == EINTR else {
+                    Glibc.close(descriptor)
+                    return nil
+                }
+            }
+        }
+
+        func release() { Glibc.close(descriptor) }
     }
 }

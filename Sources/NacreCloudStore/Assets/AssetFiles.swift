@@ -12,6 +12,8 @@ package final class AssetFiles: AssetStorage {
     let threads: FileThreads
     private let pins = Locked(ChunkPins())
     private let counter = Locked(0)
+    /// What lies in each part that was looked through. Its lock is held while a file comes into a part or goes, so that the numbers are what is there.
+    private let parts = Locked<[UInt8: AssetUsage]>([:])
 
     private init(folder: String, threads: FileThreads) {
         self.folder = folder
@@ -66,10 +68,57 @@ package final class AssetFiles: AssetStorage {
             for name in leaving {
                 // Under the lock: who takes the chunk up next looks for its file afterwards.
                 try pins.withLock { pins in
-                    if pins.endRemoving(name), !kept.contains(name) { try FileCall.remove(path(of: name)) }
+                    if pins.endRemoving(name), !kept.contains(name) { try discard(name) }
                 }
             }
         }
+    }
+
+    package func chunks(in part: UInt8) async throws -> [AssetChunk] {
+        try await threads.run { [self] in
+            try parts.withLock { parts in
+                let folder = subfolder(of: ChunkName([part]))
+                let names = try FileCall.names(in: folder).compactMap { ChunkName(text: $0) }
+                let chunks = try names.compactMap { name in try FileCall.size(path(of: name)).map { AssetChunk(name: name, size: $0) } }
+                parts[part] = chunks.reduce(into: AssetUsage()) { $0.add($1.size) }
+                return chunks
+            }
+        }
+    }
+
+    package var usage: AssetUsage? {
+        parts.withLock { parts in
+            guard parts.count > UInt8.max else { return nil }
+            return parts.values.reduce(into: AssetUsage()) { sum, part in
+                sum.chunks += part.chunks
+                sum.bytes += part.bytes
+            }
+        }
+    }
+
+    /// Moves a chunk from the file aside to its place.
+    func place(_ aside: String, as name: ChunkName) throws(StoreError) {
+        try changing(name) { () throws(StoreError) in try FileCall.move(aside, to: path(of: name)) }
+    }
+
+    private func discard(_ name: ChunkName) throws(StoreError) {
+        try changing(name) { () throws(StoreError) in try FileCall.remove(path(of: name)) }
+    }
+
+    private func changing(_ name: ChunkName, _ change: () throws(StoreError) -> Void) throws(StoreError) {
+        let part = name.bytes.first ?? 0
+        let result = parts.withLock { parts -> Result<Void, StoreError> in
+            do throws(StoreError) {
+                let before = try FileCall.size(path(of: name))
+                try change()
+                parts[part]?.remove(before)
+                parts[part]?.add(try FileCall.size(path(of: name)))
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
     }
 
     private var incoming: String { "\(folder)/incoming" }

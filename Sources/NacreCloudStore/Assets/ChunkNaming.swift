@@ -3,6 +3,11 @@ import NacreCrypto
 
 /// How chunks and files are named under the key of their database: a code of the content, so that nobody learns by a name what another user keeps.
 enum ChunkNaming {
+    /// Of a database, under the server's.
+    static func key(of database: DatabaseID, _ serverKey: [UInt8]) -> [UInt8] {
+        HMACSHA256.code(for: database.chunkKeyMessage, key: serverKey)
+    }
+
     static func name(of bytes: [UInt8], under key: [UInt8]) -> ChunkName {
         ChunkName(HMACSHA256.code(for: SHA256.digest(bytes), key: key))
     }

@@ -25,6 +25,16 @@ enum FileCall {
         return names
     }
 
+    /// How many bytes a file has; nil: there is no file.
+    static func size(_ path: String) throws(StoreError) -> Int? {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { return nil }
+            throw fault("lstat", path)
+        }
+        return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    }
+
     /// The bytes of a file, or as many as show that it has more than `bytesMax`; nil: there is no file.
     static func contents(_ path: String, bytesMax: Int) throws(StoreError) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
@@ -77,10 +87,16 @@ enum FileCall {
         try move(place + ".part", to: place)
     }
 
-    /// Returns when the names in a folder are on the disk.
-    static func sync(folder path: String) throws(StoreError) {
+    /// A descriptor of a folder, which the caller closes.
+    static func openFolder(_ path: String) throws(StoreError) -> Int32 {
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw fault("open", path) }
+        return folder
+    }
+
+    /// Returns when the names in a folder are on the disk.
+    static func sync(folder path: String) throws(StoreError) {
+        let folder = try openFolder(path)
         defer { close(folder) }
         guard fsync(folder) == 0 else { throw fault("fsync", path) }
     }

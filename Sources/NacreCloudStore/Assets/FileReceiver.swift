@@ -94,7 +94,7 @@ final class FileReceiver: AssetReceiver {
             guard let path else { continue }
             let folder = files.subfolder(of: name)
             if folders.insert(folder).inserted { try FileCall.makeFolder(folder) }
-            try FileCall.move(path, to: files.path(of: name))
+            try files.place(path, as: name)
             state.pinned[name] = .some(nil)
         }
         for folder in folders { try FileCall.sync(folder: folder) }

@@ -29,10 +29,23 @@ package final class MemoryAssets: AssetStorage {
         }
     }
 
+    package func chunks(in part: UInt8) async throws -> [AssetChunk] {
+        state.withLock { state in
+            state.chunks.filter { $0.key.bytes.first == part }.map { AssetChunk(name: $0.key, size: $0.value.count) }
+        }
+    }
+
+    package var usage: AssetUsage? {
+        state.withLock { state in state.chunks.values.reduce(into: AssetUsage()) { $0.add($1.count) } }
+    }
+
     package func close() async {}
 
     /// Every chunk that is kept.
     package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
+
+    /// Keeps bytes that nobody refers to, as a process leaves them that ends before its commit: for tests.
+    package func leave(_ bytes: [UInt8], as name: ChunkName) { state.withLock { $0.chunks[name] = bytes } }
 
     /// Puts other bytes in the place of a chunk's, for tests of damage.
     package func damage(_ name: ChunkName, _ change: (inout [UInt8]) -> Void) {

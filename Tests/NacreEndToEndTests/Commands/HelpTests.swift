@@ -21,11 +21,13 @@ struct HelpTests {
         Documented(
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
-                + "trusted-proxy request-rate user-quota public-quota oidc-issuer oidc-client-id oidc-client-secret-file "
+                + "trusted-proxy request-rate user-quota public-quota asset-size-web asset-size-app oidc-issuer oidc-client-id oidc-client-secret-file "
                 + "oidc-name oidc-sign-up smtp smtp-password-file mail-from json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
+        Documented("assets verify", "data server token-file json"),
+        Documented("assets collect", "dry-run data server token-file json"),
         Documented("backup restore", "data replace json"),
         Documented("migrate", "data dry-run no-migration-backup json"),
         Documented("demo", "data server token-file json"),
@@ -117,7 +119,7 @@ struct HelpTests {
         for (noun, verbs) in [
             ("container", ["create", "change"]), ("token", ["create"]), ("user", ["create", "sign-in"]),
             ("schema", ["export", "import", "validate", "deploy", "index", "reset"]), ("query", ["explain"]),
-            ("backup", ["create", "verify", "restore"]),
+            ("backup", ["create", "verify", "restore"]), ("assets", ["verify", "collect"]),
         ] {
             let run = try await Nacre.run([noun], in: folder.path)
             #expect(run.status == 0)
@@ -170,7 +172,8 @@ struct HelpTests {
         (["backup", "restore", "x"], "--data"), (["serve", "--backup-every", "1h"], "--backup-dir"),
         (["serve", "--backup-dir", "x", "--backup-every", "1"], "--backup-every"),
         (["serve", "--backup-dir", "x", "--backup-keep", "0"], "--backup-keep"),
-        (["serve", "--backup-dir", "x", "--memory"], "--memory"),
+        (["serve", "--backup-dir", "x", "--memory"], "--memory"), (["serve", "--asset-size-web", "many"], "--asset-size-web"),
+        (["serve", "--asset-size-app", "10G"], "--asset-size-app"),
         (["help", "nothing"], "nothing"),
     ]
 

@@ -19,6 +19,10 @@ enum Serve {
     private static let userQuota = Option.value(
         "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M or G of 1024. By default as much as the disk.")
     private static let publicQuota = Option.value("public-quota", "size", "What a container's public database may hold, likewise.")
+    private static let assetSizeWeb = Option.value(
+        "asset-size-web", "size", fallback: "50M", "How large a file of a web client may be: a number of bytes, with K, M or G of 1024.")
+    private static let assetSizeApp = Option.value(
+        "asset-size-app", "size", fallback: "250M", "How large a file of an app with the framework may be, likewise.")
     private static let logFormat = Option.value(
         "log-format", "format", oneOf: ServerConfiguration.LogFormat.allCases.map(\.rawValue),
         "How log lines look on standard error. By default text on a terminal, else json.")
@@ -36,8 +40,8 @@ enum Serve {
             was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
             """,
         options: [
-            data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, adminListen, openSignUp, backupDir, backupEvery,
-            backupKeep, Migrate.noBackup,
+            data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, assetSizeWeb, assetSizeApp, adminListen,
+            openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + [logFormat, logLevel, SharedOptions.json]
     ) { call in
         let signals = StopSignals()
@@ -84,7 +88,15 @@ enum Serve {
         }
         configuration.requestRate = rate == 0 ? nil : rate
         configuration.setQuotas(userBytes: try QuotaOptions.bytes(userQuota, call), publicBytes: try QuotaOptions.bytes(publicQuota, call))
+        configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
+    }
+
+    private static func assetSize(_ option: Option, _ call: Call) throws -> Int {
+        guard let bytes = Quantity.bytes(try call.require(option)), bytes <= ServerConfiguration.largestAsset else {
+            throw UsageError(.invalid("--\(option.name)", "give a number of bytes up to 9G, such as 100M"), path: call.path)
+        }
+        return bytes
     }
 
     private static func schedule(_ call: Call) throws -> BackupSchedule? {

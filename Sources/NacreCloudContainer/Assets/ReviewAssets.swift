@@ -1,0 +1,220 @@
+import NacreCloudWire
+import NacreLocks
+
+/// Something that is wrong with kept assets.
+package struct AssetFinding: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// A chunk, or the bytes of a small asset, are not what was sent.
+        case damaged
+        case missing
+        /// A chunk that no asset has.
+        case orphaned
+    }
+
+    package var kind: Kind
+    /// Whose it is, as far as that is known: nobody's where it is orphaned.
+    package var database = ""
+    package var zone = ""
+    package var record = ""
+    package var field = ""
+    /// Empty for the bytes of a small asset.
+    package var chunk = ""
+    /// That it should have, or has.
+    package var bytes: Int64 = 0
+}
+
+/// Where a look at all assets goes on: along the assets of all databases, then along the chunks by the first bytes of their names.
+package enum AssetPlace: Hashable, Sendable {
+    /// In the next database.
+    case database(after: Int64)
+    /// Behind an asset of a database; an empty key is before them all.
+    case asset(database: Int64, after: String)
+    case part(UInt8)
+
+    package static let start = AssetPlace.database(after: .min)
+    package static let firstPart = AssetPlace.part(0)
+
+    package var text: String {
+        switch self {
+        case .database(let id): "database:\(id)"
+        case .asset(let database, let key): "asset:\(database):\(key)"
+        case .part(let part): "part:\(part)"
+        }
+    }
+
+    /// nil for text that `text` did not make.
+    package init?(text: String) {
+        let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
+        switch (parts.first, parts.count) {
+        case ("database", 2):
+            guard let id = Int64(parts[1]) else { return nil }
+            self = .database(after: id)
+        case ("asset", 3):
+            guard let id = Int64(parts[1]) else { return nil }
+            self = .asset(database: id, after: parts[2])
+        case ("part", 2):
+            guard let part = UInt8(parts[1]) else { return nil }
+            self = .part(part)
+        default: return nil
+        }
+    }
+}
+
+/// A step of a look at all assets.
+package struct AssetSlice: Sendable {
+    package var findings: [AssetFinding] = []
+    package var assets = 0
+    package var chunks = 0
+    package var bytes: Int64 = 0
+    /// nil: that was the last.
+    package var next: AssetPlace?
+}
+
+extension Cloud {
+    /// One step of a look at all assets: reads one asset whole and holds its chunks against their names, or goes to the next database, or looks for
+    /// chunks of one part that no asset has. To look at everything, the caller asks again with `next`.
+    package func verifyAssets(from place: AssetPlace) async throws -> AssetSlice {
+        switch place {
+        case .database(let id): return try await nextDatabase(after: id)
+        case .asset(let id, let key): return try await verifyAsset(after: key, in: DatabaseID(rawValue: id))
+        case .part(let part):
+            let found = try await collectAssets(in: part, removes: false)
+            return AssetSlice(findings: found.findings, next: found.next)
+        }
+    }
+
+    /// One step of a search for chunks that no asset has, with what they take.
+    /// - Parameter removes: takes them away.
+    package func collectAssets(in part: UInt8, removes: Bool) async throws -> AssetSlice {
+        let orphans = try await orphans(in: part, removes: removes)
+        let findings = orphans.map { AssetFinding(kind: .orphaned, chunk: $0.name.text, bytes: Int64($0.size)) }
+        return AssetSlice(
+            findings: findings, chunks: orphans.count, bytes: findings.reduce(0) { $0 + $1.bytes }, next: part < .max ? .part(part + 1) : nil)
+    }
+
+    private func nextDatabase(after id: Int64) async throws -> AssetSlice {
+        let found = try await stored {
+            try await self.store.read { try $0.rows(of: .databases, after: .database(DatabaseID(rawValue: id)), limit: 1).first?.place.database }
+        }
+        guard let found else { return AssetSlice(next: .firstPart) }
+        return AssetSlice(next: .asset(database: found.rawValue, after: ""))
+    }
+
+    private func verifyAsset(after key: String, in database: DatabaseID) async throws -> AssetSlice {
+        let found: (asset: StoredAsset, inline: Int64?, name: String)?
+        do {
+            found = try await store.read { transaction in
+                guard let row = try transaction.entries(in: database, .asset, after: key, limit: 1).first else { return nil }
+                let asset = try StoredAsset(row)
+                let inline = asset.chunks.isEmpty ? try transaction.entries(in: database, .assetBytes, keys: [asset.id.key]).first : nil
+                let name = try transaction.databases([database]).first?.key.text
+                return (asset, inline.map { Int64($0.value.count) }, name ?? String(database.rawValue))
+            }
+        } catch let error as StoreError where error.code == .corrupt {
+            failed(error)
+            // Which one it is, nobody can say; `nacre check` names the row.
+            let finding = AssetFinding(kind: .damaged, database: String(database.rawValue))
+            return AssetSlice(findings: [finding], next: .database(after: database.rawValue))
+        }
+        guard let (asset, inline, name) = found else { return AssetSlice(next: .database(after: database.rawValue)) }
+        var slice = AssetSlice(assets: 1, bytes: asset.size, next: .asset(database: database.rawValue, after: asset.id.key))
+        func add(_ kind: AssetFinding.Kind, _ chunk: AssetChunk?) {
+            slice.findings.append(
+                AssetFinding(
+                    kind: kind, database: name, zone: asset.place.zoneName, record: asset.place.recordName, field: asset.place.fieldName,
+                    chunk: chunk?.name.text ?? "", bytes: chunk.map { Int64($0.size) } ?? asset.size))
+        }
+        if asset.chunks.isEmpty {
+            if inline == nil { add(.missing, nil) } else if inline != asset.size { add(.damaged, nil) }
+            return slice
+        }
+        let storage = try assetStorage()
+        let chunkKey = try await chunkKey(of: database)
+        var seen: Set<ChunkName> = []
+        for chunk in asset.chunks where seen.insert(chunk.name).inserted {
+            slice.chunks += 1
+            do {
+                _ = try await storage.chunk(chunk, under: chunkKey)
+            } catch let error as StoreError where error.code == .corrupt {
+                // It may have gone with its asset while the others were read.
+                guard try await isThere(asset.id, in: database) else { return AssetSlice(next: slice.next) }
+                let isThere = try await storage.chunks(in: chunk.name.bytes.first ?? 0).contains { $0.name == chunk.name }
+                add(isThere ? .damaged : .missing, chunk)
+            }
+        }
+        return slice
+    }
+
+    private func isThere(_ asset: AssetID, in database: DatabaseID) async throws -> Bool {
+        try await stored { try await self.store.read { try !$0.entries(in: database, .asset, keys: [asset.key]).isEmpty } }
+    }
+
+    // MARK: Orphans
+
+    /// Chunks of one part that no asset has and no upload: those of a process that ended between the moment in which it kept them and its commit.
+    ///
+    /// Costs a look into the folder, and where something is there a call of the store for some hundred databases.
+    /// - Parameter removes: takes them away.
+    package func orphans(in part: UInt8, removes: Bool) async throws -> [AssetChunk] {
+        let there = try await stored { try await self.assetStorage().chunks(in: part) }
+        guard !there.isEmpty else { return [] }
+        let orphans = Locked<Set<ChunkName>>([])
+        try await stored {
+            try await self.assetStorage().remove(there.map(\.name)) { names in
+                let used = try await self.usedChunks(in: part)
+                let free = Set(names).subtracting(used)
+                orphans.withLock { $0 = free }
+                return removes ? used : Set(names)
+            }
+        }
+        return orphans.withLock { orphans in there.filter { orphans.contains($0.name) } }
+    }
+
+    /// The names of a part that assets have, in all databases.
+    private func usedChunks(in part: UInt8) async throws -> Set<ChunkName> {
+        let prefix = HexText.encode([part])
+        var used: Set<ChunkName> = []
+        var last: KeptPlace? = .database(DatabaseID(rawValue: .min))
+        repeat {
+            let place = last
+            let (names, next) = try await store.read { transaction -> (Set<ChunkName>, KeptPlace?) in
+                let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
+                var names: Set<ChunkName> = []
+                for database in rows.compactMap(\.place.database) { names.formUnion(try transaction.chunkNames(withPrefix: prefix, in: database)) }
+                return (names, rows.last?.place)
+            }
+            used.formUnion(names)
+            last = next
+        } while last != nil
+        return used
+    }
+}
+
+extension ReadTransaction {
+    /// The chunks that assets of a database have, of one snapshot: of one that goes from one asset to another, one of the two is seen.
+    fileprivate func chunkNames(withPrefix prefix: String, in database: DatabaseID) throws -> Set<ChunkName> {
+        var names: Set<ChunkName> = []
+        var last = prefix
+        while true {
+            let page = try entries(in: database, .chunkUse, after: last, limit: Limits.checkRows).prefix { $0.key.key.hasPrefix(prefix) }
+            for row in page {
+                if let name = ChunkName(text: row.key.key.prefix { $0 != "/" }) { names.insert(name) }
+            }
+            guard let next = page.last?.key.key else { return names }
+            last = next
+        }
+    }
+}
+
+extension EntryRow {
+    /// The chunks that an asset's row names; nil: this is another row.
+    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    package var assetChunks: [AssetChunk]? {
+        get throws { key.kind == .asset ? try StoredAsset(self).chunks : nil }
+    }
+}
+
+extension DatabaseID {
+    /// What the key of a database's chunks is the code of, under the server's key.
+    package var chunkKeyMessage: [UInt8] { withUnsafeBytes(of: rawValue.bigEndian) { Array($0) } }
+}

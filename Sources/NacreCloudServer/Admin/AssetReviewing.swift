@@ -1,0 +1,38 @@
+import NacreCloudContainer
+import NacreCloudWire
+
+/// Looks at all assets of a cloud in parts: for the admin API, and for a data folder that no server has.
+package struct AssetReviewing: Sendable {
+    let cloud: Cloud
+
+    /// Bytes of files that one part reads, more or less. On this server: a second of a disk.
+    private static let partBytes: Int64 = 64 << 20
+    /// Steps of one part: databases without assets are many.
+    private static let partSteps = 200
+
+    package func verify(_ asked: AdminMessages.NewAssetVerification) async throws -> AdminMessages.AssetReview {
+        var place: AssetPlace? = try Self.place(asked.after) ?? .start
+        var part = AdminMessages.AssetReview()
+        for _ in 0..<Self.partSteps {
+            guard let here = place, part.bytes < Self.partBytes else { break }
+            let slice = try await cloud.verifyAssets(from: here)
+            part.add(AdminMessages.AssetReview(slice))
+            place = slice.next
+        }
+        return part
+    }
+
+    package func collect(_ asked: AdminMessages.NewAssetCollection) async throws -> AdminMessages.AssetReview {
+        guard case .part(let number) = try Self.place(asked.after) ?? .firstPart else { throw Self.unknownPlace }
+        return AdminMessages.AssetReview(try await cloud.collectAssets(in: number, removes: !asked.isDryRun))
+    }
+
+    private static func place(_ text: String?) throws -> AssetPlace? {
+        guard let text else { return nil }
+        guard let place = AssetPlace(text: text) else { throw unknownPlace }
+        return place
+    }
+
+    private static let unknownPlace = ServerError(
+        .badRequest, "unknown place", field: "after", remedy: "Send next as it was given, or leave it out to begin.")
+}

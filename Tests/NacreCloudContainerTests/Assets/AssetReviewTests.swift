@@ -1,0 +1,154 @@
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import NacreLocks
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What a look at all assets finds, and what is taken away.
+@Suite(.timeLimit(.minutes(5))) struct AssetReviewTests {
+    private func verified(_ scene: AssetCloud) async throws -> AssetSlice {
+        var whole = AssetSlice()
+        var place: AssetPlace? = .start
+        while let here = place {
+            // As a client hands it back.
+            let slice = try await scene.cloud.cloud.verifyAssets(from: try #require(AssetPlace(text: here.text)))
+            whole.findings += slice.findings
+            (whole.assets, whole.chunks, whole.bytes) = (whole.assets + slice.assets, whole.chunks + slice.chunks, whole.bytes + slice.bytes)
+            place = slice.next
+        }
+        return whole
+    }
+
+    private func collected(_ scene: AssetCloud, removes: Bool = true) async throws -> Set<ChunkName> {
+        var names: Set<ChunkName> = []
+        for part in UInt8.min ... .max { names.formUnion(try await scene.cloud.cloud.orphans(in: part, removes: removes).map(\.name)) }
+        return names
+    }
+
+    @Test func `sound assets are counted, and nothing is found`() async throws {
+        let scene = try await AssetCloud()
+        #expect(try await verified(scene).findings.isEmpty)
+        for (record, size) in [("a", 100), ("b", 400_000), ("c", 0)] {
+            _ = try await scene.save(.asset(try await scene.upload(someBytes(size, seed: 1), record)), in: record)
+        }
+        let slice = try await verified(scene)
+        #expect(slice.findings.isEmpty && slice.assets == 3 && slice.bytes == 400_100 && slice.chunks == scene.files.chunkNames.count)
+        #expect(scene.files.usage?.chunks == slice.chunks && scene.files.usage?.bytes == 400_000)
+    }
+
+    @Test func `a damaged and a missing chunk are told with the record that has them, and one of nobody as that`() async throws {
+        let scene = try await AssetCloud()
+        _ = try await scene.save(.asset(try await scene.upload(someBytes(1_500_000, seed: 2), "r")), in: "r")
+        let names = scene.files.chunkNames.sorted { $0.text < $1.text }
+        try #require(names.count >= 3)
+        scene.files.damage(names[0]) { $0[5] ^= 1 }
+        let gone = names[1]
+        try await scene.files.remove([gone]) { _ in [] }
+        let stray = ChunkName([UInt8](repeating: 9, count: 32))
+        scene.files.leave([1, 2, 3], as: stray)
+        let found = try await verified(scene).findings
+        #expect(Set(found.map { "\($0.kind) \($0.chunk)" }) == ["damaged \(names[0].text)", "missing \(gone.text)", "orphaned \(stray.text)"])
+        for finding in found where finding.kind != .orphaned {
+            #expect([finding.zone, finding.record, finding.field] == ["Z", "r", "f"] && finding.database.contains("/development/private/"))
+        }
+    }
+
+    @Test func `bytes of a small asset that are gone or short are told`() async throws {
+        let scene = try await AssetCloud()
+        let sent = try await scene.upload(someBytes(100, seed: 3), "r")
+        _ = try await scene.save(.asset(sent), in: "r")
+        let store = scene.cloud.store
+        let database = try await scene.cloud.cloud.databaseID(
+            DatabaseKey(container: scene.ada.target.container, environment: .development, scope: .private, owner: "_ada"))
+        let row = try #require(try await store.read { try $0.entries(in: database, .assetBytes, after: nil, limit: 1).first })
+        for (value, kind) in [([UInt8](row.value.dropLast()), AssetFinding.Kind.damaged), (nil, .missing)] {
+            try await store.write { transaction in
+                var plan = WritePlan()
+                if let value { plan.entries = [EntryRow(key: row.key, value: value)] } else { plan.entriesRemoved = [row.key] }
+                try transaction.apply(plan)
+                return .commit(())
+            }
+            #expect(try await verified(scene).findings.map(\.kind) == [kind])
+        }
+    }
+
+    @Test func `what no asset has goes, and only that; a dry run leaves it`() async throws {
+        let scene = try await AssetCloud()
+        _ = try await scene.save(.asset(try await scene.upload(someBytes(400_000, seed: 4), "r")), in: "r")
+        // Not saved yet: its row has it.
+        _ = try await scene.upload(someBytes(400_000, seed: 5), "s")
+        let used = scene.files.chunkNames
+        let strays = (0..<5).map { ChunkName([UInt8](repeating: UInt8($0 * 60), count: 32)) }
+        for stray in strays { scene.files.leave([7], as: stray) }
+        #expect(try await collected(scene, removes: false) == Set(strays))
+        #expect(scene.files.chunkNames == used.union(strays))
+        #expect(try await collected(scene) == Set(strays))
+        #expect(scene.files.chunkNames == used)
+        #expect(try await collected(scene).isEmpty)
+    }
+
+    @Test func `chunks of an upload under way are nobody's orphans`() async throws {
+        let scene = try await AssetCloud()
+        let receiver = scene.files.receiver(under: [UInt8](repeating: 1, count: 32))
+        try await receiver.add(someBytes(300_000, seed: 6))
+        let received = try await receiver.finish()
+        #expect(try await collected(scene).isEmpty)
+        #expect(scene.files.chunkNames == Set(received.chunks.map(\.name)))
+        await receiver.release()
+        #expect(try await collected(scene) == Set(received.chunks.map(\.name)))
+    }
+
+    @Test func `a place is read as it was written, and other text is none`() {
+        let places: [AssetPlace] = [.start, .firstPart, .part(255), .asset(database: -5, after: "0a/0b"), .asset(database: 7, after: "")]
+        for place in places {
+            #expect(AssetPlace(text: place.text) == place)
+        }
+        for text in ["", "part", "part:256", "part:-1", "asset:x:y", "asset:1", "database:", "database:1:2", "other:1"] {
+            #expect(AssetPlace(text: text) == nil, "\(text)")
+        }
+    }
+
+    @Test func `whatever is uploaded, saved, deleted and collected at the same time, what records have is there`() async throws {
+        var seed = SeededRandom()
+        for _ in 0..<8 {
+            let scene = try await AssetCloud()
+            let random = Locked(seed.branch())
+            let saved = Locked<[String: UInt64]>([:])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<3 {
+                    group.addTask {
+                        for number in 0..<12 {
+                            let (file, deletes) = random.withLock { (UInt64.random(in: 1...3, using: &$0), $0.chance(3)) }
+                            let record = "w\(writer).\(number)"
+                            let asset = try await scene.upload(someBytes(150_000, seed: file), record)
+                            guard try await scene.save(.asset(asset), in: record).error == nil else { continue }
+                            saved.withLock { $0[record] = file }
+                            guard deletes else { continue }
+                            saved.withLock { $0[record] = nil }
+                            try await scene.ada.modify([.delete(record)], zone: "Z")
+                        }
+                    }
+                }
+                group.addTask {
+                    for round in 0..<60 {
+                        for part in stride(from: round % 4, to: 256, by: 4) {
+                            _ = try await scene.cloud.cloud.orphans(in: UInt8(part), removes: true)
+                        }
+                        await Task.yield()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            // What was deleted goes by its tasks, beside another sweep.
+            async let tasks: Void = scene.wait(Limits.assetGraceSeconds + 1)
+            _ = try await collected(scene)
+            try await tasks
+            for (record, file) in saved.withLock({ $0 }) {
+                #expect(try await scene.download(try await scene.lookUp(record)) == someBytes(150_000, seed: file), "\(seed), \(record)")
+            }
+            #expect(try await verified(scene).findings.isEmpty, "\(seed)")
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import FoundationNetworking
+import NacreCloudTestSupport
+import Testing
+
+/// `nacre assets`, and what backups and metrics say of assets, by the executable.
+struct AssetCommandTests {
+    /// A server with a file of several chunks, a small one, and nothing wrong.
+    private func withFiles(_ body: (RunningServer, RawFiles) async throws -> Void) async throws {
+        try await RunningServer.with(faults: .expected) { server in
+            let cloud = try await NewCloud(server)
+            try await cloud.addUser("ada@example.com")
+            let files = RawFiles(client: cloud.client(try await cloud.device(of: "ada@example.com"), keepsConnections: false), zone: "Photos")
+            try await files.zone("create")
+            try await files.save(Self.large, in: "large")
+            try await files.save([1, 2, 3], in: "small")
+            try await body(server, files)
+        }
+    }
+
+    private static let large = RawFiles.bytes(2) + RawFiles.bytes(5)
+
+    private func run(_ server: RunningServer, _ words: String...) async throws -> Nacre {
+        try await Nacre.run(words + ["--data", server.data], in: server.scratch)
+    }
+
+    private func chunks(in folder: String) throws -> [String] {
+        let manager = FileManager.default
+        return try manager.contentsOfDirectory(atPath: folder).filter { $0.count == 2 }.sorted().flatMap { part in
+            try manager.contentsOfDirectory(atPath: "\(folder)/\(part)").sorted().map { "\(folder)/\(part)/\($0)" }
+        }
+    }
+
+    private func flip(_ path: String) throws {
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        bytes[bytes.count / 3] ^= 8
+        try bytes.write(to: URL(filePath: path))
+    }
+
+    /// The path of a chunk that nobody has.
+    private func stray(beside chunk: String) -> String {
+        let part = String(name(chunk).prefix(2))
+        return String(chunk.dropLast(64)) + String(repeating: part, count: 32)
+    }
+
+    private func name(_ path: String) -> String { URL(filePath: path).lastPathComponent }
+
+    @Test(arguments: [true, false]) func `verify names what is damaged, missing and nobody's, beside a server and without one`(
+        isRunning: Bool
+    ) async throws {
+        try await withFiles { server, files in
+            let chunks = try chunks(in: server.data + "/assets")
+            try #require(chunks.count >= 3)
+            if !isRunning { await server.kill() }
+            let sound = try await run(server, "assets", "verify")
+            #expect(sound.status == 0 && sound.output == "2 assets, \(chunks.count) chunks, \(Self.large.count + 3) bytes, 0 wrong\n", "\(sound)")
+            try flip(chunks[0])
+            try FileManager.default.moveItem(atPath: chunks[1], toPath: server.scratch + "/aside")
+            let stray = stray(beside: chunks[2])
+            try Data([1, 2]).write(to: URL(filePath: stray))
+            let wrong = try await run(server, "assets", "verify")
+            #expect(wrong.status == 2 && wrong.output.contains(" 3 wrong"), "\(wrong)")
+            for (what, path) in [("damaged", chunks[0]), ("missing", chunks[1])] {
+                #expect(wrong.output.contains("\(what) chunk \(name(path)) of iCloud."), "\(wrong.output)")
+            }
+            #expect(wrong.output.contains(" Photos large image\n") && wrong.output.contains("orphaned chunk \(name(stray)), 2 bytes"))
+            let json = try await run(server, "assets", "verify", "--json")
+            let report = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any]
+            #expect(json.status == 2 && (report?["findings"] as? [[String: Any]])?.count == 3 && report?["next"] == nil)
+
+            let dry = try await run(server, "assets", "collect", "--dry-run")
+            #expect(dry.status == 0 && dry.line == name(stray) && FileManager.default.fileExists(atPath: stray), "\(dry)")
+            #expect(try await run(server, "assets", "collect").line == name(stray))
+            #expect(!FileManager.default.fileExists(atPath: stray))
+            #expect(try await run(server, "assets", "collect").output.isEmpty)
+            // What was lost comes back with what has it.
+            try flip(chunks[0])
+            try FileManager.default.moveItem(atPath: server.scratch + "/aside", toPath: chunks[1])
+            #expect(try await run(server, "assets", "verify").status == 0)
+            if !isRunning { try await server.start() }
+            #expect(try await files.bytes(of: "large") == Self.large)
+        }
+    }
+
+    @Test func `a start takes away what a killed process left, and metrics tell what is there`() async throws {
+        try await withFiles { server, _ in
+            await server.kill()
+            let chunks = try chunks(in: server.data + "/assets")
+            let bytes = try chunks.reduce(0) { try $0 + Data(contentsOf: URL(filePath: $1)).count }
+            let stray = stray(beside: chunks[0])
+            try Data(count: 5000).write(to: URL(filePath: stray))
+            try await server.start()
+            // The sweep ends; until then the metric is not told.
+            var metrics = ""
+            for _ in 0..<3000 where !metrics.contains("nacre_asset_bytes ") {
+                let answer = try await WebServicesClient.send(
+                    URLRequest(url: try WebServicesClient.url(try server.adminURL + "/metrics")), nil, over: .shared)
+                metrics = String(decoding: answer.body, as: UTF8.self)
+            }
+            #expect(metrics.contains("nacre_asset_bytes \(bytes)\n"), "\(metrics)")
+            #expect(metrics.contains("nacre_asset_chunks \(chunks.count)\n"))
+            #expect(!FileManager.default.fileExists(atPath: stray))
+        }
+    }
+
+    @Test func `a backup is verified with its chunks, and one that lacks some is damaged`() async throws {
+        try await withFiles { server, _ in
+            let file = server.scratch + "/b/one.backup"
+            try FileManager.default.createDirectory(atPath: server.scratch + "/b", withIntermediateDirectories: true)
+            #expect(try await run(server, "backup", "create", file).status == 0)
+            func verified() async throws -> Nacre { try await Nacre.run(["backup", "verify", file], in: server.scratch) }
+            #expect(try await verified().status == 0)
+            let chunks = try chunks(in: server.scratch + "/b/assets")
+            // A name of the very file that the server has: written anew, so that the server keeps its own.
+            let whole = try Data(contentsOf: URL(filePath: chunks[0]))
+            for change in [whole.dropLast(), Data(whole.reversed()), nil] {
+                try FileManager.default.removeItem(atPath: chunks[0])
+                if let change { try change.write(to: URL(filePath: chunks[0])) }
+                let damaged = try await verified()
+                #expect(damaged.status == 2 && damaged.messages.contains(name(chunks[0])), "\(damaged)")
+                if change == nil { #expect(damaged.messages.contains("1 are missing")) }
+                try? FileManager.default.removeItem(atPath: chunks[0])
+                try whole.write(to: URL(filePath: chunks[0]))
+            }
+            #expect(try await verified().status == 0)
+            #expect(try await run(server, "assets", "verify").status == 0)
+        }
+    }
+}
