@@ -6,6 +6,9 @@ ROUNDS = 200
 ROUNDS_LEAST = 5
 # Kills of one server on one folder; then a fresh seed.
 RUN_ROUNDS_MAX = 50
+# Of a server that takes, saves and collects files.
+ASSET_ROUNDS = 50
+ASSET_ROUNDS_LEAST = 5
 # A start of a debug build on a busy machine, and the answers until the next kill.
 SECONDS_PER_ROUND_MAX = 30
 
@@ -18,4 +21,8 @@ def run(soak):
             soak, ["NacreEndToEndTests.KillLoopTests"], 120 + rounds * SECONDS_PER_ROUND_MAX,
             NACRE_SEED=soak.random.randrange(2**63), NACRE_KILL_ROUNDS=rounds)
         left -= rounds
-    return f"{total} kills"
+    assets = soak.share(ASSET_ROUNDS, ASSET_ROUNDS_LEAST)
+    suites.run(
+        soak, ["NacreEndToEndTests.AssetKillTests"], 120 + assets * SECONDS_PER_ROUND_MAX,
+        NACRE_SEED=soak.random.randrange(2**63), NACRE_ASSET_KILL_ROUNDS=assets)
+    return f"{total} kills, {assets} more among files"
