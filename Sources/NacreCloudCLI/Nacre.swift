@@ -11,12 +11,11 @@ struct Nacre {
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
+            Serve.command, Up.command, PrintEnvironment.command,
+            Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, AuditCommands.command,
             SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, AssetCommands.command, TaskCommands.command,
-            BackupCommands.command,
-            Migrate.command,
-            ShowVersion.command,
+            BackupCommands.command, Migrate.command, Explain.command, ShowVersion.command,
         ])
 
     static func main() async {

@@ -15,6 +15,8 @@ package final class Server: Sendable {
     /// Where a started server is reached.
     package struct Addresses: Hashable, Sendable {
         package var publicURL: String
+        /// Where the same listener is reached on this machine, whatever stands before it.
+        package var localURL: String
         package var adminURL: String
         /// The backup that was made before older data were rewritten.
         package var migrationBackup: String?
@@ -133,7 +135,7 @@ package final class Server: Sendable {
             telemetry: telemetry,
             logger: configuration.logger)
         let adminToken = try AdminFile.newToken()
-        let publicURL = try await Self.url(configuration.publicURL, of: publicServer)
+        let (localURL, publicURL) = Self.urls(of: try await publicServer.start(), configuration.publicURL)
         cloud.assetLinks.setRoot(publicURL)
         var adminHTTP = httpConfiguration(configuration.adminListen)
         // An administrator waits for a backup or a check as long as it takes.
@@ -141,11 +143,11 @@ package final class Server: Sendable {
         let adminServer = HTTPServer(
             adminHTTP,
             router: adminRouter(
-                cloud, authenticator, backups, passwords, adminToken, publicURL,
+                cloud, authenticator, backups, passwords, adminToken, (publicURL, localURL),
                 Metrics(telemetry: telemetry, budgets: http.budgets) { assets.usage }),
             logger: configuration.logger)
         do {
-            let adminURL = try await Self.url(nil, of: adminServer)
+            let adminURL = Self.urls(of: try await adminServer.start()).local
             let file = AdminFilePublisher(
                 AdminFile(url: adminURL, publicURL: publicURL, pid: getpid(), token: adminToken), in: configuration.dataFolder, clock: clock,
                 logger: configuration.logger)
@@ -161,7 +163,7 @@ package final class Server: Sendable {
                 sweep.start { [logger = configuration.logger] in await OrphanSweep(cloud: cloud, logger: logger).run() }
             }
             scheduled?.start()
-            return Addresses(publicURL: publicURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
+            return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })
         } catch {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)
@@ -235,6 +237,8 @@ package final class Server: Sendable {
             OpenIDPage(page: page, issuer: issuer).addRoutes(to: &router)
         }
         OpenAPIPage(accounts: accounts).addRoutes(to: &router)
+        ErrorsPage.addRoute(to: &router)
+        FrontPage.addRoute(to: &router)
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.assetSizes,
             isRunning: isRunning
@@ -244,13 +248,13 @@ package final class Server: Sendable {
 
     /// The admin listener's router.
     func adminRouter(
-        _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String, _ publicURL: String,
-        _ metrics: Metrics
+        _ cloud: Cloud, _ authenticator: Authenticator, _ backups: BackupRunner, _ passwords: PasswordHasher, _ token: String,
+        _ urls: (public: String, local: String), _ metrics: Metrics
     ) -> Router {
         var router = Router()
         AdminAPI(
-            cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: publicURL,
-            requestRate: configuration.requestRate, logger: configuration.logger
+            cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
+            localURL: urls.local, requestRate: configuration.requestRate, logger: configuration.logger
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router
@@ -277,11 +281,9 @@ package final class Server: Sendable {
         return http
     }
 
-    /// Names under which the server answers: loopback's, the one it listens on, and the public one.
+    /// Names under which the server answers, besides every address: loopback's, the one it listens on, the public one, and those that the operator gives.
     private var hosts: Set<String> {
-        var hosts: Set = ["localhost", "127.0.0.1", "[::1]"]
-        let listen = configuration.listen.host.lowercased()
-        hosts.insert(listen.contains(":") ? "[\(listen)]" : listen)
+        var hosts = Set(["localhost", configuration.listen.host.lowercased()] + configuration.hosts.map { $0.lowercased() })
         if let url = configuration.publicURL, let host = Self.host(of: url) { hosts.insert(host) }
         return hosts
     }
@@ -296,9 +298,12 @@ package final class Server: Sendable {
         return host.isEmpty ? nil : host.lowercased()
     }
 
-    private static func url(_ given: String?, of server: HTTPServer) async throws -> String {
-        let (host, port) = try await server.start()
-        return given ?? "http://\(ListenAddress(host: host, port: port))"
+    /// Where a listener is reached on this machine, and where by others, who are told `given` where it is set. One that takes all of the machine's addresses
+    /// is told to them by that which the network knows.
+    private static func urls(of listener: (host: String, port: Int), _ given: String? = nil) -> (local: String, others: String) {
+        func url(_ host: String) -> String { "http://\(ListenAddress(host: host, port: listener.port))" }
+        guard IPAddress.isAny(listener.host) else { return (url(listener.host), given ?? url(listener.host)) }
+        return (url("127.0.0.1"), given ?? url(MachineAddress.onNetwork ?? "127.0.0.1"))
     }
 
     /// 64 random bits for names and keys. The system's generator serves when OpenSSL's does not: both are the kernel's.

@@ -132,13 +132,15 @@ extension AuthorisationTable {
 
     /// What tells nothing of anybody is told to everybody.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json"],
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", ""],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
             GET /readyz   -  200
             GET /limits   -  200
             GET /version  -  200
+            GET /  -  200
+            GET /errors  -  200
             GET /openapi  -  200
             GET /openapi.json  -  200
             """)

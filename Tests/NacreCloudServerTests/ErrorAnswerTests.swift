@@ -36,6 +36,16 @@ import Testing
         #expect(answer.json?["nacre"] == nil)
     }
 
+    @Test func `an error answer says in headers what to do and where more is told`() {
+        let answer = answer(ServerError(.conflict, "record to insert already exists", remedy: "Fetch “it”\r\nX-Evil: 1"))
+        #expect(answer.header("X-Nacre-Help") == "/errors#CONFLICT")
+        #expect(answer.header("X-Nacre-Remedy") == "Fetch ???it?????X-Evil: 1")
+        #expect(answer.header("X-Evil") == nil)
+        #expect(answer.json?["nacre"] == nil)
+        let long = self.answer(ServerError(.badRequest, "said", remedy: String(repeating: "x", count: 10_000)))
+        #expect(long.header("X-Nacre-Remedy")?.count == 500)
+    }
+
     @Test func `a busy HTTP server says when to come again, once`() {
         let answer = answer(HTTPError(.serviceUnavailable, "busy", headers: ["Retry-After": "7"]))
         #expect(answer.json?["retryAfter"] == .number(7))

@@ -31,6 +31,37 @@ import Testing
         #expect(milliseconds >= 0 && milliseconds < 60_000)
     }
 
+    @Test func `why a request was refused is told at notice in development, and at info in production`() async throws {
+        let server = try await TestServer()
+        for (environment, level) in [("development", "notice"), ("production", "info")] {
+            let path = "/database/1/\(TestServer.container)/\(environment)/private/zones/list"
+            let answer = await server.respond(question(server, "GET", path, query: "ckAPIToken=unknown"))
+            let line = try #require(server.log.objects("A request was refused").first { $0["request_id"]?.text == answer.header("X-Request-Id") })
+            #expect(line["level"]?.text == level)
+            #expect(line["code"]?.text == "AUTHENTICATION_FAILED")
+            #expect(line["container"]?.text == TestServer.container && line["environment"]?.text == environment)
+            #expect(line["database"]?.text == "private")
+            #expect(line["reason"]?.text?.isEmpty == false)
+        }
+    }
+
+    @Test func `items that were refused in an answer of status 200 are told in one line, with the first reason of their own`() async throws {
+        let server = try await TestServer()
+        let path = "/database/1/\(TestServer.container)/development/private/records/modify"
+        let query = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names["ada"] ?? "")"
+        let updates = ["gone", "away"].map {
+            #"{"operationType":"update","record":{"recordName":"\#($0)","recordType":"Note","recordChangeTag":"1","fields":{}}}"#
+        }
+        let body = #"{"atomic":false,"operations":[\#(updates.joined(separator: ","))]}"#
+        let answer = await server.respond(Question(method: "POST", target: "\(path)?\(query)", body: Array(body.utf8)))
+        #expect(answer.status == 200)
+        let lines = server.log.objects("Items of a request were refused")
+        #expect(lines.count == 1)
+        #expect(lines.first?["count"] == .number(2))
+        #expect(lines.first?["code"]?.text == "NOT_FOUND")
+        #expect(lines.first?["level"]?.text == "notice")
+    }
+
     @Test func `no line has a token, a query, a password or what a record says`() async throws {
         let server = try await TestServer(opensSignUp: true)
         let api = server.names["api"] ?? ""

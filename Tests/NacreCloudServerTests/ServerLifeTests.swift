@@ -56,6 +56,7 @@ import Testing
         let folder = try TemporaryFolder()
         var configuration = configuration(folder)
         configuration.publicURL = "https://Cloud.Example/"
+        configuration.hosts = ["Notes.Example", "lan.example"]
         let log = LogLines()
         configuration.logger = log.logger
         let server = Server(configuration)
@@ -64,9 +65,30 @@ import Testing
             Issue.record("no line tells the port")
             return await server.shutdown()
         }
-        for (host, status) in [("cloud.example", 200), ("evil.example", 403)] {
-            let question = Question(method: "GET", target: "/healthz", headers: ["Host": host])
+        for (host, status) in [("cloud.example", 200), ("notes.example:80", 200), ("LAN.example", 200), ("evil.example", 403), ("evil.example", 403)]
+        {
+            let question = Question(method: "GET", target: "/version", headers: ["Host": host])
             #expect(try await ask(question, port: Int(port)).status == status)
+        }
+        // Told once, with what to do.
+        let refused = log.objects("A host is not served here")
+        #expect(refused.map { $0["host"]?.text } == ["evil.example"])
+        #expect(refused.first?["remedy"]?.text?.contains("--host") == true)
+        await server.shutdown()
+    }
+
+    @Test func `a server on all addresses tells others one that leads to it, and its own commands loopback's`() async throws {
+        let folder = try TemporaryFolder()
+        var configuration = configuration(folder)
+        configuration.listen = ListenAddress(host: "0.0.0.0", port: 0)
+        let server = Server(configuration)
+        let addresses = try await server.start()
+        #expect(addresses.localURL.hasPrefix("http://127.0.0.1:"))
+        #expect(!addresses.publicURL.contains("0.0.0.0"))
+        for url in [addresses.localURL, addresses.publicURL] {
+            let authority = String(url.dropFirst("http://".count))
+            let question = Question(method: "GET", target: "/version", headers: ["Host": authority])
+            #expect(try await ask(question, port: try port(url)).status == 200)
         }
         await server.shutdown()
     }

@@ -32,7 +32,7 @@ enum Demo {
         let folder = call.isGiven(AdminServer.tokenFile) ? nil : try call.require(SharedOptions.data)
         let session = try await DemoSession.begin(call, folder: folder)
         var report = DemoReport(
-            url: session.publicURL, container: DemoSession.container, environment: DemoSession.environment.rawValue, user: session.user)
+            url: session.address, container: DemoSession.container, environment: DemoSession.environment.rawValue, user: session.user)
         report.timeZones = zones.count
         report.languages = languages.count
         try timeline.say("devices A and B of \(session.user) are signed in to \(report.container), \(report.environment), at \(report.url)")

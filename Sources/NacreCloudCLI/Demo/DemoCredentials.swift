@@ -30,8 +30,8 @@ struct DemoCredentials: Codable {
 
     /// Two accounts under names that nobody else has, and an API token.
     static func make(by admin: AdminClient, container: String, environment: String) async throws -> DemoCredentials {
-        let email = "demo-\(digits(1))@nacre.invalid"
-        let password = digits(4)
+        let email = "demo-\(RandomText.digits(1))@nacre.invalid"
+        let password = RandomText.digits(4)
         let token = try await admin.create(
             AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre demo"))
         let credentials = DemoCredentials(email: email, password: password, apiToken: token.token)
@@ -39,13 +39,5 @@ struct DemoCredentials: Codable {
             _ = try await admin.create(AdminMessages.NewUser(email: address, password: password))
         }
         return credentials
-    }
-
-    /// 64 bits a word, from the system's generator, as hexadecimal digits.
-    private static func digits(_ words: Int) -> String {
-        (0..<words).map { _ in
-            let word = String(UInt64.random(in: .min ... .max), radix: 16)
-            return String(repeating: "0", count: 16 - word.count) + word
-        }.joined()
     }
 }

@@ -8,7 +8,7 @@ struct DemoSession: Sendable {
     static let environment = CloudKitServer.Environment.development
     static let zoneID = CKRecordZone.ID(zoneName: "Atlas")
 
-    let publicURL: String
+    let address: String
     private let url: URL
     private let apiToken: String
     let user: String
@@ -19,23 +19,23 @@ struct DemoSession: Sendable {
     static func begin(_ call: Call, folder: String?) async throws -> DemoSession {
         let admin = try await AdminClient.connect(call)
         _ = try await admin.create(AdminMessages.NewContainer(name: container))
-        let publicURL = try await admin.server().publicURL
-        guard let url = URL(string: publicURL) else { throw DemoFailure("\(publicURL) is not a URL") }
+        let text = try await admin.appURL()
+        guard let url = URL(string: text) else { throw DemoFailure("\(text) is not a URL") }
         if let folder, let known = try DemoCredentials.load(folder: folder) {
             do {
-                return try await signIn(known, publicURL, url)
+                return try await signIn(known, text, url)
             } catch let failure as CommandFailure where failure.code == .authentication {
                 // Written for a server whose data is gone, as it is in memory: a new user then.
             }
         }
         let credentials = try await DemoCredentials.make(by: admin, container: container, environment: environment.rawValue)
-        let session = try await signIn(credentials, publicURL, url)
+        let session = try await signIn(credentials, text, url)
         if let folder { try credentials.save(folder: folder) }
         return session
     }
 
-    private static func signIn(_ credentials: DemoCredentials, _ publicURL: String, _ url: URL) async throws -> DemoSession {
-        let client = PublicClient(url: publicURL)
+    private static func signIn(_ credentials: DemoCredentials, _ address: String, _ url: URL) async throws -> DemoSession {
+        let client = PublicClient(url: address)
         var tokens: [String] = []
         var user = ""
         for (device, email) in [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.friendsEmail)] {
@@ -46,7 +46,7 @@ struct DemoSession: Sendable {
             tokens.append(signedIn.token)
             if email == credentials.email { user = signedIn.userRecordName }
         }
-        return DemoSession(publicURL: publicURL, url: url, apiToken: credentials.apiToken, user: user, tokens: tokens)
+        return DemoSession(address: address, url: url, apiToken: credentials.apiToken, user: user, tokens: tokens)
     }
 
     /// The two devices of the user.
@@ -69,7 +69,7 @@ struct DemoSession: Sendable {
 
     /// Signs all devices out, so that runs leave no tokens behind.
     func end() async throws {
-        let client = PublicClient(url: publicURL)
+        let client = PublicClient(url: address)
         for token in tokens { try await client.signOut(accountToken: token) }
     }
 }

@@ -5,6 +5,8 @@ import NacreCloudServer
 struct AdminClient {
     private let web: WebClient
     private let token: String
+    /// The server runs on this machine.
+    private let isHere: Bool
 
     /// - Throws: `CommandFailure` 69 where no server answers, 77 where it is another one.
     static func connect(_ call: Call) async throws -> AdminClient {
@@ -23,11 +25,17 @@ struct AdminClient {
                 .authentication, "what answers at \(server.url) does not know the admin token, so it was not sent",
                 remedy: "The server makes a new token at each start: take its admin.json as it is now.")
         }
-        return AdminClient(web: web, token: server.token)
+        return AdminClient(web: web, token: server.token, isHere: server.isHere)
     }
 
     func server() async throws -> AdminMessages.Server {
         try read(AdminMessages.Server.self, try await web.send("GET", "/admin/1/server", bearer: token))
+    }
+
+    /// Where this command reaches what apps reach: on the server's own machine by its listener, since its public name may lead elsewhere from there.
+    func appURL() async throws -> String {
+        let server = try await server()
+        return isHere ? server.localURL : server.publicURL
     }
 
     func create(_ container: AdminMessages.NewContainer) async throws -> AdminMessages.Container {

@@ -10,6 +10,8 @@ struct AdminServer {
 
     let url: String
     let token: String
+    /// It runs on this machine: its data folder is here.
+    var isHere = false
 
     /// The server of the data folder, or the one that the options name.
     static func named(by call: Call) throws -> AdminServer {
@@ -19,14 +21,14 @@ struct AdminServer {
         if let path = call.value(tokenFile) { return try elsewhere(tokenFile: path, call) }
         if call.isGiven(server) { throw UsageError(.missingOption(tokenFile.spelling), path: call.path) }
         let file = try file(in: try call.require(SharedOptions.data))
-        return AdminServer(url: file.url, token: file.token)
+        return AdminServer(url: file.url, token: file.token, isHere: true)
     }
 
     /// The server of the data folder, or at the URL that the options name, with a token of the caller's.
     static func named(by call: Call, token: String) throws -> AdminServer {
         if call.isGiven(server), call.isGiven(SharedOptions.data) { throw UsageError(.exclusive("--server", "--data"), path: call.path) }
         if let url = call.value(server) { return AdminServer(url: try checked(url, of: server, call), token: token) }
-        return AdminServer(url: try file(in: try call.require(SharedOptions.data)).url, token: token)
+        return AdminServer(url: try file(in: try call.require(SharedOptions.data)).url, token: token, isHere: true)
     }
 
     private static func elsewhere(tokenFile path: String, _ call: Call) throws -> AdminServer {

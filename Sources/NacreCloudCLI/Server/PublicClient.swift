@@ -21,6 +21,11 @@ struct PublicClient {
         }
     }
 
+    /// Whether an account token lets its user into a container.
+    func isGood(accountToken: String, _ container: String, _ environment: String) async throws -> Bool {
+        try await web.send("GET", "/database/1/\(container)/\(environment)/public/users/caller", bearer: accountToken).status == 200
+    }
+
     /// Ends what an account token allows.
     func signOut(accountToken: String) async throws {
         let answer = try await web.send("POST", "/account/1/sign-out", bearer: accountToken)

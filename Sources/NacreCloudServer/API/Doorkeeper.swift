@@ -1,6 +1,7 @@
 import FoundationEssentials
 import NacreCloudWire
 import NacreHTTPServer
+import NacreLocks
 import NacreTelemetry
 
 /// What every request passes on its way in and out: the host it asks for, the headers of its answer, and its line in the log.
@@ -11,14 +12,19 @@ struct Doorkeeper: Sendable {
     let appRoots: Set<String>
     let errors: ErrorAnswer
     let logger: Logger
+    private let refusedHosts = RefusedHosts()
 
-    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After"
+    init(hosts: Set<String>, appRoots: Set<String>, errors: ErrorAnswer, logger: Logger) {
+        (self.hosts, self.appRoots, self.errors, self.logger) = (hosts, appRoots, errors, logger)
+    }
+
+    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
 
     /// Puts itself in front of all routes.
     func guardRoutes(of router: inout Router) {
         router.use { request, next in
             let start = ContinuousClock.now
-            var response = isAnswered(request) ? await next(request) : errors.response(to: ServerError.unknownHost, request)
+            var response = isAnswered(request) ? await next(request) : refuseHost(of: request)
             addHeaders(to: &response, request)
             log(request, response, took: ContinuousClock.now - start)
             return response
@@ -27,9 +33,10 @@ struct Doorkeeper: Sendable {
         router.onOptions = { request, methods in preflight(request, methods) }
     }
 
-    /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name.
+    /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name. With an address instead of a name that cannot
+    /// be, so every address is answered; and so is who asks whether the server lives, by whatever name.
     private func isAnswered(_ request: HTTPRequest) -> Bool {
-        guard let host = request.header("Host") else { return true }
+        guard let host = request.header("Host"), !Self.openPaths.contains(request.route ?? "") else { return true }
         // What follows the name can only be a port; anything else is part of a name that is not ours.
         let bytes = host.utf8
         let end = host.hasPrefix("[") ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.lastIndex(of: UInt8(ascii: ":"))
@@ -39,7 +46,22 @@ struct Doorkeeper: Sendable {
             port.isEmpty
                 || (port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
         else { return false }
-        return hosts.contains(name) || hosts.contains(name.lowercased())
+        return hosts.contains(name) || hosts.contains(name.lowercased()) || IPAddress.isLiteral(name)
+    }
+
+    private static let openPaths: Set = ["/healthz", "/readyz"]
+
+    private func refuseHost(of request: HTTPRequest) -> HTTPResponse {
+        let name = String((request.header("Host") ?? "").prefix(255))
+        if refusedHosts.isNew(name) {
+            logger.log(
+                .notice, "A host is not served here",
+                [
+                    .host: .string(name), .address: .string(request.clientAddress),
+                    .remedy: .string(ServerError.unknownHost.remedy ?? ""),
+                ])
+        }
+        return errors.response(to: ServerError.unknownHost, request)
     }
 
     /// Also for paths under an app's root that lead nowhere, so that a page can read what is wrong, and for paths that cannot be read.
@@ -82,20 +104,30 @@ struct Doorkeeper: Sendable {
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
         guard level >= logger.level else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
-        let segments = (try? request.segments) ?? []
-        let isDatabase = segments.count > 3 && segments[0] == "database"
+        let place = RequestPlace(request)
         logger.log(
             level, "request",
             [
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
                 .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
-                .container: .string(isDatabase ? segments[2] : ""), .environment: .string(isDatabase ? segments[3] : ""),
+                .container: .string(place.container), .environment: .string(place.environment), .database: .string(place.database),
                 .address: .string(request.clientAddress),
             ])
     }
 }
 
+/// Names that were refused, so that each is told once. Beyond `most` none is told any more: somebody makes them up.
+private final class RefusedHosts: Sendable {
+    private static let most = 20
+    private let names = Locked<Set<String>>([])
+
+    func isNew(_ name: String) -> Bool {
+        names.withLock { names in names.count < Self.most && names.insert(name).inserted }
+    }
+}
+
 extension ServerError {
     static let unknownHost = ServerError(
-        .accessDenied, "host is not served here", field: "Host", remedy: "Start the server with --public-url and this host.")
+        .accessDenied, "host is not served here", field: "Host",
+        remedy: "Start the server with --host and this name, or with --public-url where it is the one for clients; or ask by the address.")
 }

@@ -4,6 +4,21 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
+/// The container, environment and database that a path names; empty where it names none. Nobody has said that there are such.
+struct RequestPlace {
+    let container: String
+    let environment: String
+    let database: String
+
+    init(_ request: HTTPRequest) {
+        let segments = (try? request.segments) ?? []
+        let isDatabase = segments.count > 3 && API.roots.contains(segments[0])
+        container = isDatabase ? segments[2] : ""
+        environment = isDatabase ? segments[3] : ""
+        database = isDatabase && segments.count > 4 ? segments[4] : ""
+    }
+}
+
 /// Errors as CloudKit's error dictionary, whatever threw them. What a client does not hear goes into the log.
 struct ErrorAnswer: Sendable {
     let logger: Logger
@@ -27,6 +42,8 @@ struct ErrorAnswer: Sendable {
             answer.json(AnswerForm(details: details)), status: http?.status ?? HTTPStatus(rawValue: error.code.status))
         for (name, value) in http?.headers ?? [:] { response.headers.add(name, value) }
         if let seconds = error.retryAfter, response.headers["Retry-After"] == nil { response.headers["Retry-After"] = String(seconds) }
+        if let remedy = error.remedy { response.headers["X-Nacre-Remedy"] = Self.onOneLine(remedy) }
+        response.headers["X-Nacre-Help"] = ErrorsPage.place(of: error.code)
         if error == .originRefused { response.headers.addItem("Vary", "Origin") }
         return response
     }
@@ -35,7 +52,39 @@ struct ErrorAnswer: Sendable {
     func heard(_ cause: any Error, _ request: HTTPRequest) -> ServerError {
         let error = Self.serverError(cause, request)
         log(cause, as: error, request)
+        logRefusal(error, request)
         return error
+    }
+
+    /// A header's value: what a remedy names of a client's own stays one line of visible characters. On this server: 500 of them.
+    private static func onOneLine(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(500).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+    }
+
+    /// Tells why a request was refused.
+    private func logRefusal(_ error: ServerError, _ request: HTTPRequest) {
+        guard error.code != .internalError, error.code != .tryAgainLater else { return }
+        logRefusal("A request was refused", error, request)
+    }
+
+    /// Tells why items of a request were refused whose answer has status 200: the first of them, and how many there are.
+    func logRefusals(_ items: [ServerError], _ request: HTTPRequest) {
+        // What failed with its batch has another item's error to thank.
+        guard let first = items.first(where: { $0.code != .atomicError }) ?? items.first else { return }
+        logRefusal("Items of a request were refused", first, request, count: items.count)
+    }
+
+    /// At `notice` in development, where its developer looks on; at `info` elsewhere.
+    private func logRefusal(_ message: StaticString, _ error: ServerError, _ request: HTTPRequest, count: Int = 1) {
+        let place = RequestPlace(request)
+        logger.log(
+            place.environment == DatabaseKey.Environment.development.rawValue ? .notice : .info, message,
+            [
+                .requestID: .string(request.id), .code: .string(error.code.rawValue), .reason: .string(error.reason),
+                .remedy: .string(error.remedy ?? ""), .name: .string(error.field ?? ""), .count: .int(count),
+                .route: .string(request.route ?? "none"), .container: .string(place.container), .environment: .string(place.environment),
+                .database: .string(place.database),
+            ])
     }
 
     /// What a client hears of an error. What it need not know is `internalError`, and stands in the log.

@@ -19,6 +19,10 @@ extension API {
             if let id = call.caller.signedOperationID { request.extension.operationID = request.extension.operationID ?? id }
             var answer = try await cloud.modifyRecords(
                 request, in: call.target, by: call.caller, digest: digest(of: body, in: request.extension), age: try age(of: call.request))
+            let refused = answer.records.compactMap { result -> ServerError? in
+                if case .failure(_, let error) = result { error } else { nil }
+            }
+            errors.logRefusals(refused, call.request)
             // What is saved is answered so, whether or not the token can be had.
             answer.syncToken = try? await currentSyncToken(of: request.zoneID, for: call)
             return answer

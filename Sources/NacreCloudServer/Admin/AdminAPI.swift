@@ -16,15 +16,18 @@ package struct AdminAPI: Sendable {
     let passwords: PasswordHasher
     private let token: String
     private let publicURL: String
+    private let localURL: String
     /// What holds where nothing is set for a container.
     let serverRates: Rates
     private let logger: Logger
 
-    /// - Parameter token: the one in the admin file.
-    /// - Parameter publicURL: where apps reach the server, for commands that sign users in.
+    /// - Parameters:
+    ///   - token: the one in the admin file.
+    ///   - publicURL: where apps reach the server, for commands that sign users in.
+    ///   - localURL: the same on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        requestRate: Int? = nil, logger: Logger = .silent
+        localURL: String, requestRate: Int? = nil, logger: Logger = .silent
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -32,6 +35,7 @@ package struct AdminAPI: Sendable {
         self.passwords = passwords
         self.token = token
         self.publicURL = publicURL
+        self.localURL = localURL
         serverRates = Rates(requestRate: requestRate)
         self.logger = logger
     }
@@ -134,7 +138,7 @@ package struct AdminAPI: Sendable {
     }
 
     @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL))
+        try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL, localURL: localURL))
     }
 
     /// `GET /admin/1/containers?after=…`

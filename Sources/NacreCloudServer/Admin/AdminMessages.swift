@@ -9,6 +9,8 @@ package enum AdminMessages {
         package var version: String
         /// Where apps reach the server.
         package var publicURL: String
+        /// Where the same listener is reached on the server's machine.
+        package var localURL: String
     }
 
     /// `GET /admin/1/containers`

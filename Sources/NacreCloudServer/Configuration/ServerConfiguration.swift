@@ -13,6 +13,8 @@ package struct ServerConfiguration: Sendable {
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)
     /// The URL by which clients reach the server, for answers and for the hosts it answers to; nil: `http://` and where it listens.
     package var publicURL: String?
+    /// Names of hosts besides that of `publicURL` under which the public listener answers.
+    package var hosts: [String] = []
     /// Anybody may make an account; otherwise an administrator does.
     package var opensSignUp = false
     /// Where and when backups are made; nil for none.
@@ -61,6 +63,12 @@ package struct ServerConfiguration: Sendable {
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
         self.logger = logger
+    }
+
+    /// Whether text is a name of `hosts`: letters, digits, dots and hyphens.
+    package static func isHostName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 253
+            && text.utf8.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7a || (0x30...0x39).contains($0) || $0 == 0x2d || $0 == 0x2e }
     }
 
     /// Believes the `X-Forwarded-For` of an address or a network such as `10.0.0.0/8`; false for text that is neither.

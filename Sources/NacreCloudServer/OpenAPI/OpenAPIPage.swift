@@ -18,7 +18,8 @@ struct OpenAPIPage: Sendable {
 
     /// Routes for people, which the document leaves out.
     static let pages: Set = [
-        path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath, PasswordPages.newPath, AddressPage.path,
+        path, FrontPage.path, ErrorsPage.path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath,
+        PasswordPages.newPath, AddressPage.path,
     ]
 
     private static let description = EndpointDescription(

@@ -5,6 +5,7 @@ struct HTML: ExpressibleByStringInterpolation, Sendable {
     /// Text that is HTML as it stands: never of anybody else's making.
     init(trusted text: String) { self.text = text }
     init(stringLiteral text: String) { self.text = text }
+    init(joining parts: [HTML]) { text = parts.map(\.text).joined() }
     init(stringInterpolation: Interpolation) { text = stringInterpolation.text }
 
     static func escaped(_ text: String) -> String {

@@ -76,7 +76,8 @@ enum SignInViews {
         return "\(error.reason.prefix(1).uppercased() + error.reason.dropFirst()). \(error.remedy ?? "")"
     }
 
-    static func page(title: HTML, isProblem: Bool = false, _ body: HTML) -> View {
+    /// - Parameter style: what the page has beside the sign-in's.
+    static func page(title: HTML, isProblem: Bool = false, style: HTML? = nil, _ body: HTML) -> View {
         { nonce in
             """
             <!doctype html>
@@ -87,7 +88,7 @@ enum SignInViews {
             <meta name="viewport" content="width=device-width, initial-scale=1">
             <meta name="color-scheme" content="light dark">
             <meta name="robots" content="noindex">
-            <style nonce="\(nonce)">\(SignInStyle.text)</style>
+            <style nonce="\(nonce)">\(SignInStyle.text)\(style)</style>
             </head>
             <body>
             <main>

@@ -70,6 +70,15 @@ package enum IPAddress {
         return stride(from: 0, to: 8, by: 2).map { String(Int(bytes[$0]) << 8 | Int(bytes[$0 + 1]), radix: 16) }.joined(separator: ":") + "::/64"
     }
 
+    /// Whether the host of a URL is a numeric address: `192.0.2.1`, or `[2001:db8::1]`.
+    package static func isLiteral(_ host: String) -> Bool {
+        if host.hasPrefix("["), host.hasSuffix("]") { return bytes(String(host.dropFirst().dropLast()))?.count == 16 }
+        return bytes(host)?.count == 4
+    }
+
+    /// Whether it stands for every address of a machine.
+    package static func isAny(_ text: String) -> Bool { bytes(text)?.allSatisfy { $0 == 0 } ?? false }
+
     /// Whether this machine speaks to itself.
     package static func isLoopback(_ text: String) -> Bool {
         guard let bytes = bytes(text) else { return false }

@@ -19,7 +19,8 @@ struct AdministeredServer {
     init(over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate) async throws {
         server = try await TestServer(requestRate: requestRate, over: store)
         admin = server.server.adminRouter(
-            server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token, "http://127.0.0.1",
+            server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token,
+            ("http://127.0.0.1", "http://127.0.0.1"),
             Metrics(telemetry: Telemetry(), budgets: ByteBudgets()))
     }
 

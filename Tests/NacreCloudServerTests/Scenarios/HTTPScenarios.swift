@@ -30,7 +30,6 @@ extension Scenario {
             wrongMethod("POST", "/healthz", allow: "GET, HEAD, OPTIONS")),
         Scenario(
             "paths that lead nowhere", .post("private/records/nothing", .ada).refuses(404, "NOT_FOUND", unknownPath),
-            .get("/", .nobody).refuses(404, "NOT_FOUND", unknownPath),
             .get("/database/2/iCloud.test.scenes/development/public/zones/list", .world).refuses(404, "NOT_FOUND", unknownPath),
             .get("private/zones/list/", .ada).refuses(404, "NOT_FOUND", unknownPath),
             .get("/admin/1/server", .nobody).refuses(404, "NOT_FOUND", unknownPath),
@@ -53,14 +52,20 @@ extension Scenario {
 
     private static let hosts: [Scenario] = [
         Scenario(
-            "hosts that are served", friend("localhost"), friend("LOCALHOST:8787"), friend("127.0.0.1:1"), friend("[::1]:8787"), friend("[::1]")),
+            "hosts that are served", friend("localhost"), friend("LOCALHOST:8787"), friend("127.0.0.1:1"), friend("[::1]:8787"), friend("[::1]"),
+            friend("[::2]"), friend("0.0.0.0"), friend("192.0.2.7:8787"), friend("[2001:db8::1]:80")),
         Scenario(
             "hosts that are not", stranger("evil.example"), stranger("evil.example:8787"), stranger("localhost.evil.example"),
             stranger("localhost:1:2"),
-            stranger("127.0.0.1.evil.example"), stranger("[::2]"), stranger("0.0.0.0"), stranger("[::1].evil.example"), stranger("[::1]x:8787")),
+            stranger("127.0.0.1.evil.example"), stranger("[::1].evil.example"), stranger("[::1]x:8787"), stranger("127.1"), stranger("0x7f000001"),
+            stranger("2130706433"), stranger("[evil.example]"), stranger("[127.0.0.1]"), stranger("")),
+        Scenario(
+            "who asks whether the server lives is answered by every name", .get("/healthz", .nobody).header("Host", "evil.example").gives(),
+            .get("/readyz", .nobody).header("Host", "evil.example").gives(),
+            .get("/version", .nobody).header("Host", "evil.example").refuses(403, "ACCESS_DENIED", "host is not served here")),
     ]
 
-    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After"
+    private static let exposed = "X-Apple-Request-UUID, X-Request-Id, X-Apple-CloudKit-Web-Auth-Token, Retry-After, X-Nacre-Remedy, X-Nacre-Help"
 
     private static func page(_ path: String, _ status: Int) -> Step {
         .get(path, .nobody).header("Origin", "https://app.example").gives(status).answers(header: "Access-Control-Allow-Origin", nil)

@@ -20,7 +20,7 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url "
+            "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url host "
                 + "trusted-proxy request-rate user-quota public-quota asset-size-web asset-size-app oidc-issuer oidc-client-id oidc-client-secret-file "
                 + "oidc-name oidc-sign-up smtp smtp-password-file mail-from json"
         ),
@@ -87,6 +87,9 @@ struct HelpTests {
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
+        Documented("explain", "markdown json"),
+        Documented("up", "environment email env-file listen data server token-file json"),
+        Documented("env", "env-file"),
         Documented("version", "json"),
     ]
 

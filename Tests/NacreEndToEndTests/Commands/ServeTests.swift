@@ -58,6 +58,15 @@ struct ServeTests {
         }
     }
 
+    @Test func `a command on the server's machine reaches it by its own listener, though its public name leads nowhere`() async throws {
+        try await RunningServer.with(["--public-url", "https://cloud.invalid", "--host", "lan.invalid"]) { server in
+            let administrator = Administrator(server: server)
+            let token = try await administrator.preparedWithUser()
+            let signedIn = try await administrator.run(Administrator.signIn(token), input: Administrator.password)
+            #expect(signedIn.status == 0, "\(signedIn.messages)")
+        }
+    }
+
     @Test func `a port that is taken is named, with a way out`() async throws {
         try await RunningServer.with { server in
             let address = "127.0.0.1:\(server.port)"

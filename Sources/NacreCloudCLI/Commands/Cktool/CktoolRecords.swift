@@ -27,7 +27,7 @@ struct CktoolDatabase {
         } else if !call.isGiven(SharedOptions.data), let set = CktoolTokens.variable("CLOUDKIT_SERVER_URL") {
             url = try AdminServer.checked(set, of: CktoolOptions.server, call)
         } else {
-            url = try await AdminClient.connect(call).server().publicURL
+            url = try await AdminClient.connect(call).appURL()
         }
         let names = [try call.require(CktoolOptions.containerID), environment, try call.require(CktoolOptions.databaseType)]
         let parts = names.map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: ".-_"))) ?? "" }

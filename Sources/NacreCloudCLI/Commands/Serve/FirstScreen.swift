@@ -9,6 +9,7 @@ struct FirstScreen: Encodable {
     /// The whole path, so that it can be pasted anywhere.
     let data: String
     let url: String
+    let localURL: String
     let adminURL: String
     let pid = getpid()
     /// The backup that was made before older data were rewritten.
@@ -16,28 +17,30 @@ struct FirstScreen: Encodable {
     private let option: String
 
     private enum CodingKeys: String, CodingKey {
-        case version, mode, data, url, adminURL, pid, migrationBackup
+        case version, mode, data, url, localURL, adminURL, pid, migrationBackup
     }
 
     init(_ addresses: Server.Addresses, _ configuration: ServerConfiguration) {
         mode = configuration.engine.rawValue
         data = URL(fileURLWithPath: configuration.dataFolder).standardizedFileURL.path
         url = addresses.publicURL
+        localURL = addresses.localURL
         adminURL = addresses.adminURL
         migrationBackup = addresses.migrationBackup
-        option = configuration.dataFolder == "./nacre-data" ? "" : " --data \(Self.quoted(configuration.dataFolder))"
+        option = configuration.dataFolder == "./nacre-data" ? "" : " --data \(ShellWord.quoted(configuration.dataFolder))"
     }
 
     var text: String {
         let keeps = mode == "memory" ? "in memory: ends with the server" : "SQLite: every answer is on the disk before it is given"
         let backup = migrationBackup.map { "\n  backup    \($0): the data were of an older version" } ?? ""
+        let here = localURL == url ? "" : "\n  here      \(localURL)"
         return """
 
             Nacre \(version)
 
               mode      \(keeps)
               data      \(data)
-              url       \(url)\(backup)
+              url       \(url)\(here)\(backup)
 
             Apps find the server by these variables:
 
@@ -54,13 +57,5 @@ struct FirstScreen: Encodable {
             Ctrl-C stops it.
 
             """
-    }
-
-    /// A word as a shell reads it back.
-    private static func quoted(_ word: String) -> String {
-        let plain = word.utf8.allSatisfy { byte in
-            byte > 0x7f || "/._-+,:@%".utf8.contains(byte) || (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte & 0xdf)
-        }
-        return plain && !word.isEmpty ? word : "'" + word.replacingOccurrences(of: "'", with: #"'\''"#) + "'"
     }
 }

@@ -4,13 +4,15 @@ import NacreCloudServer
 /// `nacre serve`
 enum Serve {
     private static let data = Option.value("data", "dir", fallback: "./nacre-data", "Where the data is kept; made if it is missing.")
-    private static let listen = Option.value(
+    static let listen = Option.value(
         "listen", "host:port", fallback: "127.0.0.1:8787", "Where apps reach the server; port 0 for any free one.")
     private static let memory = Option.flag("memory", "Keep the data in memory, until the server ends.")
     private static let adminListen = Option.value(
         "admin-listen", "host:port", fallback: "127.0.0.1:0", "Where administrators reach it; they find it by the data folder.")
     private static let openSignUp = Option.flag("open-sign-up", "Let anybody make an account.")
     private static let publicURL = Option.value("public-url", "url", "The URL by which apps reach the server, where a proxy stands before it.")
+    private static let host = Option.value(
+        "host", "name", "A name under which the server answers besides that of --public-url; may be given several times. Addresses need none.")
     private static let trustedProxy = Option.value(
         "trusted-proxy", "addresses", "Proxies whose X-Forwarded-For is believed: addresses or networks, with commas between.")
     private static let requestRate = Option.value(
@@ -40,12 +42,20 @@ enum Serve {
             was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
             """,
         options: [
-            data, listen, memory, publicURL, trustedProxy, requestRate, userQuota, publicQuota, assetSizeWeb, assetSizeApp, adminListen,
-            openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assetSizeWeb, assetSizeApp,
+            adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + [logFormat, logLevel, SharedOptions.json]
     ) { call in
+        try await run(try configuration(call), call) { screen in
+            if call.has(SharedOptions.json) { try Output.json(screen) }
+            Output.message(screen.text)
+        }
+    }
+
+    /// Serves until it is interrupted.
+    /// - Parameter isReady: is called once it serves; where it throws, the server ends.
+    static func run(_ configuration: ServerConfiguration, _ call: Call, _ isReady: (FirstScreen) async throws -> Void) async throws {
         let signals = StopSignals()
-        let configuration = try configuration(call)
         let server = Server(configuration)
         let addresses: Server.Addresses
         do {
@@ -55,8 +65,12 @@ enum Serve {
             throw CommandFailure(StartFault(error, listen: wanted.joined(separator: " or "), dataFolder: configuration.dataFolder))
         }
         let screen = FirstScreen(addresses, configuration)
-        if call.has(SharedOptions.json) { try Output.json(screen) }
-        Output.message(screen.text)
+        do {
+            try await isReady(screen)
+        } catch {
+            await server.shutdown()
+            throw error
+        }
         await signals.first()
         await server.shutdown()
         switch configuration.engine {
@@ -65,7 +79,7 @@ enum Serve {
         }
     }
 
-    private static func configuration(_ call: Call) throws -> ServerConfiguration {
+    static func configuration(_ call: Call) throws -> ServerConfiguration {
         let format = call.value(logFormat).flatMap(ServerConfiguration.LogFormat.init(rawValue:)) ?? .usual
         let folder = try call.require(data)
         guard var configuration = ServerConfiguration(dataFolder: folder, logFormat: format, logLevel: try call.require(logLevel)) else {
@@ -79,6 +93,12 @@ enum Serve {
         configuration.backsUpBeforeMigration = !call.has(Migrate.noBackup)
         configuration.backups = try schedule(call)
         configuration.publicURL = try call.value(publicURL).map { try AdminServer.checked($0, of: publicURL, call) }
+        configuration.hosts = try call.all(host).map { name in
+            guard ServerConfiguration.isHostName(name) else {
+                throw UsageError(.invalid("--\(host.name)", "give a name without scheme and port, such as notes.example.com"), path: call.path)
+            }
+            return name
+        }
         configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
             throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)

@@ -38,7 +38,7 @@ enum UserSignIn {
     /// The URL given, or that of the server on the data folder, once it has proved to be that server: it will be told a password.
     private static func publicURL(_ call: Call) async throws -> String {
         if let url = call.value(server) { return try AdminServer.checked(url, of: server, call) }
-        return try await AdminClient.connect(call).server().publicURL
+        return try await AdminClient.connect(call).appURL()
     }
 
     private static var machineName: String {

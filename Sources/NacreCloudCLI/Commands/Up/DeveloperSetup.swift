@@ -1,0 +1,108 @@
+import Foundation
+import NacreCloudServer
+
+/// What a developer needs to begin: a container, an API token and a user who is signed in, told by variables in a file. What is there already stays.
+struct DeveloperSetup: Encodable {
+    let container: String
+    let environment: String
+    let url: String
+    let user: String
+    let envFile: String
+    let apiToken: String
+    let accountToken: String
+
+    /// Of the user where none is named. `.invalid`: no mail leads there (RFC 2606).
+    static let usualEmail = "dev@nacre.invalid"
+
+    /// What an app reads, in this order.
+    static let variables = ["CLOUDKIT_SERVER_URL", "CLOUDKIT_CONTAINER", "CLOUDKIT_ENVIRONMENT", "CLOUDKIT_API_TOKEN", "CLOUDKIT_ACCOUNT_TOKEN"]
+    private static let user = "NACRE_USER"
+    private static let password = "NACRE_PASSWORD"
+
+    /// - Parameters:
+    ///   - email: of the user; nil: the one of the file, or a usual one.
+    ///   - path: of the file, which is made or changed.
+    static func prepare(
+        _ container: String, _ environment: String, email: String?, file path: String, by admin: AdminClient
+    ) async throws -> DeveloperSetup {
+        var file = try EnvironmentFile.read(path)
+        let url = try await admin.appURL()
+        _ = try await admin.create(AdminMessages.NewContainer(name: container))
+        let isSame = file["CLOUDKIT_CONTAINER"] == container && file["CLOUDKIT_ENVIRONMENT"] == environment
+        let apiToken = try await apiToken(isSame ? file["CLOUDKIT_API_TOKEN"] : nil, container, environment, admin)
+        let user = email ?? file[user] ?? usualEmail
+        let password = (file[Self.user] == user ? file[Self.password] : nil) ?? RandomText.digits(4)
+        var accountToken = isSame && file[Self.user] == user ? file["CLOUDKIT_ACCOUNT_TOKEN"] : nil
+        let client = PublicClient(url: url)
+        if let known = accountToken, try await !client.isGood(accountToken: known, container, environment) { accountToken = nil }
+        let values = [
+            "CLOUDKIT_SERVER_URL": url, "CLOUDKIT_CONTAINER": container, "CLOUDKIT_ENVIRONMENT": environment, "CLOUDKIT_API_TOKEN": apiToken,
+            Self.user: user, Self.password: password,
+        ]
+        for name in variables + [Self.user, Self.password] { if let value = values[name] { file[name] = value } }
+        // Before the account is made: what is cut short here goes on with this password.
+        try file.write(path)
+        let token: String
+        if let accountToken {
+            token = accountToken
+        } else {
+            token = try await signIn(user, password, apiToken, container, environment, client, admin)
+            file["CLOUDKIT_ACCOUNT_TOKEN"] = token
+            try file.write(path)
+        }
+        return DeveloperSetup(
+            container: container, environment: environment, url: url, user: user, envFile: path, apiToken: apiToken, accountToken: token)
+    }
+
+    /// The one that is known, where it is still good.
+    private static func apiToken(_ known: String?, _ container: String, _ environment: String, _ admin: AdminClient) async throws -> String {
+        if let known {
+            var isGood = false
+            try await admin.eachPageOfTokens(of: container) { page in
+                isGood = isGood || page.tokens.contains { $0.id == known && $0.environment == environment && $0.ends == nil }
+            }
+            if isGood { return known }
+        }
+        return try await admin.create(AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre up")).token
+    }
+
+    private static func signIn(
+        _ email: String, _ password: String, _ apiToken: String, _ container: String, _ environment: String, _ client: PublicClient,
+        _ admin: AdminClient
+    ) async throws -> String {
+        let request = AccountMessages.SignIn(
+            email: email, password: password, apiToken: apiToken, container: container, environment: environment, kind: .account, device: "nacre up")
+        do {
+            return try await client.signIn(request).token
+        } catch let failure as CommandFailure where failure.code == .authentication {
+            // There is no such account, or it has another password.
+        }
+        do {
+            _ = try await admin.create(AdminMessages.NewUser(email: email, password: password))
+        } catch let failure as CommandFailure where failure.code == .failure {
+            throw CommandFailure(
+                .failure, "\(email) cannot be signed in: \(failure.message)",
+                remedy: "Write its password into the file as NACRE_PASSWORD beside NACRE_USER, or name another address with --email.")
+        }
+        return try await client.signIn(request).token
+    }
+
+    var text: String {
+        let option = envFile == Up.usualFile ? "" : " --env-file \(ShellWord.quoted(envFile))"
+        let database = #""$CLOUDKIT_SERVER_URL/database/1/$CLOUDKIT_CONTAINER/$CLOUDKIT_ENVIRONMENT/private/records"#
+        return #"""
+
+            \#(container) is ready at \#(url)
+
+              user       \#(user)
+              variables  \#(envFile): keep it out of your repository
+
+            Next: load the variables, save a record, and find it again.
+
+              eval "$(nacre env\#(option))"
+              curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \#(database)/modify" --data '{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"hello"}}}}]}'
+              curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \#(database)/query" --data '{"query":{"recordType":"Note"}}'
+
+            """#
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+/// `nacre up` and `nacre env`: from nothing to variables that an app or `curl` runs with.
+struct UpTests {
+    private static let up = ["up", Administrator.container]
+
+    @Test func `one command prepares everything, and a second one changes nothing`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let file = server.scratch + "/.env"
+            try "OTHER=\"stays as it is\"\n# a note\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let first = try await administrator.run(Self.up + ["--json"])
+            #expect(first.status == 0, "\(first.messages)")
+            let written = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(written.hasPrefix("OTHER=\"stays as it is\"\n# a note\n"))
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+            let again = try await administrator.run(Self.up + ["--json"])
+            #expect(again.status == 0 && again.output == first.output)
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == written)
+            #expect(try await administrator.run(["token", "list"]).output.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test func `with the variables a record is saved and found by the two lines that it prints`() async throws {
+        try await RunningServer.with { server in
+            let up = try await Administrator(server: server).run(Self.up)
+            #expect(up.status == 0 && up.output.isEmpty)
+            let lines = up.messages.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            let curls = lines.filter { $0.hasPrefix("curl ") }
+            #expect(curls.count == 2 && lines.contains(#"eval "$(nacre env)""#))
+            let variables = try await Nacre.run(["env"], in: server.scratch)
+            #expect(variables.status == 0 && variables.output.split(separator: "\n").count == 5)
+            let script = ([variables.output] + curls).joined(separator: "\n")
+            let shell = Process()
+            shell.executableURL = URL(filePath: "/bin/sh")
+            shell.arguments = ["-c", script]
+            let output = Pipe()
+            shell.standardOutput = output
+            shell.standardError = FileHandle.nullDevice
+            let text = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
+                shell.terminationHandler = { _ in
+                    continuation.resume(returning: String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+                }
+                do { try shell.run() } catch { continuation.resume(throwing: error) }
+            }
+            #expect(text.components(separatedBy: #""value":"hello""#).count == 3, "\(text)")
+        }
+    }
+
+    @Test func `a token that was revoked and a user who was deleted are made anew`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let first = try await administrator.run(Self.up + ["--json"]).object()
+            let token = try #require(first["apiToken"] as? String)
+            let user = try #require(first["user"] as? String)
+            #expect(try await administrator.run(["token", "revoke", token]).status == 0)
+            #expect(try await administrator.run(["session", "revoke", "--all", "--email", user]).status == 0)
+            let second = try await administrator.run(Self.up + ["--json"]).object()
+            #expect(second["apiToken"] as? String != token && second["user"] as? String == user)
+            #expect(second["accountToken"] as? String != first["accountToken"] as? String)
+        }
+    }
+
+    @Test func `an address that is somebody's is refused, with what to do`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.preparedWithUser()
+            let run = try await administrator.run(Self.up + ["--email", Administrator.email])
+            #expect(run.status == 1)
+            #expect(run.messages.contains("an account with this e-mail address exists") && run.messages.contains("NACRE_PASSWORD"))
+        }
+    }
+
+    @Test func `without a server it starts one, which serves until it is interrupted`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try FileAppearance(of: ".env", in: folder.path)
+        let process = try Launched(Self.up + ["--data", folder.path + "/data", "--listen", "127.0.0.1:0", "--json"], named: "up", in: folder.path)
+        #expect(await file.wait(while: process, seconds: RunningServer.patienceSeconds))
+        // It serves: what was begun is ended first, and then the server.
+        process.signal(SIGINT)
+        #expect(await process.ended() == 0)
+        #expect(process.outputText.contains("accountToken"))
+        let variables = try await Nacre.run(["env"], in: folder.path)
+        #expect(variables.output.contains("CLOUDKIT_ACCOUNT_TOKEN="))
+    }
+
+    @Test func `a folder without the file has no variables`() async throws {
+        let folder = try TemporaryFolder()
+        let run = try await Nacre.run(["env"], in: folder.path)
+        #expect(run.status == 1 && run.output.isEmpty && run.messages.contains("nacre up"))
+    }
+}
