@@ -124,7 +124,7 @@ struct API: Sendable {
             identity = try await Turn.$current.withValue(Turn(asker: address, isAmongMany: request.isAmongMany)) {
                 try await authenticator.identify(request, by: credential, container: target.container, environment: target.environment)
             }
-        } catch where !(error is CancellationError) {
+        } catch let error where !(error is CancellationError) {
             guard let origin = await authenticator.reader(of: request) else { throw error }
             var response = errors.response(to: error, request)
             response.letRead(by: origin)
