@@ -20,6 +20,10 @@ enum MessageTarget {
             check(UsersDiscoverRequest.self, json)
             check(UsersLookupRequest.self, json)
             check(UsersPermissionRequest.self, json)
+            check(SubscriptionsLookupRequest.self, json)
+            check(SubscriptionsModifyRequest.self, json)
+            check(TokensCreateRequest.self, json)
+            check(TokensRegisterRequest.self, json)
         }
     }
 
@@ -39,7 +43,10 @@ enum MessageTarget {
         case 5: check(ErrorResponse.self, json, form)
         case 6: check(RecordsQueryResponse.self, json, form)
         case 7: check(RecordsChangesResponse.self, json, form)
-        default: check(ZonesChangesResponse.self, json, form)
+        default:
+            check(ZonesChangesResponse.self, json, form)
+            check(SubscriptionsResponse.self, json, form)
+            check(TokensCreateResponse.self, json, form)
         }
     }
 

@@ -32,6 +32,7 @@ extension Limits {
         Limit("nameCharacters", nameCharacters, .cloudKit),
         Limit("resultsPerPage", resultsPerPage, .cloudKit),
         Limit("zonesPerRequest", zonesPerRequest, .cloudKit),
+        Limit("subscriptionsPerRequest", subscriptionsPerRequest, .cloudKit),
         Limit("desiredNames", desiredNames, .server),
         Limit("messageDepth", messageDepth, .server),
         Limit("numberBytes", numberBytes, .server),

@@ -19,7 +19,10 @@ struct HostileBytesTests {
             reads { try UsersDiscoverRequest(json: json) }, reads { try UsersDiscoverResponse(json: json) },
             reads { try UsersLookupRequest(json: json) }, reads { try UsersLookupResponse(json: json) },
             reads { try UsersPermissionRequest(json: json) }, reads { try UsersPermissionResponse(json: json) },
-            reads { try UsersContactKeyResponse(json: json) },
+            reads { try UsersContactKeyResponse(json: json) }, reads { try SubscriptionsLookupRequest(json: json) },
+            reads { try SubscriptionsModifyRequest(json: json) }, reads { try SubscriptionsResponse(json: json) },
+            reads { try TokensCreateRequest(json: json) }, reads { try TokensRegisterRequest(json: json) },
+            reads { try TokensCreateResponse(json: json) }, reads { try TokensRegisterResponse(json: json) },
         ]
     }
 
@@ -42,6 +45,9 @@ struct HostileBytesTests {
             short(&seed) { $0.zonesChanges().json(form) },
             short(&seed) { UsersDiscoverRequest(lookupInfos: [$0.lookupInfo(), $0.lookupInfo()], extension: $0.requestExtension()).json() },
             short(&seed) { UsersDiscoverResponse(users: [$0.user(), $0.user()]).json(form) },
+            short(&seed) { SubscriptionsModifyRequest(operations: [$0.subscriptionOperation()]).json() },
+            short(&seed) { SubscriptionsResponse(subscriptions: [$0.subscriptionResult(), $0.subscriptionResult()]).json(form) },
+            TokensRegisterRequest(apnsEnvironment: .production, apnsToken: "t", clientID: "c").json(),
         ]
     }
 

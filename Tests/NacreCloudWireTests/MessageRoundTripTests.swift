@@ -153,4 +153,29 @@ struct MessageRoundTripTests {
         try expect(older, as: older, AnswerForm(), seed)
         for user in older.users { try expect(user, as: user, AnswerForm(), seed) }
     }
+
+    @Test(arguments: rounds) func `subscriptions and push tokens are asked for and answered`(_: Int) throws {
+        var seed = SeededRandom()
+        try expectExact(
+            SubscriptionsModifyRequest(operations: seed.list(upTo: 4) { $0.subscriptionOperation() }, extension: seed.requestExtension()), seed)
+        try expectExact(
+            SubscriptionsLookupRequest(subscriptionIDs: seed.list(upTo: 4) { $0.text() }, extension: seed.requestExtension()), seed)
+        let answer = SubscriptionsResponse(subscriptions: seed.list(upTo: 4) { $0.subscriptionResult() })
+        for numbersAsStrings in [false, true] {
+            try expect(answer, as: answer, AnswerForm(details: true, numbersAsStrings: numbersAsStrings), seed)
+        }
+        let plain = SubscriptionsResponse(subscriptions: answer.subscriptions.filter { !$0.holdsSealedValue })
+        try expect(plain, as: SubscriptionsResponse(subscriptions: plain.subscriptions.map(\.web)), AnswerForm(), seed)
+        for environment in APNsEnvironment.allCases {
+            try expectExact(
+                TokensCreateRequest(apnsEnvironment: environment, clientID: seed.maybe { $0.text() }, extension: seed.requestExtension()), seed)
+            try expectExact(
+                TokensRegisterRequest(
+                    apnsEnvironment: environment, apnsToken: seed.text(), clientID: seed.maybe { $0.text() }, extension: seed.requestExtension()),
+                seed)
+            let token = TokensCreateResponse(apnsEnvironment: environment, apnsToken: seed.text(), webcourierURL: seed.text())
+            try expect(token, as: token, AnswerForm(), seed)
+        }
+        try expect(TokensRegisterResponse(), as: TokensRegisterResponse(), AnswerForm(), seed)
+    }
 }

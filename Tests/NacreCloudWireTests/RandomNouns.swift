@@ -224,4 +224,57 @@ extension SeededRandom {
                     zoneID: seed.zoneID(), deletion: seed.maybe { ZoneDeletionReason.allCases.randomElement(using: &$0) ?? .deleted })
             }, syncToken: name(), moreComing: .random(using: &self))
     }
+
+    mutating func notificationInfo() -> NotificationInfo {
+        var info = NotificationInfo()
+        info.alertBody = maybe { $0.text() }
+        info.alertLocalizationKey = maybe { $0.text() }
+        info.alertLocalizationArgs = keys()
+        info.title = maybe { $0.text() }
+        info.titleLocalizationKey = maybe { $0.text() }
+        info.titleLocalizationArgs = keys()
+        info.subtitle = maybe { $0.text() }
+        info.subtitleLocalizationKey = maybe { $0.text() }
+        info.subtitleLocalizationArgs = keys()
+        info.alertActionLocalizationKey = maybe { $0.text() }
+        info.alertLaunchImage = maybe { $0.text() }
+        info.soundName = maybe { $0.text() }
+        info.shouldBadge = .random(using: &self)
+        info.shouldSendContentAvailable = .random(using: &self)
+        info.shouldSendMutableContent = .random(using: &self)
+        info.additionalFields = keys()
+        info.category = maybe { $0.text() }
+        info.collapseIDKey = maybe { $0.fieldName() }
+        return info
+    }
+
+    mutating func subscription() -> Subscription {
+        let kind: Subscription.Kind =
+            switch Int.random(in: 0..<3, using: &self) {
+            case 0: .zone(zoneID(), recordType: maybe { $0.name() })
+            case 1: .database(recordType: maybe { $0.name() })
+            default:
+                .query(
+                    SubscribedQuery(
+                        query: query(), zoneID: maybe { $0.zoneID() }, firesOn: FiresOn(rawValue: .random(in: 0...7, using: &self)),
+                        firesOnce: .random(using: &self)))
+            }
+        return Subscription(subscriptionID: text(), kind: kind, notificationInfo: maybe { $0.notificationInfo() })
+    }
+
+    mutating func subscriptionOperation() -> SubscriptionOperation {
+        switch Int.random(in: 0..<3, using: &self) {
+        case 0: .create(subscription())
+        case 1: .update(subscription())
+        default: .delete(text())
+        }
+    }
+
+    mutating func subscriptionResult() -> SubscriptionResult {
+        switch Int.random(in: 0..<3, using: &self) {
+        case 0: .deleted(text())
+        case 1: .failure(text(), error())
+        default: .subscription(subscription())
+        }
+    }
 }

@@ -142,3 +142,31 @@ extension UserIdentity {
         return web
     }
 }
+
+extension SubscriptionResult {
+    var web: SubscriptionResult {
+        switch self {
+        case .subscription(var subscription):
+            guard case .query(var subscribed) = subscription.kind else { return self }
+            subscribed.query.filters = subscribed.query.filters.map { filter in
+                var filter = filter
+                filter.value = filter.value.web
+                return filter
+            }
+            subscribed.query.sorts = subscribed.query.sorts.map { sort in
+                var sort = sort
+                sort.relativeLocation = sort.relativeLocation?.web
+                return sort
+            }
+            subscription.kind = .query(subscribed)
+            return .subscription(subscription)
+        case .deleted: return self
+        case .failure(let subscriptionID, let error): return .failure(subscriptionID, error.web)
+        }
+    }
+
+    var holdsSealedValue: Bool {
+        guard case .subscription(let subscription) = self, case .query(let subscribed) = subscription.kind else { return false }
+        return subscribed.query.filters.contains { if case .sealed = $0.value { true } else { false } }
+    }
+}

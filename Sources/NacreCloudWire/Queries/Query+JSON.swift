@@ -21,11 +21,12 @@ extension Query {
         self.recordType = try reader.require(recordType, "recordType", at: start)
     }
 
-    package func write(to writer: inout JSONWriter) {
+    /// - Parameter form: of the values. Requests have exact moments, or a filter could miss the record that its date was read from.
+    package func write(to writer: inout JSONWriter, form: ValueForm = ValueForm(details: true, numbersAsStrings: false)) {
         writer.beginObject()
         writer.write("recordType", recordType)
-        if !filters.isEmpty { writer.write("filterBy", filters) { $1.write(to: &$0) } }
-        if !sorts.isEmpty { writer.write("sortBy", sorts) { $1.write(to: &$0) } }
+        if !filters.isEmpty { writer.write("filterBy", filters) { $1.write(to: &$0, form: form) } }
+        if !sorts.isEmpty { writer.write("sortBy", sorts) { $1.write(to: &$0, form: form) } }
         writer.endObject()
     }
 }
@@ -80,13 +81,12 @@ extension QueryFilter {
             value: try reader.require(found, "fieldValue", at: start), distance: distance)
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.beginObject()
         writer.write(ifPresent: "fieldName", fieldName)
         writer.write("comparator", comparator.rawValue)
         writer.key("fieldValue")
-        // Exact moments, or a filter could miss the record that its date was read from.
-        value.write(to: &writer, form: ValueForm(details: true, numbersAsStrings: false))
+        value.write(to: &writer, form: form)
         if let distance { writer.write("distance", distance) }
         writer.endObject()
     }
@@ -109,13 +109,13 @@ extension QuerySort {
         fieldName = try reader.require(try field.name(at: start), "fieldName", at: start)
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func write(to writer: inout JSONWriter, form: ValueForm) {
         writer.beginObject()
         writer.write("fieldName", fieldName)
         if !isAscending { writer.write("ascending", false) }
         if let relativeLocation {
             writer.key("relativeLocation")
-            FieldValue.location(relativeLocation).write(to: &writer, form: ValueForm(details: true, numbersAsStrings: false))
+            FieldValue.location(relativeLocation).write(to: &writer, form: form)
         }
         writer.endObject()
     }
