@@ -57,6 +57,8 @@ package final class Cloud: StoreClient {
 
     package var directory: DatabaseDirectory { registry.directory }
 
+    package var now: Timestamp { clock() }
+
     /// To be called after each commit that moved the feed of a database.
     func committed(_ database: DatabaseID) {
         hints.feedMoved(database)

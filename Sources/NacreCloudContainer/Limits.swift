@@ -258,4 +258,33 @@ extension Limits {
     package static let passwordChecksPerAddress = 8
     /// Passwords from unknown devices that may wait to be checked. On this server: of the hasher's 64, a quarter is left for known devices.
     package static let strangersPasswordChecks = 48
+    /// Subscriptions of one user in a database. On this server: `subscriptions/list` answers all of them.
+    package static let subscriptionsPerUser = 500
+    /// Bytes of a subscription, as JSON. On this server: a predicate, and texts far longer than a notification.
+    package static let subscriptionBytes = 16 * 1024
+    /// Fields of a record whose values a notification carries. CloudKit: `CKSubscription.NotificationInfo.desiredKeys`.
+    package static let fieldsPerNotification = 3
+    /// Characters of a text that a notification takes from a record. CloudKit: `desiredKeys` and localization arguments, "may be truncated".
+    package static let notificationTextCharacters = 100
+    /// Bytes of a notification; of a larger one parts are left out. CloudKit: as much as Apple's push services take.
+    package static let payloadBytes = 4096
+    /// Subscriptions that are held against changes at a time. On this server: some milliseconds.
+    package static let firingChunk = 200
+    /// Seconds for which a notification waits for its device; then the device is told to fetch everything. On this server: as retries of work in the
+    /// background go on.
+    package static let notificationSeconds: Double = 7 * 24 * 3600
+    /// Notifications that wait for a device; of more, it is told to fetch everything. On this server: 400 KB, and more than anybody looks at.
+    package static let notificationsPerDevice = 100
+    /// Devices of a user that are told of changes; of more, those go that were heard of longest ago. On this server: as many sign-ins, and their clients.
+    package static let notifiedDevicesPerUser = 100
+    /// Seconds after which a device that was not heard of is told nothing more. On this server: it comes back, and is told to fetch everything.
+    package static let notifiedDeviceSeconds: Double = 30 * 24 * 3600
+    /// Seconds for which a push token is good. CloudKit: the `ttl` of a `webcourierURL`, 12 hours.
+    package static let pushTokenSeconds: Double = 12 * 3600
+    /// Bytes of a `clientId`. On this server: a UUID has 36.
+    package static let clientIDCharacters = 64
+    /// Seconds between two signs of life on an event stream. On this server: less than what lies between closes idle connections after.
+    package static let eventHeartbeatSeconds: Double = 15
+    /// Seconds after which an event stream ends, and its client connects again. On this server: it is asked again who it is.
+    package static let eventStreamSeconds: Double = 30 * 60
 }

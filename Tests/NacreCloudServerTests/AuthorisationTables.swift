@@ -1,6 +1,6 @@
 /// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
 extension AuthorisationTable {
-    static let all = [databases, assets, accounts, others, signIn, administration]
+    static let all = [databases, assets, push, accounts, others, signIn, administration]
 
     private static let signedIn: [Credential] = [.session, .device]
     private static let signedInElsewhere: [Credential] = [
@@ -68,10 +68,14 @@ extension AuthorisationTable {
             POST …/assets/rereference  public                 401  421  421  404  404
             POST …/assets/rereference  private                401  421  421  404  401
             POST …/assets/rereference  shared                 401  421  421  404:ZONE_NOT_FOUND  401
-            GET  …/subscriptions/list  public,private,shared  400  400  400  400  400
-            POST …/subscriptions/list  public,private,shared  400  400  400  400  400
-            POST …/subscriptions/lookup  public,private,shared  400  400  400  400  400
-            POST …/subscriptions/modify  public,private,shared  400  400  400  400  400
+            GET  …/subscriptions/list  public                 401  421  421  200  200
+            GET  …/subscriptions/list  private,shared         401  421  421  200  401
+            POST …/subscriptions/list  public                 401  421  421  200  200
+            POST …/subscriptions/list  private,shared         401  421  421  200  401
+            POST …/subscriptions/lookup  public               401  421  421  200:NOT_FOUND  200:NOT_FOUND
+            POST …/subscriptions/lookup  private,shared       401  421  421  200:NOT_FOUND  401
+            POST …/subscriptions/modify  public               401  421  421  200:BAD_REQUEST  200:BAD_REQUEST
+            POST …/subscriptions/modify  private,shared       401  421  421  200  401
             GET  …/users/discover      public                 401  421  421  200  401
             GET  …/users/discover      private,shared         401  421  421  400  401
             POST …/users/discover      public                 401  421  421  200  401
@@ -88,10 +92,11 @@ extension AuthorisationTable {
             POST …/users/permission    private,shared         401  421  421  400  401
             GET  …/users/contact-key   public                 401  421  421  200  401
             GET  …/users/contact-key   private,shared         401  421  421  400  401
-            POST /database/1/:container/:environment/tokens/create    -  400  400  400  400  400
-            POST /database/1/:container/:environment/tokens/register  -  400  400  400  400  400
-            POST /device/1/:container/:environment/tokens/create      -  400  400  400  400  400
-            POST /device/1/:container/:environment/tokens/register    -  400  400  400  400  400
+            POST /database/1/:container/:environment/tokens/create    -  401  421  421  200  401
+            POST /database/1/:container/:environment/tokens/register  -  401  421  421  400  401
+            POST /device/1/:container/:environment/tokens/create      -  401  421  421  200  401
+            POST /device/1/:container/:environment/tokens/register    -  401  421  421  400  401
+            GET  /device/1/:container/:environment/notifications      -  401  421  421  200  401
             """)
 
     /// A URL of an asset tells whose it is; no credential beside it counts, and this one is nobody's.
@@ -100,6 +105,13 @@ extension AuthorisationTable {
         text: """
             POST /assets/1/upload/:token          -  404
             GET  /assets/1/download/:token/:name  -  404
+            """)
+
+    /// A push token tells whose it is; no credential beside it counts, and here is none.
+    static let push = AuthorisationTable(
+        name: "push", listener: .public, roots: ["push"], columns: [("anybody", Credential.allCases)],
+        text: """
+            GET /push/1/aps  -  404
             """)
 
     /// Accounts have no container: a sign-in to any of them is one. A password is asked for where it counts, and no token is one (400: it is missing).
@@ -235,6 +247,12 @@ extension AuthorisationTable {
             "users/discover": #"{"lookupInfos":[{"userRecordName":"_nobody"}]}"#,
             "users/lookup/email": #"{"users":[{"emailAddress":"nobody@example.com"}]}"#,
             "users/lookup/id": #"{"users":[{"userRecordName":"_nobody"}]}"#, "users/permission": #"{"userDiscoverability":"DENIED"}"#,
+            "subscriptions/lookup": #"{"subscriptions":[{"subscriptionID":"nothing"}]}"#,
+            "subscriptions/modify":
+                #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all","subscriptionType":"zone","zoneWide":true}}]}"#,
+        ]
+        let ofTokens = [
+            "tokens/create": #"{"apnsEnvironment":"development"}"#, "tokens/register": #"{"apnsEnvironment":"development","apnsToken":"00"}"#,
         ]
         let ofAccounts = [
             "sign-in": #"{"email":"ada@example.com"}"#, "sessions/end": #"{"id":"nothing"}"#, "change-password": #"{"email":"ada@example.com"}"#,
@@ -244,6 +262,7 @@ extension AuthorisationTable {
         let ofAdministration = ["check": #"{"repairs":false,"removesLost":false}"#, "assets/collect": #"{"isDryRun":true}"#]
         let pairs =
             ofDatabases.map { ("/database/1/:container/:environment/:database/\($0.key)", $0.value) }
+            + ofTokens.flatMap { name, body in ["device", "database"].map { ("/\($0)/1/:container/:environment/\(name)", body) } }
             + ofAccounts.map { ("/account/1/\($0.key)", $0.value) } + ofAdministration.map { ("/admin/1/\($0.key)", $0.value) }
         return Dictionary(uniqueKeysWithValues: pairs)
     }()

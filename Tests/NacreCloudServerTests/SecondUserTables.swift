@@ -29,6 +29,10 @@ enum SecondUserTable {
             ("changes/zone", #"{"zones":[{\#(adasCellar)}]}"#, "200:BAD_REQUEST"),
             ("changes/zone", #"{"zones":[{\#(inCellar),"syncToken":"<<zoneToken>>"}]}"#, "200:ZONE_NOT_FOUND"),
             ("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"},"syncToken":"<<zoneToken>>"}]}"#, "200:BAD_REQUEST"),
+            ("subscriptions/list", "{}", "200"), ("subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"adas"}]}"#, "200:NOT_FOUND"),
+            ("subscriptions/modify", subscription(#""operationType":"delete""#, ""), "200:NOT_FOUND"),
+            ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(inCellar)"#), "200:ZONE_NOT_FOUND"),
+            ("subscriptions/modify", subscription(#""operationType":"create""#, #","subscriptionType":"zone",\#(adasCellar)"#), "200:BAD_REQUEST"),
             ("users/discover", #"{"lookupInfos":[{"userRecordName":"<<name>>"}]}"#, "400"),
             ("users/lookup/email", #"{"users":[{"emailAddress":"ada@example.com"}]}"#, "400"),
             ("users/lookup/id", #"{"users":[{"userRecordName":"<<name>>"}]}"#, "400"), ("users/lookup/contacts", "{}", "400"),
@@ -39,9 +43,14 @@ enum SecondUserTable {
             ("assets/rereference", #"{"assets":[{"recordName":"note","fieldName":"text"}],\#(adasCellar)}"#, "400"),
         ].map { Row(method: "POST", path: $0.0, body: $0.1, outcome: $0.2) }
         + [
-            ("zones/list", "200"), ("users/caller", "200"), ("users/current", "200"), ("users/discover", "400"), ("users/permission", "400"),
+            ("zones/list", "200"), ("subscriptions/list", "200"), ("users/caller", "200"), ("users/current", "200"), ("users/discover", "400"),
+            ("users/permission", "400"),
             ("users/contact-key", "400"),
         ].map { Row(method: "GET", path: $0.0, body: "", outcome: $0.1) }
+
+    private static func subscription(_ operation: String, _ more: String) -> String {
+        "{\"operations\":[{\(operation),\"subscription\":{\"subscriptionID\":\"adas\"\(more)}}]}"
+    }
 
     private static let inCellar = #""zoneID":{"zoneName":"Cellar"}"#
     private static let adasCellar = #""zoneID":{"zoneName":"Cellar","ownerRecordName":"<<name>>"}"#

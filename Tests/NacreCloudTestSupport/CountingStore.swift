@@ -29,26 +29,36 @@ package final class CountingStore: LayeredStore {
     /// Every run of a body so far, in the order of their ends: a body that ran twice is there twice.
     package var transactions: [Transaction] { finished.withLock { $0 } }
 
+    private let entries = Locked(0)
+
+    /// Entries that questions have brought so far.
+    package var entriesRead: Int { entries.withLock { $0 } }
+
     /// Forgets what was counted so far.
     package func reset() {
         finished.withLock { $0 = [] }
+        entries.withLock { $0 = 0 }
     }
 
     package func write<Value: Sendable>(
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
-        try await below.write { [finished] transaction in
+        try await below.write { [finished, entries] transaction in
             var verbs: [StoreVerb] = []
             defer { Self.remember(.write, verbs, in: finished) }
-            return try body(ObservedTransaction(transaction) { verbs.append($0) })
+            let observed = ObservedTransaction(transaction) { verbs.append($0) }
+            observed.foundEntries = { count in entries.withLock { $0 += count } }
+            return try body(observed)
         }
     }
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        try await below.read { [finished] transaction in
+        try await below.read { [finished, entries] transaction in
             var verbs: [StoreVerb] = []
             defer { Self.remember(.read, verbs, in: finished) }
-            return try body(ObservedReads(transaction) { verbs.append($0) })
+            let observed = ObservedReads(transaction) { verbs.append($0) }
+            observed.foundEntries = { count in entries.withLock { $0 += count } }
+            return try body(observed)
         }
     }
 

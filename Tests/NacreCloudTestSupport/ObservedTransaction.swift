@@ -13,6 +13,8 @@ class ObservedReads: ReadTransaction {
     fileprivate let before: (StoreVerb) throws -> Void
     /// Is told how many bytes of bodies each question has brought.
     var read: (Int) -> Void = { _ in }
+    /// Is told how many entries each question has brought.
+    var foundEntries: (Int) -> Void = { _ in }
 
     init(_ reads: any ReadTransaction, before: @escaping (StoreVerb) throws -> Void) {
         self.reads = reads
@@ -101,12 +103,16 @@ class ObservedReads: ReadTransaction {
 
     func entries(in database: DatabaseID, _ kind: EntryKind, keys: [String]) throws -> [EntryRow] {
         try before(.entries)
-        return try reads.entries(in: database, kind, keys: keys)
+        let found = try reads.entries(in: database, kind, keys: keys)
+        foundEntries(found.count)
+        return found
     }
 
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow] {
         try before(.entries)
-        return try reads.entries(in: database, kind, after: key, limit: limit)
+        let found = try reads.entries(in: database, kind, after: key, limit: limit)
+        foundEntries(found.count)
+        return found
     }
 
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {

@@ -167,6 +167,28 @@ package final class RawClient: Sendable {
         }
     }
 
+    /// What comes until it holds a text, the text included; all of it where the connection ends before.
+    package func text(through marker: String) async throws -> String {
+        try await onThread { [self] in
+            while true {
+                let found = unread.withLock { unread -> String? in
+                    let text = String(decoding: unread, as: UTF8.self)
+                    guard let place = text.firstRange(of: marker) else { return nil }
+                    let taken = text[..<place.upperBound]
+                    unread.removeFirst(taken.utf8.count)
+                    return String(taken)
+                }
+                if let found { return found }
+                guard try fill() else {
+                    return unread.withLock { unread in
+                        defer { unread = [] }
+                        return String(decoding: unread, as: UTF8.self)
+                    }
+                }
+            }
+        }
+    }
+
     /// False at the end of the connection, orderly or not.
     private func fill() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -3,7 +3,7 @@ package import NacreCloudWire
 /// What a server knows beside records: containers and their schemas, API tokens, accounts with their sessions and devices, the keys that seal tokens.
 ///
 /// The registry is made of databases too: one for the server, one for the log of its administrators and one for their repeated requests, one for each account, one for each e-mail address,
-/// and in each container and environment one for the schema and one for discovery, so that what must be unique is unique within one of them.
+/// and in each container and environment one for the schema, one for discovery and one for the devices of each user, so that what must be unique is unique within one of them.
 /// Thread-safe; each call is one transaction, or says how many.
 package final class Registry: StoreClient {
     package let store: any Store
@@ -114,6 +114,8 @@ extension Registry {
         case identity(OpenIDIdentity)
         case schema(container: String, DatabaseKey.Environment)
         case discovery(container: String, DatabaseKey.Environment)
+        /// Of a user, and what they are told.
+        case devices(container: String, DatabaseKey.Environment, user: String)
 
         var key: DatabaseKey {
             switch self {
@@ -128,7 +130,16 @@ extension Registry {
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
             case .discovery(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "discovery")
+            case .devices(let container, let environment, let user):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: Self.devices + user)
             }
+        }
+
+        private static let devices = "devices:"
+
+        /// The user whose devices a database holds; nil: it holds none.
+        static func deviceUser(of key: DatabaseKey) -> String? {
+            key.scope == .registry && key.owner.hasPrefix(devices) ? String(key.owner.dropFirst(devices.count)) : nil
         }
 
         /// The account whose database that is; nil: it is none of an account.

@@ -23,6 +23,9 @@ package final class AssetLinks: Sendable {
         root.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
     }
 
+    /// Where clients reach a path of the server.
+    package func url(_ path: String) -> String { root.withLock { $0 } + path }
+
     /// Good for `Limits.assetUploadSeconds`.
     func upload(_ permit: UploadPermit) throws -> String {
         try root.withLock { $0 } + Self.uploadPath + tokens.text(of: permit)

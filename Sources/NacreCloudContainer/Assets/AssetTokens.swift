@@ -119,7 +119,7 @@ package struct AssetTokens: Sendable {
 }
 
 extension ByteWriter {
-    fileprivate mutating func write(_ credential: Credential) {
+    mutating func write(_ credential: Credential) {
         let (kind, texts): (UInt8, [String]) =
             switch credential {
             case .apiToken(let token): (1, [token])
@@ -133,7 +133,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    fileprivate mutating func credential() throws(MalformedBytes) -> Credential {
+    mutating func credential() throws(MalformedBytes) -> Credential {
         switch try byte() {
         case 1: .apiToken(try string())
         case 2: .session(id: try string(), account: try string(), apiToken: try string())

@@ -21,7 +21,14 @@ struct QueryShape {
     private(set) var filters: [Filter] = []
     private(set) var terms: [SortTerm] = []
 
-    init(_ query: Query, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
+    /// What a query is for.
+    enum Purpose {
+        case search
+        /// To tell of changes: a record is held against the filters. Without any, no index of all names is asked for, because nothing is looked up.
+        case subscription
+    }
+
+    init(_ query: Query, for purpose: Purpose = .search, in schema: Schema, of container: String, by caller: Caller) throws(ServerError) {
         if query.recordType.isEmpty { throw .missing("recordType") }
         if query.recordType == UserRecord.type { throw .cannotQuerySystemTypes }
         if query.filters.count > Limits.filtersPerQuery {
@@ -29,8 +36,9 @@ struct QueryShape {
         }
         if query.sorts.count > Limits.sortsPerQuery { throw .tooManyItems(query.sorts.count, limit: Limits.sortsPerQuery, field: "sortBy") }
         guard let type = schema.types[query.recordType] else { throw .unknownRecordType(query.recordType) }
-        guard type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
         self.type = type
+        if purpose == .subscription, query.filters.isEmpty { return }
+        guard type.fields.values.contains(where: { !$0.options.isEmpty }) else { throw .typeNotIndexable(type.name, in: container) }
         if query.filters.isEmpty {
             let names = try field(SystemField.recordName.rawValue)
             guard names.definition.isQueryable else { throw .fieldNotMarked("queryable", names, of: type.name, in: container) }

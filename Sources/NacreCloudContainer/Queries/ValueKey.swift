@@ -39,6 +39,8 @@ struct ExactText: Hashable, Sendable {
         self.text = text
     }
 
+    var bytes: [UInt8] { Array(text.utf8) }
+
     static func == (left: ExactText, right: ExactText) -> Bool {
         ByteOrder.compare(left.text, right.text) == 0
     }

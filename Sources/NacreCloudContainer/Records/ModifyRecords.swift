@@ -4,7 +4,8 @@ extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
     /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
-    /// and one plan; two more for each level of a cascade, and one where a private database has a quota. Nothing is written when nothing was changed.
+    /// and one plan; two more for each level of a cascade, one where a private database has a quota, and one where the database has subscriptions. Nothing is
+    /// written when nothing was changed.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
@@ -112,7 +113,8 @@ struct RecordModification: Sendable {
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
-            entries: [schema.versionKey, schema.quotaKey] + (log?.entries(in: database) ?? [])
+            entries: [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)]
+                + (log?.entries(in: database) ?? [])
                 + receipts.values.lazy.filter { $0.database == database }.map { StoredAsset.key($0.asset, in: $0.database) }
                 + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
         )
@@ -158,16 +160,19 @@ struct RecordModification: Sendable {
         var zone: ZoneRow
         var newDatabase: DatabaseRow?
         var isNewZone: Bool
+        /// Somebody has subscriptions in the database.
+        var isWatched: Bool
     }
 
     private func ground(of advance: Advance, indexesBelow: Int64) throws -> Ground {
         if let row = advance.database, row.key != key { throw ServerError.internalError }
-        if let found = try zone.resolve(advance.zone) { return Ground(zone: found.row, newDatabase: nil, isNewZone: false) }
+        let isWatched = advance.entries.contains { $0.key.kind == .subscribed }
+        if let found = try zone.resolve(advance.zone) { return Ground(zone: found.row, newDatabase: nil, isNewZone: false, isWatched: isWatched) }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
             run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
-        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true)
+        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched)
     }
 
     /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
@@ -298,6 +303,13 @@ struct RecordModification: Sendable {
         let indexRows = plan.records.reduce(0) { $0 + $1.indexed.count + $1.unindexed.count }
         addGround(ground, to: &plan)
         addOperation(batch, number: ground.zone.number, to: &plan)
+        if ground.isWatched {
+            let saves = batch.verdicts.compactMap { verdict -> RecordVerdict.Save? in if case .save(let save) = verdict { save } else { nil } }
+            let transitions =
+                zip(saves, changes.saved).map { RecordTransition(from: $0.over, to: $1) } + batch.goingRecords.map { RecordTransition(deleting: $0) }
+            plan.tasks += try FireSubscriptions.tasks(
+                of: transitions, in: ground.zone, hasFeed: hasFeed, by: FireSubscriptions.Author(caller), due: now, transaction)
+        }
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
         return .commit(

@@ -9,6 +9,8 @@ package struct SchemaGain: Hashable, Sendable {
         case grants
         case field
         case index
+        /// A kind of query subscriptions: what they fire on.
+        case subscription
     }
 
     package var kind: Kind
@@ -16,7 +18,8 @@ package struct SchemaGain: Hashable, Sendable {
     package var recordType: String?
     package var field: String?
     package var role: String?
-    /// In CloudKit's schema language: a field's type and options, the options that are new, the grants; nothing for a type and a role.
+    /// In CloudKit's schema language: a field's type and options, the options that are new, the grants; nothing for a type and a role. Of subscriptions
+    /// what they fire on, such as `create,delete`.
     package var declaration: String
 }
 
@@ -101,6 +104,10 @@ extension Schema {
                 }
             }
             for pair in wanted.pairs { definition.makePair(pair.first, pair.second, nextIndex: &nextIndex) }
+            for kind in wanted.subscribed.subtracting(definition.subscribed).sorted() {
+                deployment.gains.append(SchemaGain(kind: .subscription, recordType: type, declaration: kind))
+            }
+            definition.subscribed.formUnion(wanted.subscribed)
             types[type] = definition
         }
     }

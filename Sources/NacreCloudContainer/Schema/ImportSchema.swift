@@ -85,6 +85,7 @@ extension Schema {
             definition.fields[name] = next
         }
         definition.pairs = known?.pairs ?? []
+        definition.subscribed = known?.subscribed ?? []
         // What every schema has needs no entry.
         if types[wanted.name] != nil || definition != UserRecord.definition { types[wanted.name] = definition }
     }

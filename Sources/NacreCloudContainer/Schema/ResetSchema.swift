@@ -49,7 +49,7 @@ extension Cloud {
         try await stored { try await self.store.read { try !$0.zones(in: row.id, after: nil, limit: 1).isEmpty } }
     }
 
-    /// Deletes all zones of a database, the default one too. Returns whether there were any.
+    /// Deletes all zones of a database, the default one too, and all subscriptions. Returns whether there were any.
     func clear(_ row: DatabaseRow) async throws -> Bool {
         let now = clock()
         var cleared = false
@@ -57,6 +57,7 @@ extension Cloud {
             cleared = true
             if moved { committed(row.id) }
         }
+        while try await stored({ try await self.store.write { .commit(try $0.removeSubscriptions(of: nil, from: row.id)) } }) { cleared = true }
         return cleared
     }
 

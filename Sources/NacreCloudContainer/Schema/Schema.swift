@@ -50,6 +50,8 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     private(set) var ownGrants: Grants?
     /// nil: none.
     private var madePairs: [PairIndex]?
+    /// nil: none.
+    private var madeSubscriptions: [String]?
 
     package init(name: String, fields: [String: FieldDefinition] = [:]) {
         self.name = name
@@ -68,6 +70,13 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
         set { madePairs = newValue.isEmpty ? nil : newValue }
     }
 
+    /// The kinds of query subscriptions that were made to its records in development: what they fire on, such as `create,delete`. CloudKit: production
+    /// takes those that were deployed.
+    var subscribed: Set<String> {
+        get { Set(madeSubscriptions ?? []) }
+        set { madeSubscriptions = newValue.isEmpty ? nil : newValue.sorted() }
+    }
+
     /// All indexes that are made.
     var indexes: [IndexDefinition] { fields.values.flatMap(\.indexes) + pairs.map(\.definition) }
 
@@ -76,6 +85,7 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
         case fields
         case ownGrants = "grants"
         case madePairs = "pairs"
+        case madeSubscriptions = "subscriptions"
     }
 }
 

@@ -1,8 +1,10 @@
 import NacreCloudWire
 
-/// What saves bring that a schema lacks: types, and fields of types. The first to name a field says what it is.
+/// What saves bring that a schema lacks: types, and fields of types. The first to name a field says what it is. Subscriptions bring their kinds.
 struct SchemaAdditions: Hashable, Sendable {
     private(set) var types: [String: [String: FieldShape]] = [:]
+    /// By type that there is.
+    var subscribed: [String: Set<String>] = [:]
 
     mutating func add(_ fields: [String: FieldShape], to type: String) {
         types[type, default: [:]].merge(fields, uniquingKeysWith: { first, _ in first })
@@ -33,6 +35,7 @@ extension Schema {
     /// Takes up what it lacks of `additions`, with the options that such fields have by default, as far as its limits allow. Indexes come later,
     /// when queries need them.
     mutating func add(_ additions: SchemaAdditions) {
+        for (type, kinds) in additions.subscribed { types[type]?.subscribed.formUnion(kinds) }
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
             let known = definition(of: type)
             if known == nil, types.count >= Limits.recordTypesPerSchema { continue }

@@ -45,6 +45,13 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case chunkUse = 32
     /// The key of the server under which chunks are named.
     case chunkKey = 33
+    /// Of a database: a user's subscription, by what changes it is found, and how many there are of each such kind.
+    case subscription = 40
+    case subscriptionTerm = 41
+    case subscribed = 42
+    /// Of a user in a container and environment: a device that is told of changes, and what it is told.
+    case notifiedDevice = 43
+    case notification = 44
 }
 
 package struct EntryKey: Hashable, Sendable {

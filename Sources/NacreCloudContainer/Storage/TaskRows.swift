@@ -12,6 +12,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case settleAccount = 8
     case collectAssets = 9
     case sendLetter = 10
+    case fireSubscriptions = 20
 }
 
 package struct TaskKey: Hashable, Sendable {

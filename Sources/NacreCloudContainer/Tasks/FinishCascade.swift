@@ -113,6 +113,9 @@ struct FinishCascade: TaskHandler {
             plan.addAssets(used: [], released: rows.released, of: row, at: now)
             if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
+            plan.tasks += try FireSubscriptions.tasks(
+                of: batch.goingRecords.map { RecordTransition(deleting: $0) }, in: row, hasFeed: hasFeed,
+                by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
         }
         let isDone = rest.targets.isEmpty
         if !isDone { plan.tasks.append(TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)) }

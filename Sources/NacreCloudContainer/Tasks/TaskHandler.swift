@@ -44,6 +44,8 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
     case upkeep
     /// A user waits for it, and so does the worker, for a server elsewhere.
     case mail
+    /// A device waits to be told of a change.
+    case push
 }
 
 extension TaskKind {
@@ -59,6 +61,7 @@ extension TaskKind {
         case .settleAccount: SettleAccount.self
         case .collectAssets: CollectAssets.self
         case .sendLetter: SendLetter.self
+        case .fireSubscriptions: FireSubscriptions.self
         }
     }
 
@@ -66,6 +69,7 @@ extension TaskKind {
         switch self {
         case .cascade, .buildIndexes: .prompt
         case .sendLetter: .mail
+        case .fireSubscriptions: .push
         case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
         }
     }

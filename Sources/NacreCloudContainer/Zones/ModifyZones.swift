@@ -113,6 +113,7 @@ struct ZoneModification: Sendable {
             }
         }
         guard !plan.isEmpty else { return .rollback((outcomes, false)) }
+        try tellSubscribers(outcomes, at: advance, in: &plan, transaction)
         if let log {
             plan.operations.append(log.row(result(outcomes), in: database, at: now))
             if newKeys.contains(where: { $0 % TrimOperations.commitsPerTask == 0 }) {
@@ -122,6 +123,21 @@ struct ZoneModification: Sendable {
         if row == nil { plan.databases.append(DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0)) }
         try transaction.apply(plan)
         return .commit((outcomes, true))
+    }
+
+    /// Subscriptions to zones that go go with them; those to the database hear of all of it.
+    private func tellSubscribers(
+        _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
+    ) throws {
+        guard try !transaction.grounds([SubscriptionGround.all], in: database).isEmpty, let user = caller.userRecordName else { return }
+        let gone = outcomes.compactMap { outcome -> String? in if case .deleted(let name) = outcome { name } else { nil } }
+        let orphans = gone.isEmpty ? [] : try transaction.subscriptions(toZones: Set(gone), of: user, in: database)
+        let changes = try transaction.plan(subscribing: [], without: orphans, in: database)
+        plan.entries += changes.entries
+        plan.entriesRemoved += changes.entriesRemoved
+        plan.tasks.append(
+            FireSubscriptions.task(
+                ofZonesIn: database, at: ChangeNumber(run: advance.run, seq: (advance.database?.lastSeq ?? 0) + 1), by: caller, due: now))
     }
 
     private func result(_ outcomes: [Outcome]) -> OperationResult {

@@ -4,7 +4,8 @@ import NacreHTTPServer
 
 /// The endpoints of CloudKit Web Services, as `/openapi.json` tells them.
 extension API {
-    static let descriptions: [EndpointDescription] = ofRecords + ofZones + ofChanges + ofAssets + ofUsers + UnbuiltEndpoints.descriptions
+    static let descriptions: [EndpointDescription] =
+        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofUsers + UnbuiltEndpoints.descriptions
 
     private static let root = "/database/1/:container/:environment/:database/"
 
@@ -86,6 +87,51 @@ extension API {
             group: "Assets",
             answers: [200, 206, 304, 416].map { .init(status: $0, type: "application/octet-stream") }, errors: errors),
     ]
+
+    private static let ofSubscriptions: [EndpointDescription] = {
+        let anyUser = AskingCredential.user + [[.keyID, .signedDate, .signature]]
+        return [
+            get("subscriptions/list", "Subscriptions", "All subscriptions of the caller.", CloudKitSchemas.subscriptionsResponse, by: anyUser),
+            post("subscriptions/list", "Subscriptions", "All subscriptions of the caller.", nil, CloudKitSchemas.subscriptionsResponse, by: anyUser),
+            post(
+                "subscriptions/lookup", "Subscriptions", "Subscriptions by their IDs.", CloudKitSchemas.subscriptionsLookupRequest,
+                CloudKitSchemas.subscriptionsResponse, example: #"{"subscriptions":[{"subscriptionID":"all notes"}]}"#, by: anyUser),
+            post(
+                "subscriptions/modify", "Subscriptions", "Saves and deletes subscriptions.", CloudKitSchemas.subscriptionsModifyRequest,
+                CloudKitSchemas.subscriptionsResponse,
+                example:
+                    #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"all zones","subscriptionType":"zone","zoneWide":true}}]}"#,
+                by: anyUser),
+        ]
+    }()
+
+    private static let ofNotifications: [EndpointDescription] =
+        ["device", "database"].flatMap { root in
+            [
+                ofTokens(
+                    "/\(root)/1/:container/:environment/tokens/create", "Gives a push token, under which notifications wait.",
+                    CloudKitSchemas.tokensCreateRequest, CloudKitSchemas.tokensCreateResponse, #"{"apnsEnvironment":"development"}"#),
+                ofTokens(
+                    "/\(root)/1/:container/:environment/tokens/register", "Has the user's notifications go to a push token.",
+                    CloudKitSchemas.tokensRegisterRequest, .answer([:]), #"{"apnsEnvironment":"development","apnsToken":"00"}"#),
+            ]
+        } + [
+            EndpointDescription(
+                method: .get, pattern: "/device/1/:container/:environment/notifications", summary: "The event stream of the caller's device.",
+                group: "Notifications", credentials: AskingCredential.user, query: [.optional("clientId")],
+                answers: [.init(status: 200, type: "text/event-stream")], errors: errors),
+            EndpointDescription(
+                method: .get, pattern: courierPath, summary: "Waits for the next notification of a push token. The URL is a webcourierURL.",
+                group: "Notifications", query: [.optional("tok"), .optional("ttl")], answers: [.init(status: 200)], errors: errors),
+        ]
+
+    private static func ofTokens(
+        _ pattern: String, _ summary: String, _ body: Schema, _ answer: Schema, _ example: StaticString
+    ) -> EndpointDescription {
+        EndpointDescription(
+            method: .post, pattern: pattern, summary: summary, group: "Notifications", credentials: AskingCredential.user, body: body,
+            example: example, answers: [.init(status: 200, schema: answer)], errors: errors)
+    }
 
     private static let ofUsers = [
         get("users/caller", "Users", "Who asks.", CloudKitSchemas.userIdentity),

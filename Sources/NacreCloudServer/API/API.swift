@@ -28,9 +28,10 @@ struct API: Sendable {
     let rates: RequestRates
     let pages = Gate(pagesAtATime)
     let largeBodies = Gate(decodedAtATime)
+    let streams = EventStreams()
 
     /// Where its paths begin, those of endpoints that are not built among them.
-    static let roots: Set = ["database", "device", "assets"]
+    static let roots: Set = ["database", "device", "assets", "push"]
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"
@@ -58,6 +59,17 @@ struct API: Sendable {
         get(database + "/users/contact-key", to: &router, usersContactKey)
         post(database + "/assets/upload", to: &router, assetsUpload)
         post(database + "/assets/rereference", to: &router, assetsRereference)
+        get(database + "/subscriptions/list", to: &router, subscriptionsList)
+        post(database + "/subscriptions/list", to: &router, subscriptionsList)
+        post(database + "/subscriptions/lookup", to: &router, subscriptionsLookup)
+        post(database + "/subscriptions/modify", to: &router, subscriptionsModify)
+        // CloudKit documents them under `database`, and serves them under `device`.
+        for root in ["/device/1/:container/:environment", "/database/1/:container/:environment"] {
+            post(root + "/tokens/create", to: &router, tokensCreate)
+            post(root + "/tokens/register", to: &router, tokensRegister)
+        }
+        get("/device/1/:container/:environment/notifications", to: &router, notifications)
+        addCourierRoute(to: &router)
         addAssetRoutes(to: &router)
         UnbuiltEndpoints.addRoutes(to: &router)
     }
@@ -97,15 +109,18 @@ struct API: Sendable {
     typealias Endpoint = @Sendable (Call) async throws -> HTTPResponse
 
     private func post(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
-        router.post(pattern, bodyBytesMax: Limits.bodyBytes, handler(endpoint))
+        router.post(pattern, bodyBytesMax: Limits.bodyBytes, handler(endpoint, of: pattern))
     }
 
     private func get(_ pattern: String, to router: inout Router, _ endpoint: @escaping Endpoint) {
-        router.get(pattern, handler(endpoint))
+        router.get(pattern, handler(endpoint, of: pattern))
     }
 
-    private func handler(_ endpoint: @escaping Endpoint) -> Router.Handler {
-        { request, parameters in try await answer(request, in: try DatabaseTarget(parameters), endpoint) }
+    private func handler(_ endpoint: @escaping Endpoint, of pattern: String) -> Router.Handler {
+        let isOfDatabase = pattern.contains(":database")
+        return { request, parameters in
+            try await answer(request, in: try DatabaseTarget(parameters, isOfDatabase: isOfDatabase), endpoint)
+        }
     }
 
     /// Answers a request within the rates, the budgets and the turns of all that is its sender's.
@@ -171,15 +186,17 @@ extension HTTPResponse {
 }
 
 extension DatabaseTarget {
+    /// - Parameter isOfDatabase: the path names one; else it is about a container, as its public database is.
     /// - Throws: what is wrong with the path's parts.
-    fileprivate init(_ parameters: RouteParameters) throws {
+    fileprivate init(_ parameters: RouteParameters, isOfDatabase: Bool) throws {
         let container = try parameters.require("container")
         if let fault = Names.containerFault(container) { throw fault }
         guard let environment = DatabaseKey.Environment(rawValue: try parameters.require("environment")) else {
             throw ServerError(
                 .badRequest, "unknown environment", field: "environment", remedy: "Environments are development and production, in lower case.")
         }
-        guard let scope = DatabaseKey.Scope(rawValue: try parameters.require("database")), scope != .registry else {
+        let name = isOfDatabase ? try parameters.require("database") : DatabaseKey.Scope.public.rawValue
+        guard let scope = DatabaseKey.Scope(rawValue: name), scope != .registry else {
             throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Databases are public, private and shared.")
         }
         self.init(container: container, environment: environment, scope: scope)

@@ -6,15 +6,10 @@ import NacreHTTPServer
 enum UnbuiltEndpoints {
     private static let ofDatabases: [(methods: [HTTPMethod], name: String)] = [
         ([.post], "records/resolve"), ([.post], "records/accept"),
-        ([.get, .post], "subscriptions/list"), ([.post], "subscriptions/lookup"), ([.post], "subscriptions/modify"),
     ]
-
-    /// CloudKit documents them under `database`, and serves them under `device`.
-    private static let ofContainers = ["tokens/create", "tokens/register"]
 
     private static let all: [(method: HTTPMethod, root: String, name: String)] =
         ofDatabases.flatMap { methods, name in methods.map { ($0, "/database/1/:container/:environment/:database/", name) } }
-        + ofContainers.flatMap { name in ["database", "device"].map { (.post, "/\($0)/1/:container/:environment/", name) } }
 
     static func addRoutes(to router: inout Router) {
         for (method, root, name) in all {

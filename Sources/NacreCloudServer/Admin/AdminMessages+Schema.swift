@@ -53,6 +53,7 @@ extension AdminMessages {
 
         /// It takes the place of what production had.
         package var isReplacement: Bool { kind == .grants }
+        package var isOfSubscriptions: Bool { kind == .subscription }
     }
 
     /// `POST /admin/1/schema/import`

@@ -137,6 +137,72 @@ extension CloudKitSchemas {
             "syncToken": .base64, "moreComing": .boolean,
         ]))
 
+    // MARK: Subscriptions
+
+    private static let firesOn = Schema.list(.word(["create", "update", "delete"]))
+    private static let subscriptionTypes = ["query", "zone"]
+    private static let notificationInfo = Schema.titled(
+        "NotificationInfo", .answer([:], notificationMembers))
+    private static let notificationInfoAsked = Schema.titled(
+        "NotificationInfoAsked",
+        .object(
+            notificationMembers.map {
+                Schema.Member(name: $0.name, schema: .either([$0.schema, .null]), isRequired: false)
+            }, isClosed: false))
+    private static let notificationTexts = [
+        "alertBody", "alertLocalizationKey", "title", "titleLocalizationKey", "subtitle", "subtitleLocalizationKey", "alertActionLocalizationKey",
+        "alertLaunchImage", "soundName", "category", "collapseIDKey",
+    ]
+    private static let notificationMembers =
+        notificationTexts.map { Schema.Member(name: $0, schema: .string, isRequired: false) } + notificationRest
+    private static let notificationRest = Schema.members([
+        "alertLocalizationArgs?": names, "titleLocalizationArgs?": names, "subtitleLocalizationArgs?": names, "shouldBadge?": .boolean,
+        "shouldSendContentAvailable?": .boolean, "shouldSendMutableContent?": .boolean, "additionalFields?": names,
+    ])
+    private static let answeredFilter = Schema.titled(
+        "AnsweredFilter",
+        .answer(["fieldName?": .string, "comparator": .words(of: QueryComparator.self), "fieldValue": value, "distance?": .number]))
+    private static let answeredSort = Schema.titled(
+        "AnsweredSort", .answer(["fieldName": .string, "ascending?": .boolean, "relativeLocation?": value]))
+    private static let subscription = Schema.titled(
+        "Subscription",
+        .answer([
+            "subscriptionID": .string, "subscriptionType": .word(subscriptionTypes),
+            "query?": .answer(["recordType": .string, "filterBy?": .list(answeredFilter), "sortBy?": .list(answeredSort)]), "zoneID?": zoneID,
+            "zoneWide?": .boolean, "recordType?": .string, "firesOn?": firesOn, "firesOnce?": .boolean, "notificationInfo?": notificationInfo,
+        ]))
+    private static let deletedSubscription = Schema.titled(
+        "DeletedSubscription", .answer(["subscriptionID": .string, "deleted": .constant(true)]))
+    private static let subscriptionError = Schema.titled("SubscriptionError", .answer(["subscriptionID": .string], errorMembers))
+    static let subscriptionsResponse = Schema.titled(
+        "SubscriptionsResponse", .answer(["subscriptions": .list(.either([subscription, deletedSubscription, subscriptionError]))]))
+    static let subscriptionsLookupRequest = Schema.titled(
+        "SubscriptionsLookupRequest",
+        .request(["subscriptions": .listOrOne(.request(["subscriptionID": .string])), "nacre?": requestDetails]))
+    private static let subscriptionAsked = Schema.titled(
+        "SubscriptionAsked",
+        .request([
+            "subscriptionID": .string, "subscriptionType?": .word(subscriptionTypes + ["database"]), "query?": query, "zoneID?": zoneIDAsked,
+            "zoneWide?": .boolean, "recordType?": .string, "firesOn?": firesOn, "firesOnce?": .boolean, "notificationInfo?": notificationInfoAsked,
+        ]))
+    static let subscriptionsModifyRequest = Schema.titled(
+        "SubscriptionsModifyRequest",
+        .request([
+            "operations": .list(.request(["operationType": .word(["create", "update", "delete"]), "subscription": subscriptionAsked])),
+            "nacre?": requestDetails,
+        ]))
+
+    // MARK: Push tokens
+
+    private static let apnsEnvironment = Schema.words(of: APNsEnvironment.self)
+    static let tokensCreateRequest = Schema.titled(
+        "TokensCreateRequest", .request(["apnsEnvironment": apnsEnvironment, "clientId?": .string, "nacre?": requestDetails]))
+    static let tokensCreateResponse = Schema.titled(
+        "TokensCreateResponse", .answer(["apnsEnvironment": apnsEnvironment, "apnsToken": .string, "webcourierURL": .string]))
+    static let tokensRegisterRequest = Schema.titled(
+        "TokensRegisterRequest",
+        .request(["apnsEnvironment": apnsEnvironment, "apnsToken": .string, "clientId?": .string, "nacre?": requestDetails]))
+
     // MARK: Users
 
     private static let nameComponents = Schema.answer(["givenName?": .string, "familyName?": .string])

@@ -41,6 +41,9 @@ final class ChangeHub: Sendable {
         for watch in woken { watch.expire() }
     }
 
+    /// Nobody waits any more, because the server ends.
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
     /// Runs `read` until it finds something, at most until `seconds` have passed. It watches before it reads, so that no change falls between.
     /// - Parameter waiter: the user that waits; no user waits more than `Limits.waitsPerUser` times at once.
     /// - Parameter account: of the request, which does not count as under way while it waits.

@@ -85,7 +85,8 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
     /// As a cell says it.
     static func outcome(_ answer: Answer) -> String {
         let json = answer.json
-        let code = json?["serverErrorCode"] ?? json?["code"] ?? json?.at("records[0].serverErrorCode") ?? json?.at("zones[0].serverErrorCode")
+        let ofItem = ["records", "zones", "subscriptions"].lazy.compactMap { json?.at("\($0)[0].serverErrorCode") }.first
+        let code = json?["serverErrorCode"] ?? json?["code"] ?? ofItem
         guard let text = code?.text else { return "\(answer.status)" }
         return codes[answer.status] == text ? "\(answer.status)" : "\(answer.status):\(text)"
     }

@@ -129,7 +129,7 @@ struct ScenarioRun {
             case let wanted?: #expect(value == filled(wanted), "\(label): header \(name)")
             }
         }
-        let isForApps = !asked.path.hasPrefix("/") || ["/database/", "/device/", "/account/"].contains { asked.path.hasPrefix($0) }
+        let isForApps = !asked.path.hasPrefix("/") || ["/database/", "/device/", "/account/", "/push/"].contains { asked.path.hasPrefix($0) }
         #expect(answer.header("Cache-Control") == (isForApps ? "no-store" : nil), "\(label)")
         #expect(answer.header("Referrer-Policy") == "no-referrer", "\(label)")
         #expect(answer.header("X-Apple-Request-UUID")?.count == 36, "\(label)")

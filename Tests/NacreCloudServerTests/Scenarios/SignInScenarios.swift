@@ -42,12 +42,9 @@ extension Scenario {
         Scenario(
             "endpoints that are not built say so by name",
             steps: [
-                "records/resolve", "records/accept", "subscriptions/list", "subscriptions/lookup", "subscriptions/modify",
+                "records/resolve", "records/accept",
             ].map { unbuilt("POST", "public/\($0)", $0) } + [
-                unbuilt("GET", "private/subscriptions/list", "subscriptions/list"),
-                unbuilt("POST", "shared/subscriptions/modify", "subscriptions/modify", .nobody),
-                unbuilt("POST", "/database/1/iCloud.test.scenes/development/tokens/create", "tokens/create"),
-                unbuilt("POST", "/device/1/iCloud.test.scenes/development/tokens/register", "tokens/register"),
+                unbuilt("POST", "shared/records/resolve", "records/resolve", .nobody),
                 .send("GET", "public/records/resolve", .ada).refuses(405, "BAD_REQUEST", "method not allowed"),
             ]),
         Scenario(

@@ -36,6 +36,7 @@ enum SchemaDeploy {
     private static func line(_ gain: AdminMessages.Gain) -> String {
         if let role = gain.role { return "+ ROLE \(role)" }
         let name = [gain.recordType, gain.field].compactMap(\.self).joined(separator: ".")
+        if gain.isOfSubscriptions { return "+ \(name) subscriptions on \(gain.declaration)" }
         if gain.isReplacement { return "~ \(name) \(gain.declaration)" }
         return gain.declaration.isEmpty ? "+ \(name)" : "+ \(name) \(gain.declaration)"
     }

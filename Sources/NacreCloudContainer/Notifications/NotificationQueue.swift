@@ -1,0 +1,309 @@
+import NacreCloudWire
+
+/// What waits for a device: an entry each, in the order of their numbers.
+package struct QueuedNotification: Hashable, Sendable {
+    /// Counts up in the device's queue.
+    package var number: Int64
+    /// As the device gets it.
+    package var json: [UInt8]
+    /// Of the change and the subscription.
+    var identity: String
+    /// Of notifications that are alike in one of these the last waits.
+    var coalescing: String
+    var collapseID: String
+    var priority: UInt8
+
+    private static let version: UInt8 = 1
+
+    static func key(_ device: String, _ number: Int64) -> String {
+        let digits = String(number)
+        return "\(device) " + String(repeating: "0", count: max(0, 19 - digits.count)) + digits
+    }
+
+    init(_ payload: Payload, number: Int64, badge: Int64) {
+        self.number = number
+        json = payload.json(badge: badge)
+        identity = "\(payload.id ?? "") \(payload.subscriptionID ?? "")"
+        coalescing = payload.coalescing ?? ""
+        collapseID = payload.collapseID ?? ""
+        priority = payload.priority.rawValue
+    }
+
+    func row(of device: String, in database: DatabaseID, at now: Timestamp) -> EntryRow {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(number)
+        writer.byte(priority)
+        writer.string(identity)
+        writer.string(coalescing)
+        writer.string(collapseID)
+        writer.block(json)
+        return EntryRow(
+            key: EntryKey(database, .notification, Self.key(device, number)), value: writer.bytes, expires: now + Limits.notificationSeconds)
+    }
+
+    init(_ row: EntryRow) throws(StoreError) {
+        do {
+            var reader = ByteReader(row.value)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            number = try reader.signed()
+            priority = try reader.byte()
+            identity = try reader.string()
+            coalescing = try reader.string()
+            collapseID = try reader.string()
+            json = try reader.block()
+        } catch {
+            throw StoreError(.corrupt, "A notification is malformed")
+        }
+    }
+}
+
+/// A device's queue, changed as a value.
+struct NotificationQueue {
+    private(set) var device: NotifiedDevice
+    private let key: String
+    private let database: DatabaseID
+    private let now: Timestamp
+    private var waiting: [QueuedNotification]
+    /// Some were kept as long as any is, and are gone.
+    private(set) var hasLost: Bool
+    private var gone: Set<Int64> = []
+    private var come: Set<Int64> = []
+
+    /// - Parameter rows: of the queue, in their order.
+    init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, at now: Timestamp) throws {
+        self.device = device
+        self.key = key
+        self.database = database
+        self.now = now
+        waiting = try rows.living(at: now).map { try QueuedNotification($0) }
+        hasLost = waiting.count < device.waiting
+    }
+
+    /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
+    /// word to fetch everything.
+    mutating func add(_ payload: Payload) {
+        var notification = QueuedNotification(payload, number: 0, badge: 0)
+        guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
+        drop { other in
+            (!other.coalescing.isEmpty && other.coalescing == notification.coalescing)
+                || (!other.collapseID.isEmpty && other.collapseID == notification.collapseID)
+        }
+        device.scopes.insert(payload.scope)
+        if payload.countsBadge { device.badge += 1 }
+        if hasLost || waiting.count >= Limits.notificationsPerDevice { return forgetAll(like: payload) }
+        device.count += 1
+        notification = QueuedNotification(payload, number: device.count, badge: device.badge)
+        come.insert(notification.number)
+        waiting.append(notification)
+    }
+
+    /// In the place of all that waits, and of what was lost: one word for each database that it was about.
+    mutating func forgetAll(like payload: Payload) {
+        drop { _ in true }
+        hasLost = false
+        let scopes = device.scopes.isEmpty ? [.private] : device.scopes
+        for scope in scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
+            device.count += 1
+            let id = "\(key) \(device.count)"
+            let all = Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: id)
+            let notification = QueuedNotification(all, number: device.count, badge: device.badge)
+            come.insert(notification.number)
+            waiting.append(notification)
+        }
+    }
+
+    /// Takes away those up to a number.
+    mutating func acknowledge(through last: Int64) {
+        drop { $0.number <= last }
+        if waiting.isEmpty, !hasLost { device.scopes = [] }
+    }
+
+    private mutating func drop(where isGone: (QueuedNotification) -> Bool) {
+        for notification in waiting where isGone(notification) {
+            if come.remove(notification.number) == nil { gone.insert(notification.number) }
+        }
+        waiting.removeAll(where: isGone)
+    }
+
+    /// The next ones, oldest first.
+    func next(_ limit: Int) -> [QueuedNotification] { Array(waiting.prefix(limit)) }
+
+    /// What keeps the queue as it is now.
+    mutating func add(to plan: inout WritePlan) {
+        device.waiting = Int64(waiting.count) + (hasLost ? 1 : 0)
+        plan.entriesRemoved += gone.sorted().map { EntryKey(database, .notification, QueuedNotification.key(key, $0)) }
+        plan.entries += waiting.filter { come.contains($0.number) }.map { $0.row(of: key, in: database, at: now) }
+        plan.entries.append(device.row(key, in: database))
+    }
+}
+
+extension ReadTransaction {
+    fileprivate func queueRows(of device: String, in database: DatabaseID) throws -> [EntryRow] {
+        // A queue has so many and, where it was full, one for each scope.
+        let prefix = "\(device) "
+        return try entries(in: database, .notification, after: prefix, limit: Limits.notificationsPerDevice + 4)
+            .filter { $0.key.key.utf8.starts(with: prefix.utf8) }
+    }
+
+    /// Those devices of a user that are signed in.
+    fileprivate func devices(in database: DatabaseID, accounts: [String: DatabaseID], at now: Timestamp) throws -> [(
+        key: String, device: NotifiedDevice
+    )] {
+        let rows = try allEntries(.notifiedDevice, in: database).living(at: now)
+        return try rows.compactMap { row in
+            let device = try NotifiedDevice(row)
+            return try isGood(device.credential, accounts, at: now) ? (row.key.key, device) : nil
+        }
+    }
+
+    private func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
+        switch credential {
+        case .session(let id, let account, _):
+            guard let database = accounts[account] else { return false }
+            return try entry(SessionEntry.self, id, in: database, at: now) != nil
+        case .device(let id, let account):
+            guard let database = accounts[account] else { return false }
+            return try entry(AccountTokenEntry.self, id, in: database, at: now) != nil
+        case .apiToken, .serverKey: return false
+        }
+    }
+}
+
+extension Cloud {
+    /// Puts into the queues of a user's devices what subscriptions tell. Two transactions; one where the user has no device.
+    /// - Parameter author: a device that is told nothing.
+    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?) async throws {
+        let part = Registry.Part.devices(of: place)
+        let database = try await registry.databaseID(part.key)
+        let known = try await store.read { transaction in
+            try transaction.allEntries(.notifiedDevice, in: database).map { try NotifiedDevice($0) }
+        }
+        guard known.contains(where: { $0.deviceID != author }) else { return }
+        var accounts: [String: DatabaseID] = [:]
+        for account in Set(known.compactMap(\.credential.account)) {
+            accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
+        }
+        let isTold = try await registry.write(part) { [accounts] database, now, transaction -> Ending<Bool> in
+            var plan = WritePlan()
+            let devices = try transaction.devices(in: database, accounts: accounts, at: now)
+            for (key, device) in devices where device.deviceID != author {
+                var queue = try NotificationQueue(device, key, rows: transaction.queueRows(of: key, in: database), in: database, at: now)
+                let before = queue.device.count
+                for payload in payloads { queue.add(payload) }
+                if queue.device.count > before { queue.add(to: &plan) }
+            }
+            let good = Set(devices.map(\.key))
+            for row in try transaction.allEntries(.notifiedDevice, in: database) where !good.contains(row.key.key) {
+                try plan.forget(device: row.key.key, in: database, transaction)
+            }
+            if plan.isEmpty { return .rollback(false) }
+            try transaction.apply(plan)
+            return .commit(true)
+        }
+        if isTold { committed(database) }
+    }
+
+    /// What waits for a device behind a number, oldest first. Where some is gone unread, a word to fetch everything comes in its place.
+    package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
+        let now = clock()
+        let (found, hasLost) = try await stored {
+            try await self.store.read { transaction -> ([QueuedNotification], Bool) in
+                guard let queue = try transaction.queue(of: address, at: now) else { return ([], false) }
+                return (queue.next(.max).filter { $0.number > last }, queue.hasLost)
+            }
+        }
+        guard hasLost else { return Array(found.prefix(limit)) }
+        _ = try await changeQueue(address) { queue, key in
+            if queue.hasLost { queue.forgetAll(like: Payload(of: key)) }
+        }
+        return try await notifications(for: address, after: last, limit: limit)
+    }
+
+    /// Takes the oldest of a device's notifications; nil: none waits. Who takes it has it: nobody gets it again.
+    package func takeNotification(for address: DeviceAddress) async throws -> QueuedNotification? {
+        guard let next = try await notifications(for: address, after: 0, limit: 1).first else { return nil }
+        try await acknowledge(through: next.number, for: address)
+        return next
+    }
+
+    /// Takes away the notifications up to a number, which their device has.
+    /// - Returns: behind which it goes on. A number that the queue has not come to is of an older one, which is lost: the device is told to fetch everything.
+    @discardableResult
+    package func acknowledge(through last: Int64, for address: DeviceAddress) async throws -> Int64 {
+        try await changeQueue(address) { queue, key in
+            if last <= queue.device.count {
+                queue.acknowledge(through: last)
+                return last
+            }
+            queue.forgetAll(like: Payload(of: key))
+            return 0
+        } ?? 0
+    }
+
+    /// - Returns: what `change` did; nil where there is no such device.
+    private func changeQueue<Value: Sendable>(
+        _ address: DeviceAddress, _ change: @escaping @Sendable (inout NotificationQueue, DatabaseKey) -> Value
+    ) async throws -> Value? {
+        let now = clock()
+        return try await stored {
+            try await self.store.write { transaction -> Ending<Value?> in
+                guard let key = try transaction.lock(in: address.database).database?.key, var queue = try transaction.queue(of: address, at: now)
+                else { return .rollback(nil) }
+                let value = change(&queue, key)
+                var plan = WritePlan()
+                queue.add(to: &plan)
+                try transaction.apply(plan)
+                return .commit(value)
+            }
+        }
+    }
+}
+
+extension Payload {
+    /// Of nothing but whose devices they are.
+    fileprivate init(of key: DatabaseKey) {
+        self.init(event: .database, scope: .private)
+        container = key.container
+        user = Registry.Part.deviceUser(of: key)
+    }
+}
+
+extension Credential {
+    /// Whose it is; nil: nobody's who has an account.
+    fileprivate var account: String? {
+        switch self {
+        case .session(_, let account, _), .device(_, let account): account
+        case .apiToken, .serverKey: nil
+        }
+    }
+}
+
+extension ReadTransaction {
+    fileprivate func queue(of address: DeviceAddress, at now: Timestamp) throws -> NotificationQueue? {
+        guard let row = try entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else { return nil }
+        return try NotificationQueue(
+            NotifiedDevice(row), address.key, rows: queueRows(of: address.key, in: address.database), in: address.database, at: now)
+    }
+}
+
+extension WritePlan {
+    /// A device with all that waits for it.
+    mutating func forget(device key: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
+        entriesRemoved.append(EntryKey(database, .notifiedDevice, key))
+        entriesRemoved += try transaction.queueRows(of: key, in: database).map(\.key)
+    }
+}
+
+extension WriteTransaction {
+    /// Takes away a device of a user. Returns whether there was one.
+    func removeDevice(from database: DatabaseID) throws -> Bool {
+        guard try lock(in: database).database != nil, let row = try entries(in: database, .notifiedDevice, after: nil, limit: 1).first else {
+            return false
+        }
+        var plan = WritePlan()
+        try plan.forget(device: row.key.key, in: database, self)
+        try apply(plan)
+        return true
+    }
+}

@@ -1,0 +1,238 @@
+package import NacreCloudWire
+
+extension Cloud {
+    /// `subscriptions/list`: all of the caller's in the database, in the order of their IDs.
+    package func listSubscriptions(in target: DatabaseTarget, by caller: Caller) async throws -> SubscriptionsResponse {
+        let (database, user) = try await subscriberDatabase(target, by: caller)
+        let found = try await stored(of: database.key) { try await self.store.read { try $0.subscriptions(of: user, in: database.id) } }
+        return SubscriptionsResponse(subscriptions: found.map { .subscription(database.key.shown($0.subscription)) })
+    }
+
+    /// `subscriptions/lookup`: those of the caller with these IDs, in the order asked; a missing one is an error of its own.
+    package func lookupSubscriptions(
+        _ request: SubscriptionsLookupRequest, in target: DatabaseTarget, by caller: Caller
+    ) async throws -> SubscriptionsResponse {
+        let (database, user) = try await subscriberDatabase(target, by: caller)
+        let ids = request.subscriptionIDs
+        if let fault = RequestShape.fault(count: ids.count, field: "subscriptions", by: caller) { throw fault }
+        if let fault = RequestShape.fault(ofNames: ids, field: "subscriptions") { throw fault }
+        let found = try await stored(of: database.key) {
+            try await self.store.read { try $0.subscriptions(ids, of: user, in: database.id) }
+        }
+        return SubscriptionsResponse(
+            subscriptions: ids.map { id in
+                found[id].map { .subscription(database.key.shown($0.subscription)) } ?? .failure(id, .subscriptionNotFound)
+            })
+    }
+
+    /// `subscriptions/modify`: saves and deletes subscriptions of the caller, each on its own, in one transaction. To save one that is there replaces it.
+    ///
+    /// - Parameters:
+    ///   - digest: of the request's bytes; two requests with one operation ID must have one digest. Without a digest the ID is ignored.
+    ///   - age: seconds since a request that is repeated was sent for the first time; nil: it is not repeated.
+    package func modifySubscriptions(
+        _ request: SubscriptionsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8]? = nil, age: Double? = nil
+    ) async throws -> SubscriptionsResponse {
+        let (database, user) = try await subscriberDatabase(target, by: caller)
+        if let fault = RequestShape.fault(count: request.operations.count, field: "operations", by: caller) { throw fault }
+        let ids = request.operations.map(\.subscriptionID)
+        guard Set(ids).count == ids.count else { throw ServerError.repeatedItem(field: "operations") }
+        if let fault = RequestShape.fault(of: request.extension) { throw fault }
+        let change = SubscriptionModification(
+            operations: request.operations, database: database.id, key: database.key, caller: caller, user: user, now: clock(),
+            log: digest.flatMap { OperationLog(request.extension, by: caller, digest: $0, age: age) })
+        let results = try await registry.withSchema(of: target.container, target.environment) { schema in
+            try await stored(of: database.key) { try await self.store.write { try change.run($0, with: schema) } }
+        }
+        return SubscriptionsResponse(
+            subscriptions: results.map { result in
+                guard case .subscription(let subscription) = result else { return result }
+                return .subscription(database.key.shown(subscription))
+            })
+    }
+
+    /// CloudKit: subscriptions belong to a user, or to a server-to-server key in the public database.
+    private func subscriberDatabase(_ target: DatabaseTarget, by caller: Caller) async throws -> (database: CallerDatabase, user: String) {
+        let database = try await database(target, for: .write, by: caller)
+        guard let user = caller.userRecordName else { throw ServerError.authenticationRequired }
+        return (database, user)
+    }
+}
+
+/// One `subscriptions/modify` with all that it needs drawn beforehand, so that its transaction may run more than once.
+struct SubscriptionModification: Sendable {
+    var operations: [SubscriptionOperation]
+    var database: DatabaseID
+    var key: DatabaseKey
+    var caller: Caller
+    var user: String
+    var now: Timestamp
+    var log: OperationLog?
+
+    func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<[SubscriptionResult]> {
+        let advance = try transaction.lock(
+            zoneNamed: nil, in: database, operation: log?.id, entries: [schema.versionKey] + (log?.entries(in: database) ?? []))
+        guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
+        if let row = advance.database, row.key != key { throw ServerError.internalError }
+        let found = Dictionary(
+            try transaction.subscriptions(of: user, in: database).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        if let operation = advance.operation { return .rollback(try replay(operation, over: found)) }
+        if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
+        let zones = Dictionary(
+            try transaction.zones(in: database, named: Set(operations.compactMap(\.zoneName)).sorted()).map { ($0.name, $0.address) },
+            uniquingKeysWith: { first, _ in first })
+        let rule = SubscriptionRule(database: key, schema: schema.schema, caller: caller)
+        var (come, gone, results) = ([StoredSubscription](), [StoredSubscription](), [SubscriptionResult]())
+        for operation in operations {
+            switch operation {
+            case .create(let subscription), .update(let subscription):
+                let known = found[subscription.subscriptionID]
+                switch verdict(on: subscription, over: known, by: rule, zones, room: Limits.subscriptionsPerUser - found.count - come.count) {
+                case .failure(let error): results.append(.failure(subscription.subscriptionID, error))
+                case .success(let next):
+                    results.append(.subscription(subscription))
+                    if next == known { continue }
+                    come.append(next)
+                    if let known { gone.append(known) }
+                }
+            case .delete(let id):
+                guard let known = found[id] else {
+                    results.append(.failure(id, .subscriptionNotFound))
+                    continue
+                }
+                gone.append(known)
+                results.append(.deleted(id))
+            }
+        }
+        if come.isEmpty, gone.isEmpty { return .rollback(results) }
+        if let additions = additions(for: come, to: schema.schema) { throw SchemaInterruption.lacks(additions) }
+        var plan = try transaction.plan(subscribing: come, without: gone, in: database)
+        if advance.database == nil { plan.databases.append(DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0)) }
+        if let log { plan.operations.append(log.row(kept(results), in: database, at: now)) }
+        try transaction.apply(plan)
+        return .commit(results)
+    }
+
+    private func verdict(
+        on subscription: Subscription, over known: StoredSubscription?, by rule: SubscriptionRule, _ zones: [String: ZoneAddress], room: Int
+    ) -> Result<StoredSubscription, ServerError> {
+        if let fault = rule.fault(of: subscription) { return .failure(fault) }
+        if known == nil, room <= 0 { return .failure(.tooManySubscriptions) }
+        switch subscription.kind {
+        case .query(let subscribed):
+            if let zoneID = subscribed.zoneID, !zoneID.isDefault, zones[zoneID.zoneName] == nil { return .failure(.zoneNotFound(zoneID)) }
+            do throws(ServerError) {
+                return .success(StoredSubscription(subscription, of: user, shape: try rule.shape(of: subscribed.query), zone: nil))
+            } catch {
+                return .failure(error)
+            }
+        case .zone(let zoneID, _):
+            guard let zone = zones[zoneID.zoneName] else { return .failure(.zoneNotFound(zoneID)) }
+            return .success(StoredSubscription(subscription, of: user, shape: nil, zone: zone))
+        case .database:
+            return .success(StoredSubscription(subscription, of: user, shape: nil, zone: nil))
+        }
+    }
+
+    /// CloudKit: a kind of subscriptions that is saved in development is part of its schema, and comes to production with a deployment.
+    private func additions(for come: [StoredSubscription], to schema: Schema) -> SchemaAdditions? {
+        var additions = SchemaAdditions()
+        for subscription in come {
+            guard case .query(let subscribed) = subscription.subscription.kind, let type = schema.types[subscribed.query.recordType],
+                !type.subscribed.contains(subscribed.firesOn.kind)
+            else { continue }
+            additions.subscribed[type.name, default: []].insert(subscribed.firesOn.kind)
+        }
+        return additions.subscribed.isEmpty ? nil : additions
+    }
+
+    private func kept(_ results: [SubscriptionResult]) -> OperationResult {
+        let failures = results.enumerated().compactMap { place, result -> OperationResult.Failure? in
+            guard case .failure(_, let error) = result else { return nil }
+            return OperationResult.Failure(place: place, error: error)
+        }
+        return OperationResult(number: .zero, madeNames: [], failures: failures)
+    }
+
+    /// The answer to a request that was done before: the failures as they were, and the subscriptions as they are now.
+    private func replay(_ operation: OperationRow, over found: [String: StoredSubscription]) throws -> [SubscriptionResult] {
+        let failures = try OperationResult(operation, of: log).errors
+        return operations.enumerated().map { place, operation in
+            let id = operation.subscriptionID
+            if let error = failures[place] { return .failure(id, error) }
+            if case .delete = operation { return .deleted(id) }
+            return found[id].map { .subscription($0.subscription) } ?? .failure(id, .subscriptionNotFound)
+        }
+    }
+}
+
+extension SubscriptionOperation {
+    /// Of the zone that it follows.
+    fileprivate var zoneName: String? {
+        switch self {
+        case .create(let subscription), .update(let subscription): subscription.zoneID?.zoneName
+        case .delete: nil
+        }
+    }
+}
+
+extension Subscription {
+    /// That it follows; nil: more than one, or none is named.
+    var zoneID: ZoneID? {
+        switch kind {
+        case .query(let subscribed): subscribed.zoneID
+        case .zone(let zoneID, _): zoneID
+        case .database: nil
+        }
+    }
+}
+
+extension DatabaseKey {
+    /// With the owners of its zones, as answers name them.
+    fileprivate func shown(_ subscription: Subscription) -> Subscription {
+        var shownOne = subscription
+        switch subscription.kind {
+        case .query(var subscribed):
+            subscribed.zoneID = subscribed.zoneID.map { zoneID($0.zoneName) }
+            shownOne.kind = .query(subscribed)
+        case .zone(let named, let recordType): shownOne.kind = .zone(zoneID(named.zoneName), recordType: recordType)
+        case .database: break
+        }
+        return shownOne
+    }
+}
+
+extension ReadTransaction {
+    /// Those of a user with these IDs, by ID.
+    fileprivate func subscriptions(_ ids: [String], of user: String, in database: DatabaseID) throws -> [String: StoredSubscription] {
+        let keys = ids.map { StoredSubscription.key(user, $0) }
+        let found = try entries(in: database, .subscription, keys: keys).map { try StoredSubscription($0) }
+        return Dictionary(found.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension WriteTransaction {
+    /// Takes away some of the subscriptions of a database.
+    /// - Parameter user: whose; nil: anybody's.
+    /// - Returns: whether there were any.
+    func removeSubscriptions(of user: String?, from database: DatabaseID) throws -> Bool {
+        guard try lock(in: database).database != nil else { return false }
+        var gone: [StoredSubscription] = []
+        if let user {
+            gone = Array(try subscriptions(of: user, in: database).prefix(Limits.resultsPerPage))
+        } else {
+            gone = try entries(in: database, .subscription, after: nil, limit: Limits.resultsPerPage).map { try StoredSubscription($0) }
+        }
+        if gone.isEmpty { return false }
+        try apply(try plan(subscribing: [], without: gone, in: database))
+        return true
+    }
+
+    /// Of a database's subscriptions those that follow a zone that goes. To be called under the lock of the database, which is a user's.
+    func subscriptions(toZones names: Set<String>, of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
+        guard try !grounds([SubscriptionGround.all], in: database).isEmpty else { return [] }
+        return try subscriptions(of: user, in: database).filter { subscription in
+            subscription.subscription.zoneID.map { names.contains($0.zoneName) } ?? false
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import NacreCloudWire
+
+/// A user's subscription as a database keeps it, with what it is found by when something changes.
+///
+/// Three kinds of entries keep it: itself, under its user and ID; its place under the *term* that says what changes it may fire for; and how many
+/// there are of its term and its *ground*, with the fields that those of a ground look at. So what a change costs depends on how many it may concern.
+struct StoredSubscription: Equatable, Sendable {
+    let user: String
+    let subscription: Subscription
+    /// Whether anything that it is found by is there is looked up once for a commit.
+    let ground: String
+    let term: SubscriptionTerm
+    /// Fields that it compares, shows or carries, of those that the type has: what of a change is kept for it.
+    let fields: Set<String>
+
+    /// - Parameters:
+    ///   - shape: of a query subscription.
+    ///   - zone: of a zone subscription.
+    init(_ subscription: Subscription, of user: String, shape: QueryShape?, zone: ZoneAddress?) {
+        self.user = user
+        self.subscription = subscription
+        if let shape {
+            ground = SubscriptionGround.type(shape.type.name)
+            term = SubscriptionTerm(shape)
+            let named = (subscription.notificationInfo?.fieldNames ?? []).union(shape.filters.flatMap(\.fields).map(\.name))
+            fields = named.filter { SystemField(schemaName: $0) == nil && shape.type.fields[$0] != nil }
+        } else {
+            ground = SubscriptionGround.feeds
+            term = zone.map { .zone($0.zone) } ?? .database
+            fields = []
+        }
+    }
+
+    var id: String { subscription.subscriptionID }
+
+    /// User record names hold no space.
+    static func key(_ user: String, _ id: String) -> String { "\(user) \(id)" }
+
+    var name: String { Self.key(user, id) }
+
+    func key(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscription, name) }
+
+    func termKey(in database: DatabaseID) -> EntryKey { EntryKey(database, .subscriptionTerm, "\(term.key) \(name)") }
+
+    // MARK: As it is kept
+
+    private static let version: UInt8 = 1
+
+    func row(in database: DatabaseID) -> EntryRow {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.string(ground)
+        term.write(to: &writer)
+        writer.number(UInt64(fields.count))
+        for field in fields.sorted() { writer.string(field) }
+        writer.block(subscription.keptBytes)
+        return EntryRow(key: key(in: database), value: writer.bytes)
+    }
+
+    init(_ row: EntryRow) throws(StoreError) {
+        do {
+            var reader = ByteReader(row.value)
+            guard let end = row.key.key.firstIndex(of: " "), try reader.byte() == Self.version else { throw MalformedBytes() }
+            user = String(row.key.key[..<end])
+            ground = try reader.string()
+            term = try SubscriptionTerm(&reader)
+            var fields: Set<String> = []
+            for _ in 0..<(try reader.count()) { fields.insert(try reader.string()) }
+            self.fields = fields
+            subscription = try Subscription(kept: try reader.block())
+        } catch {
+            throw StoreError(.corrupt, "A subscription is malformed")
+        }
+    }
+}
+
+extension Subscription {
+    /// As JSON of the wire, with exact moments.
+    var keptBytes: [UInt8] {
+        var writer = JSONWriter()
+        write(to: &writer, form: ValueForm(details: true, numbersAsStrings: false))
+        return writer.finish()
+    }
+
+    fileprivate init(kept bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { bytes in
+            var reader = JSONReader(bytes)
+            return try Subscription(from: &reader)
+        }
+    }
+}
+
+/// By what a change finds the subscriptions that it may fire: all that can match it stand under few terms.
+enum SubscriptionTerm: Hashable, Sendable {
+    /// Changes in any zone that has a feed.
+    case database
+    /// Changes in this one.
+    case zone(Int64)
+    /// Changes of records of a type.
+    case type(String)
+    /// Those of them in which a field is equal to a value.
+    case value(type: String, field: String, key: ValueKey)
+
+    /// By the first filter that compares for equality, where there is one.
+    init(_ shape: QueryShape) {
+        for filter in shape.filters where filter.filter.comparator == .equals {
+            guard let field = filter.fields.first, let key = ValueKey(filter.filter.value), key.bytes != nil else { continue }
+            self = .value(type: shape.type.name, field: field.name, key: key)
+            return
+        }
+        self = .type(shape.type.name)
+    }
+
+    /// The field whose value it asks for.
+    var field: String? {
+        if case .value(_, let field, _) = self { field } else { nil }
+    }
+
+    /// Short, whatever it stands for; two of one key do no harm, because each subscription that is found is held against the change.
+    var key: String {
+        var writer = ByteWriter()
+        write(to: &writer)
+        var hashes: [UInt64] = [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4]
+        for place in hashes.indices {
+            var hash = hashes[place]
+            for byte in writer.bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+            hash = (hash ^ (hash >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            hashes[place] = hash ^ (hash >> 31)
+        }
+        return hashes.map { hash in
+            let digits = String(hash, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    func write(to writer: inout ByteWriter) {
+        switch self {
+        case .database: writer.byte(1)
+        case .zone(let zone):
+            writer.byte(2)
+            writer.signed(zone)
+        case .type(let type):
+            writer.byte(3)
+            writer.string(type)
+        case .value(let type, let field, let key):
+            writer.byte(4)
+            writer.string(type)
+            writer.string(field)
+            writer.block(key.bytes ?? [])
+        }
+    }
+
+    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+        switch try reader.byte() {
+        case 1: self = .database
+        case 2: self = .zone(try reader.signed())
+        case 3: self = .type(try reader.string())
+        case 4: self = .value(type: try reader.string(), field: try reader.string(), key: try ValueKey(bytes: try reader.block()))
+        default: throw MalformedBytes()
+        }
+    }
+}
+
+extension ValueKey {
+    /// Equal keys have equal bytes; nil for a place, by which nothing is found.
+    fileprivate var bytes: [UInt8]? {
+        var writer = ByteWriter()
+        switch self {
+        case .integer(let number):
+            writer.byte(1)
+            writer.signed(number)
+        case .double(let number):
+            writer.byte(2)
+            writer.double(number)
+        case .timestamp(let seconds):
+            writer.byte(3)
+            // -0 is 0.
+            writer.double(seconds + 0)
+        case .text(let text):
+            writer.byte(4)
+            writer.bytes += text.bytes
+        case .reference(let name):
+            writer.byte(5)
+            writer.bytes += name.bytes
+        case .bytes(let bytes):
+            writer.byte(6)
+            writer.bytes += bytes
+        case .place: return nil
+        }
+        return writer.bytes
+    }
+
+    fileprivate init(bytes: [UInt8]) throws(MalformedBytes) {
+        var reader = ByteReader(bytes)
+        let kind = try reader.byte()
+        let rest = Array(bytes.dropFirst())
+        switch kind {
+        case 1: self = .integer(try reader.signed())
+        case 2: self = .double(try reader.double())
+        case 3: self = .timestamp(try reader.double())
+        case 4: self = .text(ExactText(String(decoding: rest, as: UTF8.self)))
+        case 5: self = .reference(ExactText(String(decoding: rest, as: UTF8.self)))
+        case 6: self = .bytes(rest)
+        default: throw MalformedBytes()
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import NacreCloudWire
+
+/// Counts of subscriptions, so that a change asks for none where there are none. Each is an entry under a name.
+struct SubscriptionGround: Equatable, Sendable {
+    /// Of all of a database: what every save asks for.
+    static let all = "all"
+    /// Of those that follow zones or the database.
+    static let feeds = "feeds"
+    /// Of those that follow records of a type.
+    static func type(_ type: String) -> String { "type \(type)" }
+    /// Of those under a term.
+    static func term(_ term: SubscriptionTerm) -> String { "term \(term.key)" }
+
+    static func key(_ name: String, in database: DatabaseID) -> EntryKey { EntryKey(database, .subscribed, name) }
+
+    var count: Int64 = 0
+    /// The fields that they look at, each with how many do.
+    var fields: [String: Int64] = [:]
+    /// The fields by whose values they are found, likewise.
+    var termFields: [String: Int64] = [:]
+
+    init() {}
+
+    mutating func add(_ subscription: StoredSubscription, _ sign: Int64) {
+        count += sign
+        for field in subscription.fields { Self.change(&fields, field, sign) }
+        if let field = subscription.term.field { Self.change(&termFields, field, sign) }
+    }
+
+    private static func change(_ counts: inout [String: Int64], _ name: String, _ sign: Int64) {
+        let count = counts[name, default: 0] + sign
+        counts[name] = count > 0 ? count : nil
+    }
+
+    /// What of a record's fields must be kept of a change.
+    var wantedFields: Set<String> { Set(fields.keys).union(termFields.keys.filter { SystemField(schemaName: $0) == nil }) }
+
+    func row(_ name: String, in database: DatabaseID) -> EntryRow {
+        var writer = ByteWriter()
+        writer.signed(count)
+        for counts in [fields, termFields] {
+            writer.number(UInt64(counts.count))
+            for (field, count) in counts.sorted(by: { $0.key < $1.key }) {
+                writer.string(field)
+                writer.signed(count)
+            }
+        }
+        return EntryRow(key: Self.key(name, in: database), value: writer.bytes)
+    }
+
+    init(_ row: EntryRow) throws(StoreError) {
+        do {
+            var reader = ByteReader(row.value)
+            count = try reader.signed()
+            fields = try Self.counts(&reader)
+            termFields = try Self.counts(&reader)
+        } catch {
+            throw StoreError(.corrupt, "A count of subscriptions is malformed")
+        }
+    }
+
+    private static func counts(_ reader: inout ByteReader) throws(MalformedBytes) -> [String: Int64] {
+        var counts: [String: Int64] = [:]
+        for _ in 0..<(try reader.count()) { counts[try reader.string()] = try reader.signed() }
+        return counts
+    }
+}
+
+extension ReadTransaction {
+    /// Those that are there, by name.
+    func grounds(_ names: [String], in database: DatabaseID) throws -> [String: SubscriptionGround] {
+        var found: [String: SubscriptionGround] = [:]
+        for row in try entries(in: database, .subscribed, keys: names) { found[row.key.key] = try SubscriptionGround(row) }
+        return found
+    }
+
+    /// All of a user, in the order of their IDs' bytes.
+    func subscriptions(of user: String, in database: DatabaseID) throws -> [StoredSubscription] {
+        let prefix = StoredSubscription.key(user, "")
+        var found: [StoredSubscription] = []
+        var last = prefix
+        while true {
+            let rows = try entries(in: database, .subscription, after: last, limit: Limits.resultsPerPage)
+            for row in rows {
+                guard row.key.key.utf8.starts(with: prefix.utf8) else { return found }
+                found.append(try StoredSubscription(row))
+            }
+            guard rows.count == Limits.resultsPerPage, let end = rows.last?.key.key else { return found }
+            last = end
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// What keeps these subscriptions from now on, and no more those that they replace or that go. To be called under the lock of the database.
+    func plan(subscribing come: [StoredSubscription], without gone: [StoredSubscription], in database: DatabaseID) throws -> WritePlan {
+        var plan = WritePlan()
+        let changes = gone.map { ($0, Int64(-1)) } + come.map { ($0, Int64(1)) }
+        if changes.isEmpty { return plan }
+        func names(_ subscription: StoredSubscription) -> [String] {
+            [SubscriptionGround.all, subscription.ground, SubscriptionGround.term(subscription.term)]
+        }
+        let touched = Set(changes.flatMap { names($0.0) }).sorted()
+        var grounds = try grounds(touched, in: database)
+        for (subscription, sign) in changes {
+            let counted = names(subscription)
+            // Fields count where a commit asks which of them are wanted.
+            grounds[counted[1], default: SubscriptionGround()].add(subscription, sign)
+            grounds[counted[0], default: SubscriptionGround()].count += sign
+            grounds[counted[2], default: SubscriptionGround()].count += sign
+        }
+        for name in touched {
+            guard let ground = grounds[name], ground.count > 0 else {
+                plan.entriesRemoved.append(SubscriptionGround.key(name, in: database))
+                continue
+            }
+            plan.entries.append(ground.row(name, in: database))
+        }
+        let kept = Set(come.flatMap { [$0.key(in: database), $0.termKey(in: database)] })
+        plan.entriesRemoved += gone.flatMap { [$0.key(in: database), $0.termKey(in: database)] }.filter { !kept.contains($0) }
+        for subscription in come {
+            plan.entries.append(subscription.row(in: database))
+            plan.entries.append(EntryRow(key: subscription.termKey(in: database), value: []))
+        }
+        return plan
+    }
+}

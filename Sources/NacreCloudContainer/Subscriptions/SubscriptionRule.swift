@@ -1,0 +1,131 @@
+import NacreCloudWire
+
+/// What the rules say of a subscription that somebody wants to save, whatever else is saved.
+struct SubscriptionRule {
+    let database: DatabaseKey
+    let schema: Schema
+    let caller: Caller
+
+    /// nil: nothing is wrong with it.
+    func fault(of subscription: Subscription) -> ServerError? {
+        do throws(ServerError) {
+            try check(subscription)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func check(_ subscription: Subscription) throws(ServerError) {
+        if let fault = Self.fault(ofID: subscription.subscriptionID) { throw fault }
+        switch subscription.kind {
+        case .query(let subscribed): try check(subscribed)
+        case .zone(let zoneID, let recordType):
+            // CloudKit: `CKRecordZoneSubscription` is for zones that have a feed of changes.
+            guard database.scope == .private else { throw .subscriptionElsewhere("zone", database.scope) }
+            if let fault = ownerVerdict(zoneID, in: database, by: caller) { throw fault }
+            if zoneID.isDefault { throw .noFeedInDefaultZone }
+            if let recordType, let fault = Names.recordTypeFault(recordType) { throw fault }
+        case .database(let recordType):
+            guard database.scope != .public else { throw .subscriptionElsewhere("database", database.scope) }
+            if let recordType, let fault = Names.recordTypeFault(recordType) { throw fault }
+        }
+        if let info = subscription.notificationInfo { try check(info) }
+        if subscription.keptBytes.count > Limits.subscriptionBytes { throw .subscriptionTooLarge }
+    }
+
+    static func fault(ofID id: String) -> ServerError? {
+        guard !id.isEmpty else { return .missing("subscriptionID") }
+        return Names.isName(id)
+            ? nil
+            : .badValue(
+                "subscriptionID", "invalid subscription ID", remedy: "It has 1 to \(Limits.nameCharacters) printable ASCII characters.")
+    }
+
+    private func check(_ subscribed: SubscribedQuery) throws(ServerError) {
+        // CloudKit: `CKQuerySubscription` is not for the shared database.
+        guard database.scope != .shared else { throw .subscriptionElsewhere("query", database.scope) }
+        if subscribed.firesOn.isEmpty { throw .firesOnNothing }
+        if let zoneID = subscribed.zoneID {
+            if let fault = ownerVerdict(zoneID, in: database, by: caller) { throw fault }
+            if database.scope == .public, !zoneID.isDefault { throw .zoneNotFound(zoneID) }
+        }
+        let shape = try shape(of: subscribed.query)
+        if database.environment == .production, !shape.type.subscribed.contains(subscribed.firesOn.kind) {
+            throw .newSubscriptionInProduction(shape.type.name, subscribed.firesOn)
+        }
+    }
+
+    /// The query's filters as its type allows them. A predicate is refused as a query's is.
+    func shape(of query: Query) throws(ServerError) -> QueryShape {
+        try QueryShape(
+            Query(recordType: query.recordType, filters: query.filters), for: .subscription, in: schema, of: database.container, by: caller)
+    }
+
+    private func check(_ info: NotificationInfo) throws(ServerError) {
+        if info.additionalFields?.count ?? 0 > Limits.fieldsPerNotification {
+            throw .badValue(
+                "notificationInfo.additionalFields", "too many fields in a notification",
+                remedy: "A notification carries \(Limits.fieldsPerNotification) fields at most.")
+        }
+        for name in info.fieldNames {
+            if let fault = Names.fieldNameFault(name) { throw fault }
+        }
+    }
+}
+
+extension FiresOn {
+    private static let words: [(FiresOn, String)] = [(.create, "create"), (.update, "update"), (.delete, "delete")]
+
+    /// As a schema keeps a kind of subscriptions: `create,update,delete`, or some of it in that order.
+    var kind: String { Self.words.filter { contains($0.0) }.map(\.1).joined(separator: ",") }
+}
+
+extension NotificationInfo {
+    /// The fields whose values its notifications show or carry.
+    var fieldNames: Set<String> {
+        let lists = [alertLocalizationArgs, titleLocalizationArgs, subtitleLocalizationArgs, additionalFields]
+        return Set(lists.flatMap { $0 ?? [] } + [collapseIDKey].compactMap(\.self))
+    }
+
+    /// CloudKit: with `shouldSendContentAvailable` alone nothing is shown, and the app is woken.
+    var showsSomething: Bool {
+        let texts = [
+            alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, alertActionLocalizationKey,
+            alertLaunchImage, soundName,
+        ]
+        return shouldBadge || texts.contains { $0 != nil }
+    }
+}
+
+extension ServerError {
+    fileprivate static func subscriptionElsewhere(_ kind: String, _ scope: DatabaseKey.Scope) -> ServerError {
+        ServerError(
+            .badRequest, "\(kind) subscriptions are not supported in the \(scope.rawValue) database", field: "subscriptionType",
+            remedy: "Query subscriptions are for the public and the private database, zone subscriptions for the private one, database subscriptions "
+                + "for the private and the shared one.")
+    }
+
+    fileprivate static let firesOnNothing = ServerError(
+        .badRequest, "a query subscription fires on nothing", field: "firesOn",
+        remedy: "Give at least one of create, update and delete; firesOnce stands beside them.")
+
+    /// CloudKit's text.
+    fileprivate static func newSubscriptionInProduction(_ type: String, _ firesOn: FiresOn) -> ServerError {
+        ServerError(
+            .badRequest, "attempting to create a subscription in a production container", internalCode: 2006, field: "subscription",
+            remedy: "Save a query subscription to \(type) that fires on \(firesOn.kind) in development, and deploy: nacre schema deploy.")
+    }
+
+    fileprivate static let subscriptionTooLarge = ServerError(
+        .badRequest, "subscription is too large", native: .limitExceeded, internalCode: 2023, field: "subscription",
+        remedy: "It may take \(Limits.subscriptionBytes) bytes with its predicate and its texts.")
+
+    static let tooManySubscriptions = ServerError(
+        .badRequest, "the user has as many subscriptions in the database as there may be (\(Limits.subscriptionsPerUser))", native: .limitExceeded,
+        internalCode: 2023, field: "operations", remedy: "Delete those that are not needed any more: subscriptions/list tells them.")
+
+    static let subscriptionNotFound = ServerError(
+        .notFound, "Subscription not found", internalCode: 2003, field: "subscriptionID",
+        remedy: "subscriptions/list tells which there are.")
+}

@@ -1,0 +1,304 @@
+import NacreCloudWire
+
+/// The task that tells devices of what a commit changed: it finds the subscriptions that fire, and puts what they tell into the devices' queues.
+///
+/// A commit leaves it only where somebody subscribes to what it changed, with all that the rules ask: nothing is read of records any more. Done twice it
+/// tells twice, with the same IDs of notifications, of which a queue takes each once.
+struct FireSubscriptions: TaskHandler {
+    /// Who made the change: on that device nobody is told.
+    struct Author: Equatable, Sendable {
+        var user: String
+        var deviceID: String?
+
+        init(user: String, deviceID: String?) {
+            self.user = user
+            self.deviceID = deviceID
+        }
+
+        init(_ caller: Caller) {
+            self.init(user: caller.userRecordName ?? "", deviceID: caller.deviceID)
+        }
+    }
+
+    /// How far a worker has come: the next candidate stands behind this one.
+    private struct Place: Equatable, Sendable {
+        var change = 0
+        var term = ""
+        var candidate = ""
+    }
+
+    private var database: DatabaseID
+    private var zone: Int64
+    /// Empty where zones came or went.
+    private var zoneName: String
+    private var number: ChangeNumber
+    private var author: Author
+    private var transitions: [RecordTransition]
+    private var place = Place()
+
+    private static let version: UInt8 = 1
+
+    /// What a commit that changed records leaves behind: at most one task.
+    ///
+    /// Costs a call of the store. To be called only where the database has subscriptions.
+    static func tasks(
+        of transitions: [RecordTransition], in zone: ZoneRow, hasFeed: Bool, by author: Author, due: Timestamp, _ transaction: any ReadTransaction
+    ) throws -> [TaskRow] {
+        let types = Set(transitions.map(\.record.row.type)).sorted()
+        let feeds = hasFeed ? [SubscriptionGround.feeds] : []
+        let grounds = try transaction.grounds(types.map(SubscriptionGround.type) + feeds, in: zone.address.database)
+        let watched = transitions.compactMap { transition -> RecordTransition? in
+            let ground = grounds[SubscriptionGround.type(transition.record.row.type)]
+            guard ground != nil || grounds[SubscriptionGround.feeds] != nil else { return nil }
+            return transition.only(ground?.wantedFields ?? [], in: zone.address)
+        }
+        guard !watched.isEmpty else { return [] }
+        let work = FireSubscriptions(
+            database: zone.address.database, zone: zone.address.zone, zoneName: zone.name, number: zone.number, author: author, transitions: watched)
+        let name = "\(zone.address.zone):\(ChangeTag.text(zone.number))"
+        return [TaskRow(key: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, due: due)]
+    }
+
+    /// What a commit that made or deleted zones leaves behind.
+    static func task(ofZonesIn database: DatabaseID, at number: ChangeNumber, by caller: Caller, due: Timestamp) -> TaskRow {
+        let work = FireSubscriptions(database: database, zone: 0, zoneName: "", number: number, author: Author(caller), transitions: [])
+        return TaskRow(key: TaskKey(database, .fireSubscriptions, "zones:\(ChangeTag.text(number))"), payload: work.payload, due: due)
+    }
+
+    private init(
+        database: DatabaseID, zone: Int64, zoneName: String, number: ChangeNumber, author: Author, transitions: [RecordTransition]
+    ) {
+        self.database = database
+        self.zone = zone
+        self.zoneName = zoneName
+        self.number = number
+        self.author = author
+        self.transitions = transitions
+    }
+
+    init(_ task: TaskRow) throws {
+        do {
+            var reader = ByteReader(task.payload)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            database = task.key.database
+            zone = try reader.signed()
+            zoneName = try reader.string()
+            number = try reader.changeNumber()
+            author = Author(user: try reader.string(), deviceID: nil)
+            if try reader.byte() == 1 { author.deviceID = try reader.string() }
+            let change = Int(clamping: try reader.number())
+            place = Place(change: change, term: try reader.string(), candidate: try reader.string())
+            transitions = []
+            let address = ZoneAddress(database: database, zone: zone)
+            for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
+        } catch {
+            throw task.malformed
+        }
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(zone)
+        writer.string(zoneName)
+        writer.write(number)
+        writer.string(author.user)
+        writer.byte(author.deviceID == nil ? 0 : 1)
+        if let device = author.deviceID { writer.string(device) }
+        writer.number(UInt64(place.change))
+        writer.string(place.term)
+        writer.string(place.candidate)
+        writer.number(UInt64(transitions.count))
+        for transition in transitions { transition.write(to: &writer) }
+        return writer.bytes
+    }
+
+    // MARK: Firing
+
+    /// A subscription and the change that it tells of; nil: zones came or went.
+    private struct Firing: Sendable {
+        var subscription: StoredSubscription
+        var transition: RecordTransition?
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+        let work = self
+        let (firings, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
+            try await cloud.store.read { transaction in
+                guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
+                return try work.firings(by: known, of: key, cloud.readRule, transaction)
+            }
+        }
+        try await deliver(firings, of: key, cloud)
+        let spent = firings.map(\.subscription).filter(\.firesOnce)
+        if let next {
+            if !spent.isEmpty { _ = try await cloud.store.write { try Self.end(spent, WritePlan(), in: turn.key.database, $0) } }
+            place = next
+            return true
+        }
+        return try await cloud.store.write { transaction in
+            _ = try transaction.lock(in: turn.key.database)
+            try turn.requireLease(transaction)
+            return try Self.end(spent, WritePlan(finishing: turn.key), in: turn.key.database, transaction)
+        }
+    }
+
+    /// Takes away those that fire once and have.
+    private static func end(
+        _ spent: [StoredSubscription], _ plan: WritePlan, in database: DatabaseID, _ transaction: any WriteTransaction
+    ) throws -> Ending<Bool> {
+        _ = try transaction.lock(in: database)
+        let there = try transaction.entries(in: database, .subscription, keys: spent.map(\.name)).map { try StoredSubscription($0) }
+        // One that was saved anew meanwhile is another one.
+        let changes = try transaction.plan(subscribing: [], without: there.filter(spent.contains), in: database)
+        var plan = plan
+        plan.entries = changes.entries
+        plan.entriesRemoved = changes.entriesRemoved
+        try transaction.apply(plan)
+        return .commit(false)
+    }
+
+    /// The next subscriptions that fire, of `Limits.firingChunk` that may; and where it goes on, if anywhere.
+    private func firings(
+        by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule, _ transaction: any ReadTransaction
+    ) throws -> (firings: [Firing], next: Place?) {
+        var (firings, once, here) = ([Firing](), Set<String>(), place)
+        var room = Limits.firingChunk
+        while here.change < max(transitions.count, 1) {
+            let transition = transitions.indices.contains(here.change) ? transitions[here.change] : nil
+            for term in try terms(for: transition, of: key, transaction) where term.key >= here.term {
+                if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
+                while true {
+                    let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
+                    for subscription in try firing(names, for: transition, by: known, of: key, readRule, transaction) {
+                        guard !subscription.tellsACommitOnce || once.insert(subscription.name).inserted else { continue }
+                        firings.append(Firing(subscription: subscription, transition: transition))
+                    }
+                    room -= names.count
+                    if isLast { break }
+                    here.candidate = names.last ?? here.candidate
+                    if room <= 0 { return (firings, here) }
+                }
+                // The next term.
+                (here.term, here.candidate) = (term.key + "~", "")
+                if room <= 0 { return (firings, here) }
+            }
+            here = Place(change: here.change + 1)
+            // To look for terms costs too.
+            room -= 1
+            if room <= 0, here.change < transitions.count { return (firings, here) }
+        }
+        return (firings, nil)
+    }
+
+    /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
+    private func terms(
+        for transition: RecordTransition?, of key: DatabaseKey, _ transaction: any ReadTransaction
+    ) throws -> [(key: String, count: Int)] {
+        var terms: Set<SubscriptionTerm> = []
+        if zoneName.isEmpty || key.hasFeed(inZoneNamed: zoneName) { terms = zoneName.isEmpty ? [.database] : [.database, .zone(zone)] }
+        if let record = transition?.record {
+            let type = record.row.type
+            terms.insert(.type(type))
+            for field in try transaction.grounds([SubscriptionGround.type(type)], in: database).values.flatMap(\.termFields.keys) {
+                guard let value = record.value(of: field).flatMap(ValueKey.init) else { continue }
+                terms.insert(.value(type: type, field: field, key: value))
+            }
+        }
+        let counts = try transaction.grounds(terms.map(SubscriptionGround.term), in: database)
+        return terms.compactMap { term in
+            counts[SubscriptionGround.term(term)].map { (key: term.key, count: Int(clamping: $0.count)) }
+        }.sorted { $0.key < $1.key }
+    }
+
+    /// The names of the next subscriptions under a term, and whether they are its last. No row of another term is read where all of its own have room.
+    private func candidates(
+        of term: (key: String, count: Int), after last: String, limit: Int, _ transaction: any ReadTransaction
+    ) throws -> (names: [String], isLast: Bool) {
+        let prefix = term.key + " "
+        let limit = min(limit, term.count)
+        let rows = try transaction.entries(in: database, .subscriptionTerm, after: prefix + last, limit: limit)
+        let own = rows.prefix { $0.key.key.utf8.starts(with: prefix.utf8) }
+        return (
+            own.map { String($0.key.key.dropFirst(prefix.count)) },
+            own.count < rows.count || rows.count < limit || term.count <= limit && last.isEmpty
+        )
+    }
+
+    /// Those that fire for it, and whose users may read what changed.
+    private func firing(
+        _ names: [String], for transition: RecordTransition?, by known: KnownSchema, of key: DatabaseKey, _ readRule: ReadRule,
+        _ transaction: any ReadTransaction
+    ) throws -> [StoredSubscription] {
+        if names.isEmpty { return [] }
+        let subscriptions = try transaction.entries(in: database, .subscription, keys: names).map { try StoredSubscription($0) }
+        let matching = subscriptions.filter { subscription in
+            let caller = Caller(.user(subscription.user))
+            let rule = FiringRule(subscription.subscription, by: SubscriptionRule(database: key, schema: known.schema, caller: caller))
+            return transition.map { rule.fires(for: $0, inZoneNamed: zoneName, of: key) } ?? rule.firesForZones
+        }
+        guard let record = transition?.record, key.scope == .public, !matching.isEmpty else { return matching }
+        let users = Set(matching.map(\.user)).sorted()
+        let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)
+        return try matching.filter { subscription in
+            let caller = Caller(.user(subscription.user))
+            var rule = readRule.or(ruleOf: key, for: caller)
+            if rule.wantsSchema { rule = ReadRule(known.schema, try known.roles(of: caller, by: assigned)) }
+            return rule.verdict(on: record, of: key, by: caller) == .whole
+        }
+    }
+
+    // MARK: Telling
+
+    private func deliver(_ firings: [Firing], of key: DatabaseKey, _ cloud: Cloud) async throws {
+        var users: [String] = []
+        var payloads: [String: [Payload]] = [:]
+        for firing in firings {
+            let user = firing.subscription.user
+            if payloads[user] == nil { users.append(user) }
+            let id = notificationID(of: firing.subscription.isQuery ? firing.transition?.record.row.name : nil, cloud)
+            payloads[user, default: []].append(
+                Payload(firing.subscription.subscription, for: firing.transition, id: id, user: user, in: zoneName, of: key))
+        }
+        // Each user is a transaction, and transactions that come together are committed together.
+        for start in stride(from: 0, to: users.count, by: Self.usersAtATime) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for user in users[start..<min(start + Self.usersAtATime, users.count)] {
+                    let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
+                    let told = payloads[user] ?? []
+                    group.addTask { [author] in try await cloud.notify(place, of: told, notOn: author.deviceID) }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// On this server: transactions of one commit of the engine.
+    private static let usersAtATime = 16
+
+    /// CloudKit: one change has one, however many subscriptions it fires. The same whenever it is told.
+    /// - Parameter record: nil: the change is the commit.
+    private func notificationID(of record: String?, _ cloud: Cloud) -> String {
+        var writer = ByteWriter()
+        writer.string(record ?? "")
+        writer.signed(database.rawValue)
+        writer.signed(zone)
+        writer.write(number)
+        var reader = ByteReader(cloud.tokens.code(for: writer.bytes, key: []))
+        return UUIDText.version4((try? reader.fixed()) ?? 0, (try? reader.fixed()) ?? 0).lowercased()
+    }
+
+    /// What changed is not told by anything else.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}
+
+extension StoredSubscription {
+    fileprivate var isQuery: Bool { if case .query = subscription.kind { true } else { false } }
+
+    fileprivate var firesOnce: Bool { if case .query(let subscribed) = subscription.kind { subscribed.firesOnce } else { false } }
+
+    /// Those that follow a feed tell that it moved, not what of it.
+    fileprivate var tellsACommitOnce: Bool { !isQuery || firesOnce }
+}

@@ -1,0 +1,52 @@
+import NacreCloudContainer
+import NacreCloudServerWire
+import NacreCloudWire
+import NacreHTTPServer
+
+/// Push tokens, and the web courier behind them. CloudKit: Web Services Reference, "Creating APNs Tokens".
+extension API {
+    /// `POST tokens/create`
+    func tokensCreate(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: TokensCreateRequest.self) { request in
+            let token = try await cloud.createPushToken(request, in: call.target.container, call.target.environment, by: call.caller)
+            let query = "?tok=\(token.text)&ttl=\(Int(Limits.pushTokenSeconds))"
+            return TokensCreateResponse(
+                apnsEnvironment: request.apnsEnvironment, apnsToken: token.text, webcourierURL: cloud.assetLinks.url(Self.courierPath) + query)
+        }
+    }
+
+    /// `POST tokens/register`
+    func tokensRegister(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: TokensRegisterRequest.self) { request in
+            try await cloud.registerPushToken(request, in: call.target.container, call.target.environment, by: call.caller)
+            return TokensRegisterResponse()
+        }
+    }
+
+    /// Where a `webcourierURL` leads.
+    static let courierPath = "/push/1/aps"
+
+    /// Answers with the next notification of a token's device, one JSON object, as soon as there is one; with nothing where none comes in
+    /// `Limits.waitSeconds`. CloudKit: the token is all that is asked for, and who got a notification has it.
+    func addCourierRoute(to router: inout Router) {
+        router.get(Self.courierPath) { request, _ in
+            let payers = rates.payers(of: request, address: IPAddress.customer(request.clientAddress))
+            try rates.require(payers)
+            rates.take(1, from: payers)
+            let (address, owner) = try await cloud.device(of: request.query("tok").flatMap(PushToken.init))
+            let target = DatabaseTarget(container: owner.container, environment: owner.environment, scope: .public)
+            return try await answer(request, in: target, by: owner.credential) { call in
+                let next = try await hub.read(
+                    address.database, waiting: Limits.waitSeconds, by: call.holder.name, account: request.account
+                ) { (next: QueuedNotification?) in
+                    next != nil
+                } _: {
+                    // Whose client is gone would take it along.
+                    try Task.checkCancellation()
+                    return try await cloud.takeNotification(for: address)
+                }
+                return next.map { .json($0.json) } ?? HTTPResponse()
+            }
+        }
+    }
+}

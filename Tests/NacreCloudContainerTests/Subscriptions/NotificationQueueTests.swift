@@ -1,0 +1,168 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What waits for a device: bounded, in order, each once, and never lost without a word. Over every engine.
+@Suite struct NotificationQueueTests {
+    private struct Scene {
+        let scene: SubscriptionScene
+        let device: SubscriptionScene.Device
+        let place: AccountPlace
+        let address: DeviceAddress
+
+        var cloud: Cloud { scene.cloud }
+
+        init(_ engine: Engine) async throws {
+            scene = try await SubscriptionScene(try await engine.makeStore())
+            device = try await scene.signIn("ada")
+            address = try #require(device.address)
+            place = AccountPlace(
+                container: SubscriptionScene.container, environment: SubscriptionScene.environment, userRecordName: try #require(scene.names["ada"]))
+        }
+
+        func payload(_ id: String, _ change: (inout Payload) -> Void = { _ in }) -> Payload {
+            var payload = Payload(event: .query(reason: .created), id: id, subscriptionID: "s", scope: .private)
+            payload.alert.body = "b"
+            payload.recordName = id
+            change(&payload)
+            return payload
+        }
+
+        func tell(_ payloads: Payload...) async throws { try await cloud.notify(place, of: payloads, notOn: nil) }
+
+        func waiting(after last: Int64 = 0) async throws -> [QueuedNotification] {
+            try await cloud.notifications(for: address, after: last, limit: .max)
+        }
+
+        func names() async throws -> [String] { try await waiting().map { Told($0).member("rid") ?? "everything" } }
+    }
+
+    @Test(arguments: Engine.allCases) func `notifications wait in their order until they are acknowledged`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.tell(scene.payload("a"), scene.payload("b"))
+        try await scene.tell(scene.payload("c"))
+        #expect(try await scene.names() == ["a", "b", "c"])
+        let numbers = try await scene.waiting().map(\.number)
+        #expect(numbers == [1, 2, 3])
+        #expect(try await scene.waiting(after: 2).map(\.number) == [3])
+        #expect(try await scene.cloud.acknowledge(through: 2, for: scene.address) == 2)
+        #expect(try await scene.names() == ["c"])
+        #expect(try await scene.cloud.takeNotification(for: scene.address)?.number == 3)
+        #expect(try await scene.cloud.takeNotification(for: scene.address) == nil)
+        try await scene.tell(scene.payload("d"))
+        #expect(try await scene.waiting().map(\.number) == [4])
+    }
+
+    @Test(arguments: Engine.allCases) func `what is told twice waits once`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        for _ in 0..<3 { try await scene.tell(scene.payload("a"), scene.payload("b")) }
+        #expect(try await scene.names() == ["a", "b"])
+        var other = scene.payload("a")
+        other.subscriptionID = "t"
+        try await scene.tell(other)
+        #expect(try await scene.names() == ["a", "b", "a"], "another subscription of one change")
+    }
+
+    @Test(arguments: Engine.allCases) func `silent ones of one zone become the last, and so do those of one collapse ID`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await Scene(engine)
+        func silent(_ id: String, _ zone: String) -> Payload {
+            var payload = Payload(event: .zone, id: id, subscriptionID: "s", scope: .private)
+            payload.zoneName = zone
+            payload.isContentAvailable = true
+            payload.recordName = id
+            return payload
+        }
+        try await scene.tell(silent("a", "Work"), silent("b", "Home"), silent("c", "Work"))
+        try await scene.tell(silent("d", "Work"))
+        #expect(try await scene.names() == ["b", "d"])
+        var loud = silent("e", "Work")
+        loud.alert.body = "Hear"
+        try await scene.tell(loud)
+        try await scene.tell(
+            scene.payload("f") { $0.collapseID = "x" }, scene.payload("g") { $0.collapseID = "y" }, scene.payload("h") { $0.collapseID = "x" })
+        #expect(try await scene.names() == ["b", "d", "e", "g", "h"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a full queue becomes a word to fetch everything, one for each database`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        for place in 0..<Limits.notificationsPerDevice {
+            try await scene.tell(scene.payload("r\(place)") { $0.scope = place % 2 == 0 ? .private : .public })
+        }
+        #expect(try await scene.names().count == Limits.notificationsPerDevice)
+        try await scene.tell(scene.payload("more"))
+        let all = try await scene.waiting().map { Told($0) }
+        #expect(all.map { $0.member("dbs") } == ["2", "1"] && all.allSatisfy { $0.member("sid") == nil && $0.text.contains(#""met""#) })
+        try await scene.tell(scene.payload("later"))
+        #expect(try await scene.names() == ["everything", "everything", "later"])
+    }
+
+    @Test(arguments: Engine.allCases) func `what waited for seven days is gone, and the device is told so`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.tell(scene.payload("a"))
+        scene.scene.test.clock.move(bySeconds: Limits.notificationSeconds - 1)
+        try await scene.tell(scene.payload("b"))
+        #expect(try await scene.names() == ["a", "b"])
+        scene.scene.test.clock.move(bySeconds: 2)
+        // Whether or not the upkeep has been there.
+        if engine == .memory { _ = try await scene.cloud.removeExpired() }
+        #expect(try await scene.names() == ["everything"])
+        #expect(try await scene.cloud.takeNotification(for: scene.address) != nil)
+        #expect(try await scene.cloud.takeNotification(for: scene.address) == nil)
+        try await scene.tell(scene.payload("c"))
+        #expect(try await scene.names() == ["c"])
+    }
+
+    @Test(arguments: Engine.allCases) func `an acknowledgement of a queue that is lost tells the device to fetch everything`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await Scene(engine)
+        try await scene.tell(scene.payload("a"))
+        #expect(try await scene.cloud.acknowledge(through: 500, for: scene.address) == 0)
+        #expect(try await scene.names() == ["everything"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a badge counts on each device by itself`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.tell(scene.payload("a") { $0.countsBadge = true }, scene.payload("b"))
+        let second = try await scene.scene.signIn("ada")
+        try await scene.tell(scene.payload("c") { $0.countsBadge = true })
+        #expect(try await scene.waiting().map { Told($0).member("badge") } == ["1", nil, "2"])
+        #expect(try await scene.scene.told(second).map { $0.member("badge") } == ["1"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a device that is signed out is told nothing, and its queue goes`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let second = try await scene.scene.signIn("ada")
+        try await scene.tell(scene.payload("a"))
+        guard case .device(let id, let account)? = scene.device.caller.credential else { return }
+        try await scene.cloud.registry.revokeAccountToken(id, of: account)
+        try await scene.tell(scene.payload("b"))
+        #expect(try await scene.waiting().isEmpty)
+        #expect(try await scene.scene.identifiers(second) == ["s a 1", "s b 1"])
+        let left = try await scene.scene.test.store.read { try $0.rows(of: .entries, after: nil, limit: 500) }
+        let kept = left.filter { row in if case .entry(let entry) = row.value { entry.key.kind == .notifiedDevice } else { false } }
+        #expect(kept.count == 1)
+    }
+
+    @Test(arguments: Engine.allCases) func `of more devices than there may be those go that were quiet longest`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        var addresses: [DeviceAddress] = []
+        for place in 0..<Limits.notifiedDevicesPerUser {
+            scene.scene.test.clock.move(bySeconds: 1)
+            addresses.append(
+                try await scene.cloud.registerDevice(
+                    "tab \(place)", in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller))
+        }
+        try await scene.tell(scene.payload("a"))
+        #expect(try await scene.waiting().isEmpty, "the first one made room")
+        for address in addresses { #expect(try await scene.cloud.notifications(for: address, after: 0, limit: 5).count == 1) }
+        // One that comes again is the same.
+        let again = try await scene.cloud.registerDevice(
+            "tab 5", in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
+        #expect(again == addresses[5])
+    }
+}

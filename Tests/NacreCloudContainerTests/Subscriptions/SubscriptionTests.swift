@@ -1,0 +1,167 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Subscriptions that are saved, found and deleted, over every engine.
+@Suite struct SubscriptionTests {
+    private func ids(_ results: [SubscriptionResult]) -> [String] { results.compactMap { $0.subscription?.subscriptionID } }
+
+    private func modify(
+        _ scene: SubscriptionScene, _ device: SubscriptionScene.Device, _ operations: [SubscriptionOperation], in scope: DatabaseKey.Scope = .private,
+        id: String? = nil, digest: [UInt8] = [1], age: Double? = nil
+    ) async throws -> [SubscriptionResult] {
+        try await scene.cloud.modifySubscriptions(
+            SubscriptionsModifyRequest(operations: operations, extension: RequestExtension(operationID: id)), in: scene.target(scope),
+            by: device.caller, digest: digest, age: age
+        ).subscriptions
+    }
+
+    private func list(_ scene: SubscriptionScene, _ device: SubscriptionScene.Device, in scope: DatabaseKey.Scope = .private) async throws
+        -> [Subscription]
+    {
+        try await scene.cloud.listSubscriptions(in: scene.target(scope), by: device.caller).subscriptions.compactMap(\.subscription)
+    }
+
+    /// Everything that a database keeps of subscriptions.
+    private func kept(_ scene: SubscriptionScene, in scope: DatabaseKey.Scope, of person: String = "ada") async throws -> [EntryKind: Int] {
+        let owner = scope == .public ? "" : scene.names[person] ?? ""
+        let id = try await scene.cloud.databaseID(
+            DatabaseKey(container: SubscriptionScene.container, environment: SubscriptionScene.environment, scope: scope, owner: owner))
+        return try await scene.test.store.read { transaction in
+            var counts: [EntryKind: Int] = [:]
+            for kind in [EntryKind.subscription, .subscriptionTerm, .subscribed] {
+                counts[kind] = try transaction.entries(in: id, kind, after: nil, limit: 1000).count
+            }
+            return counts
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `subscriptions are saved, listed, looked up and deleted, each user's own`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
+        let mine = Subscription.query("b", [.equals("text", .string("x"))], on: .create, info: .alert("Hello"))
+        #expect(try await ids(scene.subscribe(ada, mine, .query("a"), in: .public)) == ["b", "a"])
+        #expect(try await ids(scene.subscribe(bob, .query("b"), in: .public)) == ["b"])
+        #expect(try await list(scene, ada, in: .public) == [.query("a"), mine])
+        #expect(try await list(scene, ada) == [])
+        let found = try await scene.cloud.lookupSubscriptions(
+            SubscriptionsLookupRequest(subscriptionIDs: ["c", "b"]), in: scene.target(.public), by: ada.caller
+        ).subscriptions
+        #expect(found[0].error?.code == .notFound && found[1].subscription == mine)
+        let gone = try await modify(scene, ada, [.delete("b"), .delete("nothing")], in: .public)
+        #expect(gone[0] == .deleted("b") && gone[1].error?.code == .notFound)
+        #expect(try await list(scene, ada, in: .public) == [.query("a")])
+        #expect(try await list(scene, bob, in: .public).count == 1)
+        _ = try await modify(scene, ada, [.delete("a")], in: .public)
+        _ = try await modify(scene, bob, [.delete("b")], in: .public)
+        #expect(try await kept(scene, in: .public).values.allSatisfy { $0 == 0 }, "nothing stays of what was deleted")
+    }
+
+    @Test(arguments: Engine.allCases) func `to save one that is there changes nothing or replaces it`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let ada = try await scene.signIn("ada")
+        for _ in 0..<2 { #expect(try await ids(scene.subscribe(ada, .query("a"), in: .public)) == ["a"]) }
+        #expect(try await kept(scene, in: .public) == [.subscription: 1, .subscriptionTerm: 1, .subscribed: 3])
+        let changed = Subscription.query("a", [.equals("text", .string("x"))])
+        #expect(try await modify(scene, ada, [.update(changed)], in: .public)[0].subscription == changed)
+        #expect(try await list(scene, ada, in: .public) == [changed])
+        #expect(try await kept(scene, in: .public) == [.subscription: 1, .subscriptionTerm: 1, .subscribed: 3])
+        // CloudKit: two that differ in their IDs alone are two.
+        #expect(try await ids(scene.subscribe(ada, .query("b", [.equals("text", .string("x"))]), in: .public)) == ["b"])
+        #expect(try await kept(scene, in: .public) == [.subscription: 2, .subscriptionTerm: 2, .subscribed: 3])
+    }
+
+    @Test(arguments: Engine.allCases) func `each item of a request is on its own, and none stands twice in it`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let ada = try await scene.signIn("ada")
+        let results = try await scene.subscribe(ada, .query("a"), .zone("z", "Nowhere"), .query("n", zone: "Nowhere"), .query("b", type: "Nothing"))
+        #expect(results.map { $0.error?.code } == [nil, .zoneNotFound, .zoneNotFound, .notFound])
+        await #expect(throws: ServerError.self) { try await scene.subscribe(ada, .query("a"), .query("a")) }
+        await #expect(throws: ServerError.self) {
+            try await scene.cloud.listSubscriptions(in: scene.target(.public), by: Caller(.world))
+        }
+        #expect(try await scene.subscribe(ada, .database("d"), in: .shared)[0].error == nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `a repeated request is answered as it was, and done once`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let ada = try await scene.signIn("ada")
+        try await scene.subscribe(ada, .query("a"))
+        let operations: [SubscriptionOperation] = [.delete("a"), .create(.query("b")), .create(.query("c", type: "Nothing"))]
+        let first = try await modify(scene, ada, operations, id: "one")
+        let again = try await modify(scene, ada, operations, id: "one", age: 1)
+        #expect(first == again && first.map { $0.error?.code } == [nil, nil, .notFound])
+        await #expect(throws: ServerError.operationReused) { try await modify(scene, ada, operations, id: "one", digest: [2]) }
+    }
+
+    @Test func `a user has so many subscriptions in a database and no more`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        for start in stride(from: 0, to: Limits.subscriptionsPerUser, by: 100) {
+            _ = try await modify(scene, ada, (start..<start + 100).map { .create(.query("s\($0)")) })
+        }
+        #expect(try await list(scene, ada).count == Limits.subscriptionsPerUser)
+        #expect(try await scene.subscribe(ada, .query("more"))[0].error == .tooManySubscriptions)
+        #expect(try await scene.subscribe(ada, .query("s1", on: .create))[0].error == nil, "to replace one takes no room")
+        #expect(try await scene.subscribe(ada, .query("more"), in: .public)[0].error == nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `a zone that goes takes its subscriptions along`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let ada = try await scene.signIn("ada")
+        try await scene.user(ada).makeZone("Work", "Home")
+        try await scene.subscribe(ada, .zone("w", "Work"), .query("q", zone: "Work"), .zone("h", "Home"), .database("d"), .query("all"))
+        try await scene.user(ada).deleteZone("Work")
+        #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
+        // One of that name is another zone.
+        try await scene.user(ada).makeZone("Work")
+        #expect(try await list(scene, ada).map(\.subscriptionID) == ["all", "d", "h"])
+    }
+
+    @Test(arguments: Engine.allCases) func `an account that goes leaves no subscription, no device and nothing that waits`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
+        for device in [ada, bob] {
+            try await scene.subscribe(device, .query("p"), in: .public)
+            try await scene.user(device).makeZone("Work")
+            try await scene.subscribe(device, .zone("z", "Work"), .database("d"))
+        }
+        try await scene.user(bob, in: .public).modify([.create("n")])
+        try await scene.test.runAllTasks()
+        try await scene.cloud.registry.deleteAccount(try #require(scene.accounts["ada"]))
+        scene.test.clock.move(bySeconds: Limits.accountDeletionSeconds)
+        try await scene.test.runAllTasks()
+        #expect(try await list(scene, bob, in: .public).count == 1)
+        #expect(try await list(scene, bob).count == 2)
+        let rows = try await scene.test.store.read { try $0.rows(of: .entries, after: nil, limit: 1000) }
+        let name = try #require(scene.names["ada"])
+        let kinds: Set<EntryKind> = [.subscription, .subscriptionTerm, .notifiedDevice, .notification]
+        let left = rows.compactMap { row in if case .entry(let entry) = row.value, kinds.contains(entry.key.kind) { entry.key } else { nil } }
+        #expect(!left.contains { $0.key.contains(name) })
+        #expect(left.count { $0.kind == .notifiedDevice } == 1 && left.count { $0.kind == .notification } == 0)
+        #expect(try await kept(scene, in: .private) == [.subscription: 0, .subscriptionTerm: 0, .subscribed: 0])
+        #expect(try await scene.test.check().isEmpty)
+    }
+
+    @Test func `a kind that was saved in development comes to production with a deployment`() async throws {
+        let scene = try await SubscriptionScene(try await Engine.memory.makeStore())
+        let ada = try await scene.signIn("ada")
+        func production(_ subscription: Subscription) async throws -> ServerError? {
+            let request = SubscriptionsModifyRequest(operations: [.create(subscription)])
+            let target = scene.target(.private, .production)
+            return try await scene.cloud.modifySubscriptions(request, in: target, by: Caller(.user("_p"))).subscriptions[0].error
+        }
+        try await scene.subscribe(ada, .query("s", on: [.create, .update]))
+        _ = try await scene.cloud.registry.deploySchema(of: SubscriptionScene.container, isDryRun: false)
+        #expect(try await production(.query("s", on: [.create, .update])) == nil)
+        #expect(try await production(.query("t", on: .create))?.reason == "attempting to create a subscription in a production container")
+        // An import of the schema's text keeps them.
+        let text = SchemaText(try await scene.cloud.registry.schema(of: SubscriptionScene.container, .development)).text
+        _ = try await scene.cloud.registry.importSchema(text, to: SubscriptionScene.container, isDryRun: false)
+        #expect(try await scene.cloud.registry.schema(of: SubscriptionScene.container, .development).types["Note"]?.subscribed == ["create,update"])
+    }
+}
