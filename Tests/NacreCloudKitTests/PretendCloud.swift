@@ -43,6 +43,8 @@ actor PretendCloud: Transport {
     private var discoverable: [UserLookupInfo: UserIdentity] = [:]
     private var discoveryPages: [UsersDiscoverResponse] = []
     private var permission = Discoverability.initialState
+    /// In the order in which they came.
+    var subscriptions: [Subscription] = []
 
     func makeDiscoverable(_ user: UserIdentity, by infos: UserLookupInfo...) {
         for info in infos { discoverable[info] = user }
@@ -111,6 +113,8 @@ actor PretendCloud: Transport {
             case "zones/lookup":
                 return TransportAnswer(status: 200, body: lookup(try ZonesLookupRequest(json: request.body)).json(form))
             case "zones/modify": return TransportAnswer(status: 200, body: modify(try ZonesModifyRequest(json: request.body)).json(form))
+            case "subscriptions/list", "subscriptions/lookup", "subscriptions/modify":
+                return TransportAnswer(status: 200, body: try answerSubscriptions(to: path, request.body).json(form))
             case "changes/database" where !databasePages.isEmpty:
                 return TransportAnswer(status: 200, body: databasePages.removeFirst().json(form))
             case "changes/zone" where !zonePages.isEmpty:

@@ -244,4 +244,9 @@ enum QueryField {
         if let field = systemFields[key] ?? SystemField(rawValue: key) { return field.rawValue }
         return Names.isIdentifier(key) ? key : nil
     }
+
+    /// As an app calls the field.
+    static func key(_ name: String) -> String {
+        SystemField(rawValue: name).flatMap { field in systemFields.first { $0.value == field }?.key } ?? name
+    }
 }

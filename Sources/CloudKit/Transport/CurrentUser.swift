@@ -46,14 +46,31 @@ struct CurrentUser: Sendable {
         return request
     }
 
-    /// CloudKit: in predicates only the record ID of a reference is compared, so its zone does not count.
     func spellingOut(_ request: RecordsQueryRequest) -> RecordsQueryRequest {
-        guard recordName != nil else { return request }
         var request = request
-        for index in request.query.filters.indices where mayName(request.query.filters[index].value) {
-            request.query.filters[index].value = spellingOut(request.query.filters[index].value) { _ in true }
+        request.query = spellingOut(request.query)
+        return request
+    }
+
+    func spellingOut(_ request: SubscriptionsModifyRequest) -> SubscriptionsModifyRequest {
+        var request = request
+        request.operations = request.operations.map { operation in
+            guard case .create(var subscription) = operation, case .query(var subscribed) = subscription.kind else { return operation }
+            subscribed.query = spellingOut(subscribed.query)
+            subscription.kind = .query(subscribed)
+            return .create(subscription)
         }
         return request
+    }
+
+    /// CloudKit: in predicates only the record ID of a reference is compared, so its zone does not count.
+    private func spellingOut(_ query: Query) -> Query {
+        guard recordName != nil else { return query }
+        var query = query
+        for index in query.filters.indices where mayName(query.filters[index].value) {
+            query.filters[index].value = spellingOut(query.filters[index].value) { _ in true }
+        }
+        return query
     }
 
     private func mayName(_ value: FieldValue) -> Bool {
