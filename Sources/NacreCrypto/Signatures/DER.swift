@@ -18,4 +18,19 @@ enum DER {
         if count < 0x100 { return [tag, 0x81, UInt8(count)] + content }
         return [tag, 0x82, UInt8(count >> 8 & 0xff), UInt8(count & 0xff)] + content
     }
+
+    /// The two numbers of a sequence, each as this many bytes, the highest first; nil for anything else.
+    static func pair(_ sequence: [UInt8], of count: Int) -> [UInt8]? {
+        guard sequence.count >= 2, sequence[0] == 0x30, sequence[1] < 0x80, sequence.count == 2 + Int(sequence[1]) else { return nil }
+        var rest = sequence[2...]
+        guard let first = number(&rest, of: count), let second = number(&rest, of: count), rest.isEmpty else { return nil }
+        return first + second
+    }
+
+    private static func number(_ rest: inout ArraySlice<UInt8>, of count: Int) -> [UInt8]? {
+        guard rest.popFirst() == 0x02, let length = rest.popFirst(), length > 0, length < 0x80, rest.count >= length else { return nil }
+        let digits = rest.prefix(Int(length)).drop { $0 == 0 }
+        rest = rest.dropFirst(Int(length))
+        return digits.count > count ? nil : [UInt8](repeating: 0, count: count - digits.count) + digits
+    }
 }

@@ -6,7 +6,7 @@ import CNacreOpenSSL
 package enum P256 {
     /// A key that signs. Any number of threads may use one at once.
     package final class PrivateKey: Sendable {
-        private let key: Key
+        let key: Key
 
         /// A new key; takes about 20 µs.
         package init() throws(CryptoError) {
@@ -48,7 +48,7 @@ package enum P256 {
 
     /// A key that verifies. Any number of threads may use one at once.
     package final class PublicKey: Sendable {
-        private let key: Key
+        let key: Key
 
         /// - Parameter pem: `PUBLIC KEY` in PEM.
         /// - Throws: `malformedKey` for anything else, for another curve, and for a point that is not on it.

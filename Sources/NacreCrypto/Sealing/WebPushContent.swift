@@ -1,0 +1,56 @@
+/// Messages that only one browser can read, whatever carries them: `aes128gcm` (RFC 8188) under keys as RFC 8291 agrees on them.
+package enum WebPushContent {
+    /// What fits into the 4,096 bytes that every push service takes (RFC 8291, section 4).
+    package static let plaintextLength: Int = recordLength - headerLength - 1 - AES128GCM.tagLength
+
+    private static let recordLength = 4096
+    private static let saltLength = 16
+    private static let headerLength = saltLength + 4 + 1 + P256.PublicKey.pointLength
+
+    /// Whom a message is for: what a browser gives with its subscription.
+    package struct Receiver: Sendable {
+        fileprivate let key: P256.PublicKey
+        fileprivate let point: [UInt8]
+        fileprivate let authentication: [UInt8]
+
+        /// - Parameters:
+        ///   - point: `p256dh`, a point of 65 bytes.
+        ///   - authentication: `auth`, 16 bytes.
+        /// - Throws: `malformedKey` for a point that is none, `invalidKeyLength` for another length of `auth`.
+        package init(point: [UInt8], authentication: [UInt8]) throws(CryptoError) {
+            guard authentication.count == 16 else { throw CryptoError(.invalidKeyLength) }
+            key = try P256.PublicKey(point: point)
+            (self.point, self.authentication) = (point, authentication)
+        }
+    }
+
+    /// A message for one receiver, each time under other keys.
+    ///
+    /// - Parameter plaintext: at most `plaintextLength` bytes; else `invalidLength`.
+    /// - Returns: the body of a request with `Content-Encoding: aes128gcm`.
+    package static func seal(_ plaintext: [UInt8], for receiver: Receiver) throws(CryptoError) -> [UInt8] {
+        try seal(plaintext, for: receiver, under: P256.PrivateKey(), salt: SecureRandom.bytes(saltLength))
+    }
+
+    /// - Parameters:
+    ///   - sender: for this message alone. Only tests choose it.
+    ///   - salt: 16 bytes, likewise.
+    static func seal(
+        _ plaintext: [UInt8], for receiver: Receiver, under sender: P256.PrivateKey, salt: [UInt8]
+    ) throws(CryptoError) -> [UInt8] {
+        guard plaintext.count <= plaintextLength, salt.count == saltLength else { throw CryptoError(.invalidLength) }
+        let point = try sender.publicKey().point()
+        let agreed = try HKDFSHA256.bytes(
+            32, from: sender.sharedSecret(with: receiver.key), salt: receiver.authentication,
+            info: Array("WebPush: info\u{0}".utf8) + receiver.point + point)
+        let key = try HKDFSHA256.bytes(
+            AES128GCM.keyLength, from: agreed, salt: salt, info: Array("Content-Encoding: aes128gcm\u{0}".utf8))
+        let nonce = try HKDFSHA256.bytes(AES128GCM.nonceLength, from: agreed, salt: salt, info: Array("Content-Encoding: nonce\u{0}".utf8))
+        // The one record is the last: its padding begins with a 2, and ends there.
+        let record = try AES128GCM.seal(plaintext + [2], key: key, nonce: nonce)
+        let length = [
+            UInt8(recordLength >> 24 & 0xff), UInt8(recordLength >> 16 & 0xff), UInt8(recordLength >> 8 & 0xff), UInt8(recordLength & 0xff),
+        ]
+        return salt + length + [UInt8(point.count)] + point + record
+    }
+}

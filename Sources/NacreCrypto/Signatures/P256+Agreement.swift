@@ -1,0 +1,43 @@
+import CNacreOpenSSL
+
+extension P256.PublicKey {
+    /// The length of a point that is not compressed, in bytes: a 4, and the two coordinates.
+    package static let pointLength: Int = 65
+
+    /// - Parameter point: as SEC 1 writes it, not compressed.
+    /// - Throws: `malformedKey` for other bytes, and for a point that is not on the curve.
+    package convenience init(point: [UInt8]) throws(CryptoError) {
+        guard point.count == Self.pointLength, point[0] == 4 else { throw CryptoError(.malformedKey) }
+        try self.init(x: Array(point[1..<33]), y: Array(point[33...]))
+    }
+
+    /// The key as SEC 1 writes its point, not compressed.
+    package func point() throws(CryptoError) -> [UInt8] {
+        var point = [UInt8](repeating: 0, count: Self.pointLength)
+        var length = 0
+        guard EVP_PKEY_get_octet_string_param(key.pointer, "pub", &point, point.count, &length) == 1, length == point.count else {
+            throw .fromOpenSSL(.malformedKey)
+        }
+        return point
+    }
+}
+
+extension P256.PrivateKey {
+    /// What this key and another one's private half both come to (ECDH, NIST SP 800-56A): 32 bytes, from which keys are to be derived. About 60 µs.
+    package func sharedSecret(with other: P256.PublicKey) throws(CryptoError) -> [UInt8] {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil) else { throw .fromOpenSSL(.libraryFailure) }
+        defer { EVP_PKEY_CTX_free(context) }
+        var secret = [UInt8](repeating: 0, count: 32)
+        var length = secret.count
+        guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer(context, other.key.pointer) == 1,
+            EVP_PKEY_derive(context, &secret, &length) == 1, length == secret.count
+        else { throw .fromOpenSSL(.libraryFailure) }
+        return secret
+    }
+
+    /// A signature as JSON Web Signatures write it (RFC 7518, 3.4): two numbers of 32 bytes.
+    package func signPair(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
+        guard let pair = DER.pair(try sign(message), of: 32) else { throw CryptoError(.libraryFailure) }
+        return pair
+    }
+}
