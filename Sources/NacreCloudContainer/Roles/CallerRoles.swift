@@ -22,6 +22,33 @@ package struct RoleAssignmentEntry: RegistryEntry {
     package var roles: [Int64]
 }
 
+extension RoleAssignmentEntry {
+    /// As other entries are read, for less: each request of a user in a public database reads one.
+    init(_ row: EntryRow) throws(StoreError) {
+        do {
+            self.init(roles: try row.value.withUnsafeBytes { bytes throws(JSONError) in try Self.roles(bytes) })
+        } catch {
+            throw StoreError(.corrupt, "A registry entry is malformed", ["kind": String(row.key.kind.rawValue)])
+        }
+    }
+
+    private static func roles(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> [Int64] {
+        var reader = JSONReader(bytes)
+        var roles: [Int64]?
+        _ = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            if key.matches("roles") {
+                roles = try reader.array { reader throws(JSONError) in try reader.int64() }
+            } else {
+                try reader.skip()
+            }
+        }
+        try reader.finish()
+        guard let roles else { throw JSONError(.missingKey, at: 0, missingKey: "roles") }
+        return roles
+    }
+}
+
 extension Schema {
     /// What somebody may do with records of a type.
     func permissions(of roles: CallerRoles, on type: String, asCreator: Bool) -> Permissions {

@@ -72,8 +72,10 @@ package struct HTTPRequest: Sendable {
 
     /// The first value of a query parameter, percent-decoded (`+` stays `+`); empty for a name without `=`, nil where it is absent or malformed.
     package func query(_ name: String) -> String? {
-        guard !head.query.isEmpty else { return nil }
-        for item in head.bytes[head.query].split(separator: UInt8(ascii: "&")) {
+        var rest = head.bytes[head.query]
+        while !rest.isEmpty {
+            let item = rest.prefix { $0 != UInt8(ascii: "&") }
+            rest = rest[item.endIndex...].dropFirst()
             let equals = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
             let key = item[..<equals]
             guard key.elementsEqual(name.utf8) || (key.contains(UInt8(ascii: "%")) && percentDecoded(key) == name) else { continue }
