@@ -38,6 +38,7 @@ extension Limits {
         Limit("numberBytes", numberBytes, .server),
         Limit("changesPerUnsplitCommit", changesPerUnsplitCommit, .server),
         Limit("zonesPerList", zonesPerList, .server),
+        Limit("zonesPerDatabase", zonesPerDatabase, .server),
         Limit("clientChangeTokenBytes", clientChangeTokenBytes, .server),
         Limit("operationIDCharacters", operationIDCharacters, .server),
         Limit("operationSeconds", Int(operationSeconds), .server),

@@ -7,6 +7,8 @@ extension Limits {
     package static let changesPerUnsplitCommit = 1000
     /// Live zones of a database for which `zones/list` and a query of all zones are answered. On this server.
     package static let zonesPerList = 5000
+    /// Live zones that may be made in a database. On this server: as many as `zones/list` answers; a zone is about a kilobyte that no quota counts.
+    package static let zonesPerDatabase = 5000
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
     package static let clientChangeTokenBytes = 1024
     /// Characters of an operation ID. On this server: a UUID has 36.

@@ -214,6 +214,10 @@ extension ServerError {
         .badRequest, "The database has more zones than one request is answered for (\(Limits.zonesPerList))", native: .limitExceeded,
         internalCode: 2023, remedy: "Learn of the zones by changes/database, which answers in pages, and query one zone at a time.")
 
+    static let noRoomForZones = ServerError(
+        .badRequest, "The database has as many zones as it may have (\(Limits.zonesPerDatabase))", native: .limitExceeded, internalCode: 2023,
+        field: "zoneID", remedy: "Delete zones that are not in use, or keep more records in each.")
+
     // MARK: Changes
 
     static let noFeedInDefaultZone = ServerError(

@@ -94,7 +94,7 @@ import Testing
         #expect(try await calls { _ = try await ann.changes("Z", after: token) } == [2])
         #expect(try await calls { _ = try await ann.databaseChanges() } == [2])
         #expect(try await calls { _ = try await ann.cloud.listZones(in: ann.target, by: ann.caller) } == [1])
-        #expect(try await calls { try await ann.makeZone("A", "B", "C") } == [3])
+        #expect(try await calls { try await ann.makeZone("A", "B", "C") } == [4])
         #expect(try await calls { try await ann.deleteZone("A", "B", "C") } == [3])
         #expect(try await calls { try await ann.deleteZone("A") } == [2])
     }

@@ -11,8 +11,10 @@ import Testing
         ZoneRow(address: ZoneAddress(database: DatabaseID(key), zone: 5), name: name, run: 1, lastSeq: 3)
     }
 
-    private func verdict(_ type: ZoneOperation.OperationType, _ zoneID: ZoneID, over existing: ZoneRow? = nil) -> ZoneVerdict {
-        ZoneVerdict(ZoneOperation(type, zoneID), over: existing, in: key, by: Caller(.world))
+    private func verdict(
+        _ type: ZoneOperation.OperationType, _ zoneID: ZoneID, over existing: ZoneRow? = nil, hasRoom: Bool = true
+    ) -> ZoneVerdict {
+        ZoneVerdict(ZoneOperation(type, zoneID), over: existing, in: key, by: Caller(.world), hasRoom: hasRoom)
     }
 
     @Test func `a zone is made once, kept, and deleted once`() {
@@ -21,6 +23,16 @@ import Testing
         #expect(verdict(.create, zoneID, over: row("Z")) == .keep(row("Z")))
         #expect(verdict(.delete, zoneID, over: row("Z")) == .delete(row("Z")))
         #expect(verdict(.delete, zoneID) == .refuse(.zoneNotFound(zoneID)))
+    }
+
+    @Test func `where there is no room a zone is not made, and all else is done`() {
+        let zoneID = ZoneID(zoneName: "Z")
+        #expect(verdict(.create, zoneID, hasRoom: false) == .refuse(.noRoomForZones))
+        #expect(verdict(.create, zoneID, over: row("Z"), hasRoom: false) == .keep(row("Z")))
+        #expect(verdict(.create, .defaultZone, hasRoom: false) == .keepDefault)
+        #expect(verdict(.delete, zoneID, over: row("Z"), hasRoom: false) == .delete(row("Z")))
+        guard case .refuse(let error) = verdict(.create, ZoneID(zoneName: ""), hasRoom: false) else { return }
+        #expect(error.field == "zoneName", "what is wrong with a name is told first")
     }
 
     @Test func `the default zone is always there: made without a row, never deleted`() {

@@ -48,6 +48,11 @@ class ObservedReads: ReadTransaction {
         return try reads.zones(in: database, after: name, limit: limit)
     }
 
+    func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int {
+        try before(.zones)
+        return try reads.zoneCount(in: database, upTo: most)
+    }
+
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
         try before(.zoneFeed)
         return try reads.zoneFeed(in: database, after: position, limit: limit)

@@ -172,6 +172,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(database).zones(in: database, after: name, limit: limit)
     }
 
+    func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int {
+        try side(database).zoneCount(in: database, upTo: most)
+    }
+
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
         try side(database).zoneFeed(in: database, after: position, limit: limit)
     }

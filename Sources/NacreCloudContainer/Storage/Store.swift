@@ -53,6 +53,9 @@ package protocol ReadTransaction {
     /// Live zones in the order of their names' bytes, after `name`.
     func zones(in database: DatabaseID, after name: String?, limit: Int) throws -> [ZoneRow]
 
+    /// How many live zones there are, `most` at most. Costs in proportion to them, a few hundredths of a microsecond each.
+    func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int
+
     /// Zones of any state whose place in the database's feed is after `position`, in the order of (place, name).
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow]
 

@@ -49,8 +49,9 @@ extension ReadTransaction {
     /// All live zones of a database, by name. See `docs/decisions/all-zones-or-an-error.md`.
     /// - Throws: `ServerError` when they are more than one request is answered for.
     func allZones(in database: DatabaseID) throws -> [ZoneRow] {
-        let rows = try zones(in: database, after: nil, limit: Limits.zonesPerList + 1)
-        guard rows.count <= Limits.zonesPerList else { throw ServerError.tooManyZones }
+        // The default zone may be one beside as many as can be made.
+        let rows = try zones(in: database, after: nil, limit: Limits.zonesPerList + 2)
+        guard rows.count <= Limits.zonesPerList + 1 else { throw ServerError.tooManyZones }
         return rows
     }
 }

@@ -11,7 +11,8 @@ enum ZoneVerdict: Equatable, Sendable {
     case refuse(ServerError)
 
     /// CloudKit: custom zones live in private databases; the default zone is always there. Creating a zone that exists succeeds.
-    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller) {
+    /// - Parameter hasRoom: the database may have one zone more.
+    init(_ operation: ZoneOperation, over existing: ZoneRow?, in database: DatabaseKey, by caller: Caller, hasRoom: Bool = true) {
         if let fault = ownerVerdict(operation.zoneID, in: database, by: caller) {
             self = .refuse(fault)
             return
@@ -23,7 +24,8 @@ enum ZoneVerdict: Equatable, Sendable {
         case (.delete, nil): self = .refuse(.zoneNotFound(operation.zoneID))
         case (.create, let zone?): self = .keep(zone)
         case (.create, nil):
-            self = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName").map(ZoneVerdict.refuse) ?? .create
+            let fault = Names.recordNameFault(operation.zoneID.zoneName, field: "zoneName") ?? (hasRoom ? nil : .noRoomForZones)
+            self = fault.map(ZoneVerdict.refuse) ?? .create
         }
     }
 }
@@ -93,8 +95,10 @@ struct ZoneModification: Sendable {
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         var plan = WritePlan()
         var outcomes: [Outcome] = []
+        let makesZones = operations.contains { $0.type == .create && found[$0.zoneID.zoneName] == nil }
+        var room = makesZones ? Limits.zonesPerDatabase - (try transaction.zoneCount(in: database, upTo: Limits.zonesPerDatabase)) : 0
         for (place, operation) in operations.enumerated() {
-            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller) {
+            switch ZoneVerdict(operation, over: found[operation.zoneID.zoneName], in: key, by: caller, hasRoom: room > 0) {
             case .refuse(let error):
                 outcomes.append(.refused(operation.zoneID, error))
             case .keep(let zone):
@@ -105,11 +109,13 @@ struct ZoneModification: Sendable {
                 var zone = zone(named: operation.zoneID.zoneName, key: newKeys[place], after: row, in: advance.run)
                 zone.indexesBelow = try advance.entries.nextIndex(at: schemaVersion)
                 plan.zones.append(zone)
+                room -= 1
                 plan.zonesChanged.append(zone.address)
                 outcomes.append(.live(zone))
             case .delete(let zone):
                 plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
                 outcomes.append(.deleted(zone.name))
+                room += 1
             }
         }
         guard !plan.isEmpty else { return .rollback((outcomes, false)) }

@@ -32,6 +32,8 @@ extension MemoryState {
         return found
     }
 
+    func zoneCount(in database: DatabaseID, upTo most: Int) -> Int { zones(in: database, after: nil, limit: most).count }
+
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) -> [ZoneRow] {
         var found: [ZoneRow] = []
         let name = position.name.map(NameBytes.init)

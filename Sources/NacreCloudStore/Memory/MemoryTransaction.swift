@@ -54,6 +54,10 @@ final class MemoryTransaction: WriteTransaction {
         try ask { $0.zones(in: database, after: name, limit: limit) }
     }
 
+    func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int {
+        try ask { $0.zoneCount(in: database, upTo: most) }
+    }
+
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
         try ask { $0.zoneFeed(in: database, after: position, limit: limit) }
     }

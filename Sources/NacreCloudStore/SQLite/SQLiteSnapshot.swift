@@ -86,6 +86,16 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func zoneCount(in database: DatabaseID, upTo most: Int) throws -> Int {
+        try ask { connection in
+            try connection.use(.zoneCount) { statement in
+                statement.bind(database.rawValue)
+                statement.bind(max(most, 0))
+                return try statement.step() ? Int(statement.integer()) : 0
+            }
+        }
+    }
+
     func zoneFeed(in database: DatabaseID, after position: ZoneFeedPosition, limit: Int) throws -> [ZoneRow] {
         // Zones at 0 are in no feed: every position up to there is the start.
         let name = position.seq > 0 ? position.name : nil

@@ -50,6 +50,8 @@ extension Statement {
         FROM zones WHERE db_id = ?1 AND state = 0 ORDER BY name LIMIT ?2
         """)
 
+    static let zoneCount = Statement("SELECT COUNT(*) FROM (SELECT 1 FROM zones WHERE db_id = ?1 AND state = 0 LIMIT ?2)")
+
     static let zonesAfterName = Statement(
         """
         SELECT db_id, zone_id, name, state, incarnation, last_seq, feed_seq, client_change_token, forgotten_incarnation, forgotten_seq,

@@ -119,6 +119,21 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `live zones of one database are counted, as far as one wants to know`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        func count(_ most: Int) async throws -> Int { try await store.read { try $0.zoneCount(in: Sample.database, upTo: most) } }
+        #expect(try await count(9) == 0)
+        try await store.populate()
+        let others = (20..<24).map { Sample.zoneRow("Z\($0)", ZoneAddress(database: Sample.database, zone: $0)) }
+        try await store.apply(WritePlan(\.zones, others))
+        let all = try await store.read { try $0.zones(in: Sample.database, after: nil, limit: 99) }.count
+        #expect(all >= 5)
+        for most in [0, 1, all - 1, all, all + 1, 1000] { #expect(try await count(most) == min(all, most)) }
+        try await store.apply(WritePlan(\.zones, [Sample.zoneRow("Z20", ZoneAddress(database: Sample.database, zone: 20), state: .deleted)]))
+        #expect(try await count(1000) == all - 1)
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a forgotten zone is in no answer any more`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate()
