@@ -77,6 +77,33 @@ struct AdministratorRepetitionTests {
         #expect(await tokensNamedTwice(server) == 0)
     }
 
+    @Test func `of many that send one key at once one is done, and the others hear so or get its answer`() async throws {
+        let server = try await AdministeredServer()
+        let answers = await withTaskGroup(of: Answer.self) { group in
+            for _ in 0..<12 { group.addTask { await post(server, "tokens", Self.newToken, key: "at-once") } }
+            return await group.reduce(into: [Answer]()) { $0.append($1) }
+        }
+        #expect(answers.allSatisfy { [201, 409].contains($0.status) } && answers.contains { $0.status == 201 })
+        #expect(Set(answers.filter { $0.status == 201 }.map(\.text)).count == 1)
+        #expect(await tokensNamedTwice(server) == 1)
+    }
+
+    @Test func `what a key keeps is told to nobody but administrators, and a body that is too long uses no key up`() async throws {
+        let server = try await AdministeredServer()
+        #expect(await post(server, "tokens", Self.newToken, key: "k").status == 201)
+        for authorization in ["", "Bearer ", "Bearer wrong", "Basic secret", "Bearer \(server.server.names["ada.device"] ?? "")"] {
+            let headers = ["Idempotency-Key": "k", "Authorization": authorization]
+            let question = Question(method: "POST", target: "/admin/1/tokens", headers: headers, body: Array(Self.newToken.utf8))
+            let answer = Answer(await server.admin.respond(to: question.inProcess))
+            #expect(answer.status == 401 && answer.header("Idempotency-Replayed") == nil && !answer.text.contains("token\":"), "\(authorization)")
+        }
+        let long = Self.newToken.dropLast() + #","more":"\#(String(repeating: "x", count: Limits.accountBodyBytes))"}"#
+        #expect(await post(server, "tokens", String(long), key: "long").status == 413)
+        #expect(await post(server, "tokens", Self.newToken, key: "long").status == 201)
+        // A key is of one endpoint: another one with the same body is another request.
+        #expect(await post(server, "tokens/rotate", Self.newToken.replacing("{", with: #"{"id":"x","#), key: "k").status == 422)
+    }
+
     @Test func `a code for a new password is not kept`() async throws {
         let server = try await AdministeredServer()
         let answer = await post(server, "users/reset-password", #"{"email":"ada@example.com"}"#, key: "k")

@@ -60,6 +60,30 @@ struct TokenRotationTests {
         #expect(await self.line(server, old) == nil)
     }
 
+    @Test func `of many that rotate one token at once one has another, and a session goes over to none`() async throws {
+        let server = try await AdministeredServer()
+        let old = try #require(server.server.names["api"])
+        let before = await server.administrate("GET", "/admin/1/tokens").json?["tokens"]?.count
+        let answers = await withTaskGroup(of: Answer.self) { group in
+            for grace in [nil, 60, 3600, nil, 60, 3600] as [Int?] { group.addTask { await rotate(server, old, grace: grace) } }
+            return await group.reduce(into: [Answer]()) { $0.append($1) }
+        }
+        #expect(answers.count { $0.status == 201 } == 1 && answers.allSatisfy { [201, 400, 404].contains($0.status) })
+        let after = await server.administrate("GET", "/admin/1/tokens").json?["tokens"]?.count
+        #expect([before, before.map { $0 + 1 }].contains(after))
+        let new = try #require(answers.first { $0.status == 201 }?.json?["token"]?.text)
+        // The sealed token opens with the API token that it was made for alone, also where it was opened a moment ago.
+        func status(_ api: String) async -> Int {
+            let query = "ckAPIToken=\(api)&ckWebAuthToken=\(server.server.names["ada.escaped"] ?? "")"
+            let target = "/database/1/\(TestServer.container)/development/private/users/caller?\(query)"
+            return await server.server.respond(Question(method: "GET", target: target)).status
+        }
+        for _ in 0..<2 {
+            #expect(await status(new) == 421)
+            _ = await status(old)
+        }
+    }
+
     @Test func `what cannot be rotated is refused, and stays as it is`() async throws {
         let server = try await AdministeredServer()
         let old = try #require(server.server.names["api"])

@@ -243,7 +243,12 @@ extension ReadTransaction {
         guard var entry = try self.entry(AccountEntry.self, account, in: database, at: now) else { throw ServerError.accountChanged }
         let used = (entry.usedConsents ?? []).filter { $0.expires > now.secondsSince2001 }
         guard !used.contains(where: { $0.id == consent.id }), consent.expires > now.secondsSince2001 else { throw ServerError.consentUsed }
-        entry.usedConsents = used.suffix(Limits.sessionsPerAccount - 1) + [consent]
+        // None makes room for another: it could be used again.
+        if used.count >= Limits.sessionsPerAccount {
+            let first = used.map(\.expires).min() ?? now.secondsSince2001
+            throw ServerError.tooManySignIns(seconds: max(1, Int((first - now.secondsSince2001).rounded(.up))))
+        }
+        entry.usedConsents = used + [consent]
         return try entry.row(account, in: database)
     }
 
@@ -262,6 +267,12 @@ extension ServerError {
     package static let accountChanged = ServerError(
         .authenticationFailed, "a password or passkey was changed, or the account deleted, while this request was under way",
         remedy: "Try again with the password as it is now.")
+
+    static func tooManySignIns(seconds: Int) -> ServerError {
+        ServerError(
+            .throttled, "the account has signed in here as often as it may for now", remedy: "Wait for as many seconds as retryAfter says.",
+            retryAfter: seconds)
+    }
 
     package static let consentUsed = ServerError(
         .authenticationFailed, "this sign-in was used already, or took too long", remedy: "Begin anew, in the app that asked for it.")

@@ -30,6 +30,16 @@ final class TestIssuer: Sendable {
         var isDown = false
         /// Of its description.
         var describedIssuer: String?
+        var describedTokens: String?
+        var describedKeys: String?
+        /// Sends on to another place of its own, where the right answer is.
+        var redirects = false
+        /// Of the token, as JSON; nil: what it is.
+        var header: String?
+        /// In the place of a signature.
+        var signature: String?
+        /// Keys that it publishes before its own, as JSON.
+        var otherKeys = #"{"kty":"oct","k":"AA"}"#
     }
 
     private struct Code {
@@ -60,8 +70,10 @@ final class TestIssuer: Sendable {
         state = Locked(State(key: try P256.PrivateKey()))
         hidden = try P256.PrivateKey()
         var router = Router()
-        router.get("/.well-known/openid-configuration") { [weak self] _, _ in
-            self?.describe() ?? .json([])
+        for path in ["/.well-known/openid-configuration", "/elsewhere"] {
+            router.get(path) { [weak self] request, _ in
+                self?.describe(isElsewhere: request.route == "/elsewhere") ?? .json([])
+            }
         }
         router.get("/keys") { [weak self] _, _ in try self?.keys() ?? .json([]) }
         router.post("/token", bodyBytesMax: 16_384) { [weak self] request, _ in
@@ -126,18 +138,19 @@ final class TestIssuer: Sendable {
         }
     }
 
-    private func describe() -> HTTPResponse {
-        let words = begin("description")
+    private func describe(isElsewhere: Bool) -> HTTPResponse {
+        let words = begin(isElsewhere ? "elsewhere" : "description")
+        if words.redirects, !isElsewhere { return HTTPResponse(.found, headers: ["Location": url + "/elsewhere"]) }
         if words.isDown { return .json([], status: .serviceUnavailable) }
         let text = """
-            {"issuer":"\(words.describedIssuer ?? url)","authorization_endpoint":"\(url)/authorize?a=b","token_endpoint":"\(url)/token",
-             "jwks_uri":"\(url)/keys","authorization_response_iss_parameter_supported":\(words.namesItself)}
+            {"issuer":"\(words.describedIssuer ?? url)","authorization_endpoint":"\(url)/authorize?a=b","token_endpoint":"\(words.describedTokens ?? url + "/token")",
+             "jwks_uri":"\(words.describedKeys ?? url + "/keys")","authorization_response_iss_parameter_supported":\(words.namesItself)}
             """
         return .json(Array(text.utf8))
     }
 
     private func keys() throws -> HTTPResponse {
-        _ = begin("keys")
+        let words = begin("keys")
         let key = state.withLock { $0.key }
         let pem = try key.publicKey().pem().split(separator: "\n").dropFirst().dropLast().joined()
         let point = Base64.decode(pem)?.suffix(64) ?? []
@@ -145,7 +158,7 @@ final class TestIssuer: Sendable {
             Base64URL.encode(Array(point.prefix(32))), Base64URL.encode(Array(point.suffix(32)))
         )
         let text = """
-            {"keys":[{"kty":"oct","k":"AA"},{"kty":"EC","crv":"P-256","use":"sig","kid":"\(x.prefix(8))","x":"\(x)","y":"\(y)"}]}
+            {"keys":[\(words.otherKeys),{"kty":"EC","crv":"P-256","use":"sig","kid":"\(x.prefix(8))","x":"\(x)","y":"\(y)"}]}
             """
         return .json(Array(text.utf8))
     }
@@ -183,9 +196,10 @@ final class TestIssuer: Sendable {
             {"iss":"\#(words.issuer ?? url)","sub":"\#(words.subject)","aud":"\#(words.audience)","exp":\#(now + words.lifetime),"iat":\#(now),
             "nonce":"\#(nonce)","given_name":"Grace"\#(email)}
             """#
-        let text = [#"{"alg":"ES256","kid":"\#(id)"}"#, claims].map {
+        let text = [words.header ?? #"{"alg":"ES256","kid":"\#(id)"}"#, claims].map {
             Base64URL.encode(Array($0.utf8))
         }.joined(separator: ".")
+        if let forged = words.signature { return text + "." + forged }
         let signature = try (words.hidesKey ? hidden : key).sign(Array(text.utf8))
         return text + "." + Base64URL.encode(Self.pair(signature))
     }
