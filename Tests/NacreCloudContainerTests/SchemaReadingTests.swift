@@ -60,6 +60,35 @@ import Testing
         #expect(schema.types["Note"]?.fields.keys.map(\.self) == ["a"])
     }
 
+    @Test func `the type of shares is read with what is CloudKit's own of it, written or not, and printed whole`() throws {
+        let bare = try SchemaText.schema(from: "DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (\"___createTime\" TIMESTAMP);")
+        #expect(bare.types["cloudkit.share"]?.fields.keys.sorted() == ["cloudkit.thumbnailImageData", "cloudkit.title", "cloudkit.type"])
+        let text = SchemaText(bare).text
+        let printed = """
+                RECORD TYPE "cloudkit.share" (
+                    "___createTime"               TIMESTAMP,
+                    "___createdBy"                REFERENCE,
+                    "___etag"                     STRING,
+                    "___modTime"                  TIMESTAMP,
+                    "___modifiedBy"               REFERENCE,
+                    "___recordID"                 REFERENCE,
+                    "cloudkit.thumbnailImageData" BYTES,
+                    "cloudkit.title"              STRING,
+                    "cloudkit.type"               STRING,
+                    GRANT WRITE TO "_creator",
+                    GRANT CREATE TO "_icloud",
+                    GRANT READ TO "_world"
+                );
+
+            """
+        #expect(text.contains(printed), "\(text)")
+        let (users, share) = (text.firstRange(of: "RECORD TYPE Users"), text.firstRange(of: "RECORD TYPE \"cloudkit"))
+        #expect(try #require(users).lowerBound < #require(share).lowerBound)
+        #expect(try SchemaText.schema(from: text).types["cloudkit.share"] == bare.types["cloudkit.share"])
+        let own = try SchemaText.schema(from: "DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (color STRING QUERYABLE);")
+        #expect(own.types["cloudkit.share"]?.fields.count == 4)
+    }
+
     @Test func `what is wrong is told with its line and column`() {
         let faults: [(text: String, reason: String)] = [
             ("", #"Encountered <EOF> at line 1, column 1."#),
@@ -82,7 +111,13 @@ import Testing
             ("DEFINE SCHEMA CREATE ROLE \"_world\";", "Role '_world' is CloudKit's own at line 1, column 27."),
             ("DEFINE SCHEMA CREATE ROLE \"_own\";", "invalid role name at line 1, column 27."),
             ("DEFINE SCHEMA CREATE ROLE Team; CREATE ROLE Team;", "Role 'Team' is created twice at line 1, column 45."),
-            ("DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (a STRING);", "Record type 'cloudkit.share' is CloudKit's own at line 1, column 27."),
+            ("DEFINE SCHEMA RECORD TYPE \"cloudkit.zone\" (a STRING);", "Record type 'cloudkit.zone' is CloudKit's own at line 1, column 27."),
+            (
+                "DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (\"cloudkit.title\" INT64);",
+                "Field 'cloudkit.title' has the type STRING at line 1, column 62."
+            ),
+            ("DEFINE SCHEMA RECORD TYPE \"cloudkit.share\" (\"cloudkit.other\" STRING);", "invalid field name at line 1, column 45."),
+            (Self.schema("\"cloudkit.title\" STRING"), "invalid field name at line 1, column 33."),
             (Self.schema("a STRING, GRANT READ TO Team"), "Role 'Team' is not declared at line 1, column 57."),
             (Self.schema("a STRING, GRANT READ TO \"_friends\""), "Role '_friends' is not declared at line 1, column 57."),
             (Self.schema("a STRING, GRANT READ, DELETE TO \"_world\""), #"Encountered "DELETE" at line 1, column 55."#),
@@ -286,6 +321,16 @@ import Testing
             #expect(error?.reason == reason && error?.field == field, "\(text)")
         }
         #expect(try imported("RECORD TYPE Note (a STRING);", over: before, production: production).types["Album"] == nil)
+    }
+
+    @Test func `the type of shares comes with a text, and a text without it is refused from then on`() throws {
+        let share = "RECORD TYPE \"cloudkit.share\" (\"___recordID\" REFERENCE);"
+        let with = try imported(share, over: Schema())
+        #expect(with.types["cloudkit.share"]?.fields.count == 3)
+        #expect(try imported(share, over: with, hasRecords: true) == with)
+        let error = #expect(throws: ServerError.self) { try imported("", over: with) }
+        #expect(error?.reason == "invalid attempt to delete cloudkit managed record type" && error?.field == "cloudkit.share")
+        #expect(with.differences(to: try schema("")).map(\.recordType).contains("cloudkit.share"))
     }
 
     @Test func `a text without users is refused in CloudKit's words`() throws {

@@ -58,6 +58,7 @@ extension Schema {
         }
         for role in wanted.rolesInOrder where roles[role] == nil { declare(role: role) }
         for (type, known) in types.sorted(by: { $0.key < $1.key }) where wanted.types[type] == nil {
+            if type == ShareType.name { throw .managedTypeGoes(type) }
             if production.types[type] != nil { throw .activeTypeGoes(type) }
             if hasRecords { throw .usedSchemaGoes(known.name) }
             types[type] = nil
@@ -120,8 +121,10 @@ extension ServerError {
     fileprivate static func managedTypeGoes(_ type: String) -> ServerError {
         ServerError(
             .badRequest, "invalid attempt to delete cloudkit managed record type", field: type,
-            remedy: "The text leaves \(type) out, which every schema has. Begin with what nacre schema export prints, or write "
-                + "RECORD TYPE \(type) (roles LIST<INT64>); into it.")
+            remedy: type == UserRecord.type
+                ? "The text leaves \(type) out, which every schema has. Begin with what nacre schema export prints, or write "
+                    + "RECORD TYPE \(type) (roles LIST<INT64>); into it."
+                : "The text leaves \(type) out, which the schema has. Begin with what nacre schema export prints.")
     }
 
     /// CloudKit's text.

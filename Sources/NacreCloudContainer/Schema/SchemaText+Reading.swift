@@ -122,11 +122,14 @@ private struct SchemaReader {
         try skip("RECORD")
         try skip("TYPE")
         let name = try readName()
-        if name.text.hasPrefix(Self.managedPrefix) {
-            throw .schemaSyntax(
-                "Record type '\(name.text)' is CloudKit's own", at: name.place, remedy: "This server does not share records yet. Leave the type out.")
+        if name.text != ShareType.name {
+            if name.text.hasPrefix(Self.managedPrefix) {
+                throw .schemaSyntax(
+                    "Record type '\(name.text)' is CloudKit's own", at: name.place,
+                    remedy: "Leave the type out: \(ShareType.name) is the one that may be written.")
+            }
+            if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.place) }
         }
-        if let fault = Names.recordTypeFault(name.text) { throw located(fault, at: name.place) }
         var type = RecordTypeDefinition(name: name.text, fields: [:])
         var grants = Grants()
         var named: Set<String> = []
@@ -140,7 +143,9 @@ private struct SchemaReader {
         } while try skipSign(",")
         try skip(")", or: ["\",\""])
         if !grants.isEmpty { type.grants = grants }
-        if name.text == UserRecord.type { type.fields.merge(UserRecord.definition.fields, uniquingKeysWith: { written, _ in written }) }
+        for managed in [UserRecord.definition, ShareType.definition] where managed.name == name.text {
+            type.fields.merge(managed.fields) { written, _ in written }
+        }
         return type
     }
 
@@ -171,6 +176,11 @@ private struct SchemaReader {
             if options.isEmpty { return }
             guard SystemField(rawValue: name.text) != nil else {
                 throw .schemaSyntax("Field '\(name.text)' cannot be indexed", at: place, remedy: "Leave its options out.")
+            }
+        } else if type.name == ShareType.name, let own = ShareType.definition.fields[name.text] {
+            guard own.shape == shape else {
+                throw .schemaSyntax(
+                    "Field '\(name.text)' has the type \(SchemaText.name(of: own.type))", at: place, remedy: "CloudKit's own fields keep their type.")
             }
         } else if let fault = Names.fieldNameFault(name.text) {
             throw located(fault, at: name.place)
