@@ -32,8 +32,8 @@ GRANT READ, WRITE TO Editor, GRANT WRITE TO "_creator", GRANT CREATE TO "_icloud
 LUA = "\nlocal whole = @WHOLE@\nfunction request() return whole end\n"
 
 WHERE_THE_TIME_GOES = """\
-**Authentication.** What a credential stands for is remembered for five seconds, and what is inside a sealed token for as long. What is left are hashes of strings and locks. A schema's version and
-the roles of a user are read from the store with each request, on the snapshot that is answered from: so a role that is taken away is gone with the next request."""
+**Authentication.** What a credential stands for is remembered for five seconds, and what is inside a sealed token for as long. What is left are hashes of strings and locks. A schema's version
+is read from the store with each request, on the snapshot that is answered from, and what is remembered of grants and roles is of one version: so a role that is taken away is gone with the next request."""
 
 
 def ask(bench):

@@ -50,6 +50,7 @@ extension Registry {
         try await write(.schema(container: container, environment)) { database, now, transaction in
             guard try transaction.entry(RoleAssignmentEntry.self, user, in: database, at: now) != nil else { return .rollback(()) }
             try transaction.remove([EntryKey(database, .roleAssignment, user)])
+            try transaction.noteAssignment(in: database, at: now)
             return .commit(())
         }
     }
@@ -75,8 +76,17 @@ extension Registry {
                 plan.entries = [try after.row(user, in: database)]
             }
             try transaction.apply(plan)
+            try transaction.noteAssignment(in: database, at: now)
             return .commit(holder)
         }
+    }
+}
+
+extension WriteTransaction {
+    /// Gives the schema another version, by which everybody notices that somebody's roles have changed.
+    fileprivate func noteAssignment(in database: DatabaseID, at now: Timestamp) throws {
+        let schema = try schema(in: database)
+        _ = try put(schema, over: schema, in: database, at: now)
     }
 }
 

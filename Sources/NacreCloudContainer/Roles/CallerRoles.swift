@@ -1,4 +1,5 @@
 import NacreCloudWire
+import NacreLocks
 
 /// The security roles of who asks, but for `_creator`, which depends on the record.
 package struct CallerRoles: Hashable, Sendable {
@@ -20,6 +21,27 @@ package struct CallerRoles: Hashable, Sendable {
 package struct RoleAssignmentEntry: RegistryEntry {
     package static let kind = EntryKind.roleAssignment
     package var roles: [Int64]
+}
+
+/// Which roles users have in one version of a schema: each change of a user's roles makes another version, which everybody who reads it looks at. So a role
+/// that is taken away is gone with the next request, on every server. No part of what a schema is.
+package final class AssignmentMemory: Sendable, Hashable {
+    private let users = Locked<[String: Set<String>]>([:])
+
+    /// Users that are remembered; beyond it the memory starts afresh. On this server.
+    private static let remembered = 20_000
+
+    func roles(of user: String) -> Set<String>? { users.withLock { $0[user] } }
+
+    func learn(_ roles: Set<String>, of user: String) {
+        users.withLock { users in
+            if users.count >= Self.remembered { users.removeAll() }
+            users[user] = roles
+        }
+    }
+
+    package static func == (left: AssignmentMemory, right: AssignmentMemory) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
 }
 
 extension RoleAssignmentEntry {
@@ -84,8 +106,12 @@ extension KnownSchema {
         return CallerRoles(caller, custom: schema.roles(numbered: try RoleAssignmentEntry(row).roles))
     }
 
+    /// Costs no call of the store where they were read on a snapshot with this very version of the schema.
     func roles(of caller: Caller, _ transaction: any ReadTransaction) throws -> CallerRoles {
         guard let key = assignmentKey(of: caller) else { return CallerRoles(caller) }
-        return try roles(of: caller, by: transaction.entries(in: key.database, key.kind, keys: [key.key]))
+        if let known = schema.assignments.roles(of: key.key) { return CallerRoles(caller, custom: known) }
+        let found = try roles(of: caller, by: transaction.entries(in: key.database, key.kind, keys: [key.key]))
+        schema.assignments.learn(found.custom, of: key.key)
+        return found
     }
 }

@@ -19,6 +19,8 @@ package struct Schema: Hashable, Sendable {
     var hasOlderRecords = false
     /// Its version's entry as it is kept: whether it changed shows without reading it.
     var entry: [UInt8] = []
+    /// Who has which of its roles, as far as somebody asked. It is of this version: roles that are given or taken make another.
+    var assignments = AssignmentMemory()
 
     package init(version: Int64 = 0, types: [String: RecordTypeDefinition] = [:]) {
         self.version = version

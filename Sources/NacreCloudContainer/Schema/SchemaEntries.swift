@@ -83,6 +83,7 @@ extension WriteTransaction {
     ) throws -> Schema {
         var kept = after
         kept.version = before.version + 1
+        kept.assignments = AssignmentMemory()
         kept.dropPairs(over: before)
         var plan = WritePlan()
         if let change { try kept.note(change, over: before, at: now, in: &plan, of: database) }

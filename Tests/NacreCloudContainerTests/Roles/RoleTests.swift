@@ -34,6 +34,27 @@ import Testing
         try await user.cloud.queryRecords(RecordsQueryRequest(query: query), in: user.target, by: user.caller).records.map(\.recordName)
     }
 
+    @Test(arguments: Engine.allCases) func `a role that another server gives or takes counts with the next request, though this one has read it`(
+        engine: Engine
+    ) async throws {
+        let test = try await Self.cloud(engine, "GRANT READ TO Team, GRANT CREATE TO \"_icloud\"", roles: ["Team"])
+        let (ann, bob) = (test.user("_ann", in: .public), test.user("_bob", in: .public))
+        try await ann.modify([.make(.create, "a", type: "Diary")])
+        let clock = test.cloud.registry.clock
+        let other = Registry(store: test.cloud.store, clock: clock, random: { .random(in: .min ... .max) })
+        for round in 0..<3 {
+            for _ in 0..<2 { #expect(try await bob.lookup(["a"]).first?.error == .readNotPermitted, "\(round)") }
+            _ = try await other.assign("Team", to: "_bob", in: Self.container, .development)
+            for _ in 0..<2 { #expect(try await bob.lookup(["a"]).first?.record != nil, "\(round)") }
+            #expect(try await ann.lookup(["a"]).first?.error == .readNotPermitted)
+            _ = try await other.revoke("Team", from: "_bob", in: Self.container, .development)
+        }
+        _ = try await other.assign("Team", to: "_bob", in: Self.container, .development)
+        #expect(try await names(bob) == ["a"])
+        try await other.forgetRoles(of: "_bob", in: Self.container, .development)
+        #expect(try await names(bob) == [])
+    }
+
     @Test(arguments: Engine.allCases) func `what only its creator may read is there for its creator alone`(engine: Engine) async throws {
         let test = try await Self.cloud(engine, #"GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud""#)
         let (ann, bob, world) = (test.user("_ann", in: .public), test.user("_bob", in: .public), test.world())
