@@ -94,14 +94,13 @@ struct NacreAuthenticationCost {
             payers += more
             rates.take(1, from: payers)
         }
-        // In turns, so that both meet the same moments of the machine.
-        var differences: [Double] = []
-        for _ in 0..<rounds * 4 {
-            let byCaller = try await round(seconds / 80) { try await look(up: asked, target, caller, cloud) }
-            let byAdministrator = try await round(seconds / 80) { try await look(up: asked, target, administrator, cloud) }
-            differences.append(byCaller - byAdministrator)
+        // In turns, so that both meet the same moments of the machine; the best of each, because others on the machine only add.
+        var (byCaller, byAdministrator) = (Double.infinity, Double.infinity)
+        for _ in 0..<rounds * 10 {
+            byCaller = min(byCaller, try await round(seconds / 200) { try await look(up: asked, target, caller, cloud) })
+            byAdministrator = min(byAdministrator, try await round(seconds / 200) { try await look(up: asked, target, administrator, cloud) })
         }
-        return Cost(identity: identity, rates: counted, roles: max(0, differences.sorted()[differences.count / 2]))
+        return Cost(identity: identity, rates: counted, roles: max(0, byCaller - byAdministrator))
     }
 
     private static func look(up request: RecordsLookupRequest, _ target: DatabaseTarget, _ caller: Caller, _ cloud: Cloud) async throws {

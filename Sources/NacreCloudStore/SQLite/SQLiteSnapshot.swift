@@ -90,8 +90,7 @@ class SQLiteSnapshot: ReadTransaction {
         try ask { connection in
             try connection.use(.zoneCount) { statement in
                 statement.bind(database.rawValue)
-                statement.bind(max(most, 0))
-                return try statement.step() ? Int(statement.integer()) : 0
+                return try statement.step() ? min(Int(statement.integer()), max(most, 0)) : 0
             }
         }
     }

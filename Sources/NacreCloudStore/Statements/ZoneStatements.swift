@@ -50,7 +50,7 @@ extension Statement {
         FROM zones WHERE db_id = ?1 AND state = 0 ORDER BY name LIMIT ?2
         """)
 
-    static let zoneCount = Statement("SELECT COUNT(*) FROM (SELECT 1 FROM zones WHERE db_id = ?1 AND state = 0 LIMIT ?2)")
+    static let zoneCount = Statement("SELECT COUNT(*) FROM zones WHERE db_id = ?1 AND state = 0")
 
     static let zonesAfterName = Statement(
         """
