@@ -85,7 +85,8 @@ struct ZoneModification: Sendable {
 
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
-            zoneNamed: nil, in: database, operation: log?.id, entries: [schemaVersion] + (log?.entries(in: database) ?? []))
+            zoneNamed: nil, in: database, operation: log?.id,
+            entries: [schemaVersion, SubscriptionGround.key(SubscriptionGround.all, in: database)] + (log?.entries(in: database) ?? []))
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -135,7 +136,7 @@ struct ZoneModification: Sendable {
     private func tellSubscribers(
         _ outcomes: [Outcome], at advance: Advance, in plan: inout WritePlan, _ transaction: any WriteTransaction
     ) throws {
-        guard try !transaction.grounds([SubscriptionGround.all], in: database).isEmpty, let user = caller.userRecordName else { return }
+        guard advance.entries.contains(where: { $0.key.kind == .subscribed }), let user = caller.userRecordName else { return }
         let gone = outcomes.compactMap { outcome -> String? in if case .deleted(let name) = outcome { name } else { nil } }
         let orphans = gone.isEmpty ? [] : try transaction.subscriptions(toZones: Set(gone), of: user, in: database)
         let changes = try transaction.plan(subscribing: [], without: orphans, in: database)
