@@ -3,6 +3,8 @@
 // The macros that check the types of variadic arguments would hide the functions.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -36,9 +38,31 @@ struct nacre_curl_callbacks {
     int (*on_connected)(void *context, char *remoteAddress, char *localAddress, int remotePort, int localPort);
 };
 
-/// Opens a socket that no child process inherits: libcurl's own stay open over `exec`.
+/// Whether an address is somebody's on the Internet: of IPv4 none of RFC 6890's, of IPv6 global unicast without what carries an IPv4 address in it.
+static inline int nacre_is_public(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET) {
+        static const struct { unsigned start, bits; } others[] = {
+            { 0x00000000, 8 }, { 0x0a000000, 8 }, { 0x64400000, 10 }, { 0x7f000000, 8 }, { 0xa9fe0000, 16 }, { 0xac100000, 12 }, { 0xc0000000, 24 },
+            { 0xc0000200, 24 }, { 0xc0586300, 24 }, { 0xc0a80000, 16 }, { 0xc6120000, 15 }, { 0xc6336400, 24 }, { 0xcb007100, 24 }, { 0xe0000000, 3 },
+        };
+        unsigned host = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
+        for (size_t index = 0; index < sizeof others / sizeof *others; index++)
+            if ((host ^ others[index].start) >> (32 - others[index].bits) == 0) return 0;
+        return 1;
+    }
+    if (address->sa_family == AF_INET6) {
+        const unsigned char *bytes = ((const struct sockaddr_in6 *)address)->sin6_addr.s6_addr;
+        unsigned high = (unsigned)bytes[0] << 24 | bytes[1] << 16 | bytes[2] << 8 | bytes[3];
+        // 2000::/3, without 2001::/23 (protocols, Teredo), 2002::/16 (6to4), and 2001:db8::/32 and 3fff::/20 (examples).
+        return high >> 29 == 1 && high >> 9 != 0x20010000u >> 9 && high >> 16 != 0x2002u && high != 0x20010db8u && high >> 12 != 0x3fff0u;
+    }
+    return 0;
+}
+
+/// Opens a socket that no child process inherits: libcurl's own stay open over `exec`. With a context, for a public address alone.
 static inline curl_socket_t nacre_curl_open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-    (void)context; (void)purpose;
+    (void)purpose;
+    if (context != NULL && !nacre_is_public(&address->addr)) return CURL_SOCKET_BAD;
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 

@@ -35,6 +35,9 @@ extension HTTPClient {
         package var answerBytesMax: Int
         /// Whether the server may compress its answer.
         package var takesCompression: Bool
+        /// false: a connection to an address that is not public is refused, whatever name led there, with `cannotConnect`. A connection that is open
+        /// already is used: ask for such requests a client of their own. A proxy's address counts where there is one.
+        package var reachesPrivateAddresses = true
         /// Called on the thread of all transfers whenever bytes came or went: it must return at once.
         package var progress: (@Sendable (Progress) -> Void)?
 

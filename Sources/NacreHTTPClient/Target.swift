@@ -43,4 +43,17 @@ struct Target: Equatable, Sendable {
         let isMapped = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF && bytes[12] == 127
         return isOne || isMapped
     }
+
+    /// For tests: whether an address is public, as connections are judged; nil for a text that is no address.
+    static func isPublic(_ address: String) -> Bool? {
+        var four = sockaddr_in()
+        four.sin_family = sa_family_t(AF_INET)
+        if inet_pton(AF_INET, address, &four.sin_addr) == 1 {
+            return withUnsafePointer(to: &four) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { nacre_is_public($0) != 0 } }
+        }
+        var six = sockaddr_in6()
+        six.sin6_family = sa_family_t(AF_INET6)
+        guard inet_pton(AF_INET6, address, &six.sin6_addr) == 1 else { return nil }
+        return withUnsafePointer(to: &six) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { nacre_is_public($0) != 0 } }
+    }
 }

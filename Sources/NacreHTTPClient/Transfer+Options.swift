@@ -20,6 +20,8 @@ extension Transfer {
         nacre_curl_set_text(handle, CURLOPT_URL, request.url)
         nacre_curl_only_http(handle)
         nacre_curl_leave_lookups(handle)
+        // Any pointer but none: the callback asks for no more.
+        if !request.reachesPrivateAddresses { nacre_curl_set_pointer(handle, CURLOPT_OPENSOCKETDATA, handle) }
         nacre_curl_set_number(handle, CURLOPT_PATH_AS_IS, 1)
         // No signals: this is not the only thread.
         nacre_curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
