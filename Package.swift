@@ -17,14 +17,15 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 }
 
 /// Debian's libcurl, and its libraries of cryptography; elsewhere, and in a build of its own with NACRE_URLSESSION, the framework goes through URLSession.
-let client: [Target.Dependency] =
-    Context.environment["NACRE_URLSESSION"] == nil
-    ? ["NacreHTTPClient", "NacreCrypto"].map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
+func client(_ names: String...) -> [Target.Dependency] {
+    Context.environment["NACRE_URLSESSION"] == nil ? names.map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
+}
 
 let package = Package(
     name: "nacre",
     products: [
         .library(name: "CloudKit", targets: ["CloudKit", "CoreLocation"]),
+        .library(name: "CloudKitPush", targets: ["CloudKitPush"]),
         .library(name: "NacreFoundationGaps", targets: ["NacreFoundationGaps"]),
         .executable(name: "nacre", targets: ["NacreCloudCLI"]),
     ],
@@ -48,7 +49,8 @@ let package = Package(
         module("NacreCloudServerWire", ["NacreCloudWire"]),
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
-        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client),
+        module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
+        module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient")),
         module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
@@ -98,6 +100,9 @@ let package = Package(
                 "NacreHTTPClient", "CloudKit", "CoreLocation", "NacreFoundationGaps", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks",
                 "NacreCloudTestSupport",
             ], resources: [.copy("Fixtures")]),
+        tests(
+            "NacreCloudKitPushTests",
+            ["CloudKitPush", "CloudKit", "NacreHTTPServer", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(

@@ -89,11 +89,25 @@ struct ServerAddress: Sendable {
         _ method: TransportRequest.Method, _ path: String, _ body: [UInt8], _ scope: CKDatabase.Scope
     ) throws(CKError) -> TransportRequest {
         if scope != .public && settings.accountToken == nil { throw .needsAccount }
+        return try request(method, "database", "\(scope.wire)/\(path)", body)
+    }
+
+    /// `{server}/device/1/{container}/{environment}/notifications`, as a stream of events.
+    func eventStreamRequest(clientID: String?) throws(CKError) -> TransportRequest {
+        if settings.accountToken == nil { throw .needsAccount }
+        var request = try request(.get, "device", "notifications", [], query: clientID.map { [("clientId", $0)] } ?? [])
+        request.headers["Accept"] = "text/event-stream"
+        return request
+    }
+
+    private func request(
+        _ method: TransportRequest.Method, _ root: String, _ path: String, _ body: [UInt8], query: [(String, String)] = []
+    ) throws(CKError) -> TransportRequest {
         var base = settings.url.absoluteString
         while base.hasSuffix("/") { base.removeLast() }
-        let container = Self.encoded(settings.container)
-        var text = "\(base)/database/1/\(container)/\(settings.environment.rawValue)/\(scope.wire)/\(path)"
-        if let token = settings.apiToken { text += "?ckAPIToken=\(Self.encoded(token))" }
+        let items = (settings.apiToken.map { [("ckAPIToken", $0)] } ?? []) + query
+        let question = items.isEmpty ? "" : "?" + items.map { "\($0.0)=\(Self.encoded($0.1))" }.joined(separator: "&")
+        let text = "\(base)/\(root)/1/\(Self.encoded(settings.container))/\(settings.environment.rawValue)/\(path)\(question)"
         guard let url = URL(string: text) else { throw .missing(.url) }
         var headers = ["Accept": "application/json"]
         if method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }

@@ -1,0 +1,32 @@
+import Foundation
+import NacreCloudWire
+
+#if canImport(NacreHTTPClient)
+    package import NacreHTTPClient
+#endif
+
+// What `CloudKitPush` needs of a container.
+
+extension CKContainer {
+    /// A request for the stream of this user's notifications: `{server}/device/1/{container}/{environment}/notifications`, which is ours; see
+    /// "Notifications" in `docs/wire.md`.
+    ///
+    /// - Parameter clientID: divides a sign-in into devices; nil: it is one.
+    /// - Throws: `badContainer` or `notAuthenticated` where a setting or the account is missing.
+    package func eventStreamRequest(clientID: String?) throws(CKError) -> TransportRequest {
+        try line.address().eventStreamRequest(clientID: clientID)
+    }
+
+    /// The error for an answer that is no stream.
+    package func eventStreamRefusal(status: Int, body: [UInt8]) -> CKError {
+        guard let error = (try? ErrorResponse(json: body))?.error else { return .unreadable(status: status, retryAfter: nil) }
+        return CKError(error)
+    }
+
+    #if canImport(NacreHTTPClient)
+        /// The error for a stream that ended, or did not begin.
+        package func eventStreamFailure(_ failure: HTTPClient.Failure) -> CKError {
+            CKError(TransportFailure(failure))
+        }
+    #endif
+}

@@ -1,0 +1,110 @@
+import Foundation
+import NacreCloudServerWire
+import NacreCloudWire
+import NacreHTTPServer
+import NacreLocks
+
+/// A server of event streams, on a port of its own: each connection is answered by the next of its scripts.
+final class EventServer: Sendable {
+    /// What a connection gets.
+    enum Script: Sendable {
+        /// Pieces of a stream, which then ends.
+        case pieces([String])
+        /// Pieces of a stream, which then stays open and silent.
+        case open([String])
+        case refusal(HTTPStatus, retryAfter: String?, ServerError?)
+        /// An answer of somebody else.
+        case page
+    }
+
+    struct Seen: Sendable {
+        var target: String
+        var lastEventID: String?
+        var authorization: String?
+    }
+
+    private struct State {
+        var scripts: [Script] = []
+        var seen: [Seen] = []
+        var closed = 0
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+    private let server: HTTPServer
+    let url: URL
+
+    init() async throws {
+        let state = state
+        var router = Router()
+        router.get("/device/1/:container/:environment/notifications") { request, _ in
+            let script = state.withLock { state in
+                state.seen.append(
+                    Seen(target: request.target, lastEventID: request.header("Last-Event-ID"), authorization: request.header("Authorization")))
+                return state.scripts.isEmpty ? Script.open([]) : state.scripts.removeFirst()
+            }
+            return Self.answer(script) {
+                let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                    state.closed += 1
+                    let ready = state.watchers.filter { $0.count <= state.closed }.map(\.continuation)
+                    state.watchers.removeAll { $0.count <= state.closed }
+                    return ready
+                }
+                for continuation in ready { continuation.resume() }
+            }
+        }
+        var configuration = HTTPServerConfiguration()
+        (configuration.host, configuration.port) = ("127.0.0.1", 0)
+        server = HTTPServer(configuration, router: router)
+        let port = try await server.start().port
+        guard let url = URL(string: "http://127.0.0.1:\(port)") else { throw CancellationError() }
+        self.url = url
+    }
+
+    func play(_ scripts: [Script]) { state.withLock { $0.scripts = scripts } }
+
+    func close() async { await server.shutdown(grace: .zero) }
+
+    var seen: [Seen] { state.withLock { $0.seen } }
+
+    /// Returns when so many streams have ended or lost their client.
+    func closes(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.closed < count { state.watchers.append((count, continuation)) }
+                return state.closed >= count
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private static func answer(_ script: Script, closed: @escaping @Sendable () -> Void) -> HTTPResponse {
+        let type: HTTPHeaders = ["Content-Type": "text/event-stream; charset=utf-8"]
+        switch script {
+        case .pieces(let pieces):
+            return HTTPResponse(
+                headers: type,
+                body: .stream { writer in
+                    defer { closed() }
+                    for piece in pieces { try await writer.write(Array(piece.utf8)) }
+                })
+        case .open(let pieces):
+            return HTTPResponse(
+                headers: type,
+                body: .stream { writer in
+                    defer { closed() }
+                    for piece in pieces { try await writer.write(Array(piece.utf8)) }
+                    // Until the client has gone: the server cancels who writes to nobody.
+                    let (never, keeper) = AsyncStream<Void>.makeStream()
+                    for await _ in never {}
+                    keeper.finish()
+                })
+        case .refusal(let status, let retryAfter, let error):
+            let body = error.map { ErrorResponse(uuid: "u", error: $0).json(AnswerForm(details: true)) } ?? Array("<html>".utf8)
+            var response = HTTPResponse.json(body, status: status)
+            response.headers["Retry-After"] = retryAfter
+            return response
+        case .page: return .text("Sign in to this network")
+        }
+    }
+}
