@@ -32,7 +32,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract format coverage clean
+.PHONY: help setup run test bench soak browsers contract push format coverage clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -74,6 +74,9 @@ contract: setup ## ask all that openapi.json describes, and more, and hold the a
 	@swift build --product nacre $(BUILD_FLAGS)
 	@commands=$$(Scripts/contract/setup) && Scripts/contract/run --schemathesis "$$commands/schemathesis" \
 		--nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" --seconds '$(CONTRACT_SECONDS)' $(ASKERS)
+
+push: setup ## have what push services are sent read by others' implementations, which it installs
+	@NACRE_TESTS=require NACRE_PUSH_PYTHON="$$(Scripts/push/setup)" swift test $(BUILD_FLAGS) --filter IndependentPushTests
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)

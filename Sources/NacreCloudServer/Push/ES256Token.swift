@@ -1,0 +1,32 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+
+/// A JSON Web Token signed by ECDSA on P-256 (RFC 7519; RFC 7518, 3.4): how a server says to push services who it is.
+enum ES256Token {
+    /// - Parameter claims: writes the members.
+    static func text(
+        keyID: String?, key: P256.PrivateKey, _ claims: (inout JSONWriter) -> Void
+    ) throws(CryptoError) -> String {
+        let head = part { writer in
+            writer.write("typ", "JWT")
+            writer.write("alg", "ES256")
+            writer.write(ifPresent: "kid", keyID)
+        }
+        let signed = "\(head).\(part(claims))"
+        return "\(signed).\(Base64URL.encode(try key.signPair(Array(signed.utf8))))"
+    }
+
+    private static func part(_ members: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter(capacity: 256)
+        writer.beginObject()
+        members(&writer)
+        writer.endObject()
+        return Base64URL.encode(writer.finish())
+    }
+}
+
+extension Timestamp {
+    /// Whole seconds since 1970, as tokens and push services count.
+    var secondsSince1970: Int64 { millisecondsSince1970 / 1000 }
+}
