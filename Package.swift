@@ -73,7 +73,10 @@ let package = Package(
         tests("NacreCloudWireTests", ["NacreCloudServerWire", "NacreCloudWire", "NacreCloudTestSupport"]),
         tests(
             "NacreCloudContainerTests",
-            ["NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
+            [
+                "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreLocks",
+                "NacreCloudTestSupport",
+            ]),
         tests(
             "NacreCloudStoreTests",
             ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks"],

@@ -28,6 +28,7 @@ package final class Cloud: StoreClient {
     /// Sends mail; nil: nobody does, and none is asked for.
     package let mail: (any Mailing)?
     let waitingUploads = WaitingUploads()
+    let announcedUploads = AnnouncedUploads()
     /// Private databases whose owners have their records.
     let admitted = KeyMemory()
     /// What a repair last heard of the engine's own structure, and when.

@@ -53,7 +53,7 @@ extension Limits {
     /// Records reclaimed in one transaction, so that none is long. On this server.
     package static let reclaimChunk = 500
     /// Bytes of the largest chunk in which an asset is kept; one of each download lies in memory. On this server.
-    package static let assetChunkBytes = 1024 * 1024
+    package static let assetChunkBytes = ContentCutter.mostBytes
     /// Seconds for which the URL of an upload is good. CloudKit: Web Services Reference, 15 minutes.
     package static let assetUploadSeconds: Double = 15 * 60
     /// Seconds for which a `downloadURL` is good. On this server: a large file may come in parts, and an app may wait before it fetches one.
@@ -64,6 +64,13 @@ extension Limits {
     /// Bytes of files that one user has sent into a database and that no record has. On this server: what an app sends before it saves, many times over, and
     /// a small part of a disk.
     package static let waitingAssetBytes: Int64 = 10_000_000_000
+    /// Chunks of the files that one user has announced for a database and not sent whole. On this server: some gigabytes, whose list takes a megabyte; further
+    /// files are sent whole.
+    package static let announcedChunks = 20_000
+    /// The same of all users. On this server: their lists take some tens of megabytes.
+    package static let announcedChunksInAll = 400_000
+    /// Seconds for which an announced file is waited for after something of it came. On this server: a device is without a network for a while.
+    package static let announcedSeconds: Double = 3600
     /// Seconds for which a worker has a task to itself. On this server.
     package static let taskLeaseSeconds: Double = 60
     /// Attempts of a task without progress before it is parked; with their pauses they take more than an hour. On this server.

@@ -137,14 +137,6 @@ struct AssetUploadTests {
         #expect(result.words == ["folder": "assetNotAvailable"])
     }
 
-    @Test func `a file beyond the largest asset is refused before a byte is sent`() async throws {
-        let url = try file("a")
-        let handle = try FileHandle(forWritingTo: url)
-        try handle.truncate(atOffset: UInt64(Limits.nativeAssetBytes + 1))
-        #expect(await save([note("a", url)]).words == ["a": "limitExceeded"])
-        #expect(await setting.cloud.paths.isEmpty)
-    }
-
     @Test func `a place that was asked for long ago is asked for again`() async throws {
         let time = setting.time
         await setting.cloud.failTransfers(.meanwhile { time.pass(700) }, .meanwhile {}, .meanwhile {}, .meanwhile {})

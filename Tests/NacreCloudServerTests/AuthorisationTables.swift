@@ -104,6 +104,8 @@ extension AuthorisationTable {
         name: "assets", listener: .public, roots: ["assets"], columns: [("anybody", Credential.allCases)],
         text: """
             POST /assets/1/upload/:token          -  404
+            PATCH /assets/1/upload/:token         -  404
+            HEAD /assets/1/upload/:token          -  404
             GET  /assets/1/download/:token/:name  -  404
             """)
 

@@ -100,7 +100,9 @@ extension Conversation {
             let some = left.prefix(Limits.itemsPerWebRequest).filter { failures[$0.upload.save] == nil }
             left = left.dropFirst(Limits.itemsPerWebRequest)
             var end: CKError?
-            let ready = try await urls(for: some, of: batch)
+            // Large ones are announced one by one, when they are sent.
+            let large = some.filter { isAnnounced($0) }
+            let ready = try await urls(for: some.filter { !isAnnounced($0) }, of: batch) + large
             await inParallel(ready, atMost: Self.transfersMax) { [batch] in
                 await send($0, of: batch)
             } take: { job, result in
@@ -168,11 +170,7 @@ extension Conversation {
     private func urls(for jobs: [Job], of batch: ModifyPlan.Batch) async throws(CKError) -> [Job] {
         guard !jobs.isEmpty else { return [] }
         let asked = line.timekeeper.now()
-        let tokens = jobs.map { job in
-            let record = batch.saves[job.upload.save].record
-            return AssetsUploadRequest.Item(
-                recordName: record.recordID.recordName, recordType: record.recordType, fieldName: job.upload.key)
-        }
+        let tokens = jobs.map { item($0, of: batch) }
         let response = try await upload(AssetsUploadRequest(tokens: tokens, zoneID: batch.zoneID.wire))
         guard response.tokens.count == jobs.count else { throw .unexpectedAnswer }
         return zip(jobs, response.tokens).map { job, token in
@@ -183,12 +181,40 @@ extension Conversation {
         }
     }
 
+    private func isAnnounced(_ job: Job) -> Bool {
+        job.source.size >= AnnouncedFile.bytesMin && (try? line.address())?.transport.sendsParts == true
+    }
+
+    /// Sends a large file in parts, or whole where the server or this platform wants that.
+    private func sendLarge(_ job: Job, of batch: ModifyPlan.Batch) async throws(CKError) -> Asset {
+        let (path, progress, number) = (job.source.path, job.progress, job.number)
+        var job = job
+        if let file = await FileWork.run({ FileChunks.announced(path) }), file.size >= AnnouncedFile.bytesMin {
+            let announcement = try await sendParts(file, from: path, for: item(job, of: batch), in: batch.zoneID) { progress.note($0, of: number) }
+            switch announcement {
+            case .sent(let asset): return asset
+            case .whole(let url): (job.url, job.asked) = (url, line.timekeeper.now())
+            }
+        } else {
+            job = try await urls(for: [job], of: batch)[0]
+        }
+        return try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url })
+    }
+
+    private func item(_ job: Job, of batch: ModifyPlan.Batch) -> AssetsUploadRequest.Item {
+        let record = batch.saves[job.upload.save].record
+        return AssetsUploadRequest.Item(recordName: record.recordID.recordName, recordType: record.recordType, fieldName: job.upload.key)
+    }
+
     private func send(_ job: Job, of batch: ModifyPlan.Batch) async -> Result<Asset, CKError> {
         let (upload, source) = (job.upload, job.source)
         do throws(CKError) {
             var sent: Result<Asset, CKError>
             do throws(CKError) {
-                sent = .success(try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url }))
+                sent = .success(
+                    isAnnounced(job)
+                        ? try await sendLarge(job, of: batch)
+                        : try await send(job, again: { () throws(CKError) in try await urls(for: [job], of: batch)[0].url }))
             } catch {
                 sent = .failure(error)
             }

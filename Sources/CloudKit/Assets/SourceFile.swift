@@ -1,5 +1,4 @@
 import Foundation
-import NacreCloudWire
 
 /// A file that is sent, as it was at one moment: two that are equal have the same bytes, as far as a file system tells.
 struct SourceFile: Equatable, Sendable {
@@ -21,7 +20,6 @@ struct SourceFile: Equatable, Sendable {
             attributes[.type] as? FileAttributeType == .typeRegular, let size = (attributes[.size] as? NSNumber)?.intValue,
             let modified = attributes[.modificationDate] as? Date
         else { throw .assetNotReadable(key) }
-        guard size <= Limits.nativeAssetBytes else { throw .assetTooLarge(key, count: size, maximum: Limits.nativeAssetBytes) }
         self.size = size
         self.modified = modified
         device = (attributes[.systemNumber] as? NSNumber)?.intValue ?? 0

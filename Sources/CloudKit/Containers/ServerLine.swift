@@ -122,7 +122,12 @@ struct ServerAddress: Sendable {
         guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), url.host != nil, scheme == "https" || scheme == "http",
             scheme == "https" || settings.url.scheme?.lowercased() == "http"
         else { throw .unexpectedAnswer }
-        let headers = method == .post ? ["Content-Type": "application/octet-stream"] : [:]
+        let headers =
+            switch method {
+            case .post: ["Content-Type": "application/octet-stream"]
+            case .patch: ["Content-Type": "application/partial-upload"]
+            case .get, .head: [String: String]()
+            }
         return TransportRequest(method: method, url: url, headers: headers, body: [], timeout: 0)
     }
 

@@ -144,13 +144,6 @@ extension CKError {
             details: [.field: key, .remedy: "Give a regular file that this process may read"])
     }
 
-    static func assetTooLarge(_ key: String, count: Int, maximum: Int) -> CKError {
-        CKError(
-            .limitExceeded, text: "The asset's file has \(count) bytes which is more than the maximum size of an asset (\(maximum))",
-            internalCode: 2023,
-            details: [.field: key, .remedy: "Divide the file among several fields or records"])
-    }
-
     static func assetFileModified(_ key: String) -> CKError {
         CKError(
             .assetFileModified, text: "The asset's file changed while it was saved",

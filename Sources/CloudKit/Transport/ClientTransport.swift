@@ -24,12 +24,22 @@
             }
         }
 
+        var sendsParts: Bool { true }
+
         func upload(
             _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
         ) async throws(TransportFailure) -> TransportAnswer {
+            try await send(request, bytes: 0..<length, of: path, progress: progress)
+        }
+
+        func send(
+            _ request: TransportRequest, bytes: Range<Int>, of path: String, progress: @escaping @Sendable (Int) -> Void
+        ) async throws(TransportFailure) -> TransportAnswer {
             let part: HTTPClient.FilePart
             do throws(HTTPClient.FileError) {
-                part = try await FileWork.run { () throws(HTTPClient.FileError) in try HTTPClient.FilePart(path: path, length: length) }
+                part = try await FileWork.run { () throws(HTTPClient.FileError) in
+                    try HTTPClient.FilePart(path: path, offset: bytes.lowerBound, length: bytes.count)
+                }
             } catch {
                 throw .fileFailed(error.asNSError)
             }

@@ -14,10 +14,28 @@ package protocol Transport: Sendable {
         _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
     ) async throws(TransportFailure) -> TransportAnswer
 
+    /// Whether `send(_:bytes:of:progress:)` sends a part of a file.
+    var sendsParts: Bool { get }
+
+    /// Sends a part of a file as the body. Else as `upload`.
+    func send(
+        _ request: TransportRequest, bytes: Range<Int>, of path: String, progress: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportFailure) -> TransportAnswer
+
     /// Makes a file that will come from the server. Who lets go of an unfinished one leaves nothing behind.
     ///
     /// - Parameter bytesMax: what comes beyond fails the attempt.
     func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
+}
+
+extension Transport {
+    package var sendsParts: Bool { false }
+
+    package func send(
+        _ request: TransportRequest, bytes: Range<Int>, of path: String, progress: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportFailure) -> TransportAnswer {
+        throw .fileFailed(NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.EOPNOTSUPP.rawValue), userInfo: [:]))
+    }
 }
 
 /// A file that comes over one or several answers.
@@ -39,6 +57,8 @@ package struct TransportRequest: Equatable, Sendable {
     package enum Method: String, Equatable, Sendable {
         case get = "GET"
         case post = "POST"
+        case patch = "PATCH"
+        case head = "HEAD"
     }
 
     package var method: Method

@@ -13,6 +13,9 @@ package protocol AssetStorage: Sendable {
     /// - Parameter key: of the database, 32 bytes.
     func receiver(under key: [UInt8]) -> any AssetReceiver
 
+    /// How a chunk is named whose bytes have this SHA-256.
+    func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName
+
     /// One chunk, whole.
     /// - Throws: `StoreError.corrupt` where its bytes are not what was kept, or are gone.
     func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8]
@@ -43,6 +46,18 @@ package protocol AssetReceiver: Sendable {
     /// Ends the file.
     /// - Returns: what was kept. Everything of it is durable.
     func finish() async throws -> ReceivedAsset
+
+    /// Takes a chunk up that is kept already: it stays until `release`.
+    /// - Returns: whether it is there, and whole.
+    func takeUp(_ chunk: AssetChunk) async throws -> Bool
+
+    /// Takes a whole chunk in.
+    /// - Returns: false where the bytes are not those of the chunk; nothing has happened then.
+    func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool
+
+    /// Ends a file of chunks that were all taken up or in one by one.
+    /// - Returns: what was kept. Everything of it is durable.
+    func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset
 
     /// Says that what was received is named by committed rows, or that nobody wants it. To be called once, however it ends.
     func release() async

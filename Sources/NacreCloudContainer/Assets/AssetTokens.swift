@@ -27,6 +27,8 @@ package struct UploadPermit: Hashable, Sendable {
     /// The file may have so many bytes.
     package var bytesMax: Int
     var expires: Timestamp
+    /// The file that it is for, where that was announced.
+    package var announced: AnnouncedUploadID?
 }
 
 /// Who may have which file: what the URL of a download says once it is opened.
@@ -59,6 +61,10 @@ package struct AssetTokens: Sendable {
         }
         writer.number(UInt64(permit.bytesMax))
         writer.double(permit.expires.secondsSince2001)
+        if let announced = permit.announced {
+            writer.fixed(announced.high)
+            writer.fixed(announced.low)
+        }
         return try Base64URL.text(standard: seals.seal(writer.bytes, as: .upload))
     }
 
@@ -89,12 +95,14 @@ package struct AssetTokens: Sendable {
             let recordType = try? reader.string(), let fieldName = try? reader.string(), let sender = try? reader.string(),
             let bytesMax = try? reader.number(), let expires = try? reader.double()
         else { return nil }
+        var announced: AnnouncedUploadID?
+        if let high = try? reader.fixed(), let low = try? reader.fixed() { announced = AnnouncedUploadID(high: high, low: low) }
         return UploadPermit(
             database: DatabaseKey(container: container, environment: environment, scope: scope, owner: owner), credential: credential,
             zone: zone,
             place: StoredAsset.Place(
                 zoneName: zoneName, recordName: recordName, recordType: recordType, fieldName: fieldName, sender: sender),
-            bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires))
+            bytesMax: Int(clamping: bytesMax), expires: Timestamp(secondsSince2001: expires), announced: announced)
     }
 
     /// nil for text that is not of this kind, or was altered.

@@ -13,15 +13,27 @@ extension Cloud {
         WorkMeter.current?.add(rows: request.tokens.count)
         let zone = try await zone(request.zoneID, of: database)
         let expires = clock() + Limits.assetUploadSeconds
-        let tokens = try request.tokens.map { item in
+        // One of a request: what is reused of it is read.
+        let announced = request.tokens.firstIndex { $0.file != nil }
+        var tokens: [AssetsUploadResponse.Token] = []
+        for (index, item) in request.tokens.enumerated() {
             let place = StoredAsset.Place(
                 zoneName: request.zoneID.zoneName, recordName: item.recordName ?? uuid(), recordType: item.recordType,
                 fieldName: item.fieldName, sender: sender)
-            let permit = UploadPermit(
+            var permit = UploadPermit(
                 database: database.key, credential: credential, zone: zone.address.zone, place: place,
                 bytesMax: assetSizes.largest(for: caller.client), expires: expires)
-            return AssetsUploadResponse.Token(
-                recordName: place.recordName, fieldName: place.fieldName, url: try assetLinks.upload(permit))
+            var awaited: AwaitedFile?
+            if index == announced, let file = item.file,
+                let found = try await announce(file, for: place, zone: zone, of: database, bytesMax: permit.bytesMax)
+            {
+                (permit.announced, awaited) = (found.id, found.awaited)
+                // As long as the server may know of it.
+                permit.expires = clock() + Limits.assetGraceSeconds
+            }
+            tokens.append(
+                AssetsUploadResponse.Token(
+                    recordName: place.recordName, fieldName: place.fieldName, url: try assetLinks.upload(permit), awaited: awaited))
         }
         return AssetsUploadResponse(tokens: tokens)
     }
@@ -46,10 +58,8 @@ extension Cloud {
         _ permit: UploadPermit, by caller: Caller, length: Int? = nil, still: () async throws -> Void = {}, next: () async throws -> [UInt8]?
     ) async throws -> AssetUploadResponse {
         if let length, length > permit.bytesMax { throw ServerError.assetTooLarge(permit.bytesMax) }
-        let target = DatabaseTarget(
-            container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
-        let database = try await database(target, for: .write, by: caller)
-        guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
+        guard permit.announced == nil else { throw ServerError.announcedUpload }
+        let database = try await database(of: permit, by: caller)
         try await requireRoom(for: Int64(length ?? 0), in: database)
         let sender = WaitingUploads.Sender(database: database.id, name: permit.place.sender)
         let taken = Int64(length ?? permit.bytesMax)
@@ -84,6 +94,15 @@ extension Cloud {
         }
     }
 
+    /// The database that an upload is for, where its sender is the one that asked for it.
+    func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
+        let target = DatabaseTarget(
+            container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
+        let database = try await database(target, for: .write, by: caller)
+        guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
+        return database
+    }
+
     /// Removes those of the chunks that no asset has.
     func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
         try await assets?.remove(names) { names in
@@ -92,7 +111,7 @@ extension Cloud {
     }
 
     /// CloudKit: a file counts for the quota of its database. It does so when a record has it; one that would have no room is not taken in.
-    private func requireRoom(for bytes: Int64, in database: CallerDatabase) async throws {
+    func requireRoom(for bytes: Int64, in database: CallerDatabase) async throws {
         let key = database.key
         try await registry.withSchema(of: key.container, key.environment) { schema in
             let quotaKey = schema.quotaKey
@@ -108,7 +127,7 @@ extension Cloud {
     }
 
     /// Writes the rows of a new asset.
-    private func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
+    func keep(_ received: ReceivedAsset, _ permit: UploadPermit, in database: CallerDatabase) async throws -> StoredAsset {
         let (zoneName, now) = (permit.place.zoneName, clock())
         let asset = StoredAsset(
             id: AssetID(zone: permit.zone, random(), random()), place: permit.place, created: now, used: nil, size: received.size,
@@ -195,6 +214,15 @@ enum AssetShape {
         return nil
     }
 
+    static func fault(of file: AnnouncedFile, bytesMax: Int) -> ServerError? {
+        if file.chunks.count > Limits.announcedChunks { return .badChunks("there are more than \(Limits.announcedChunks)") }
+        if file.chunks.contains(where: { !(1...ContentCutter.mostBytes).contains($0.size) || $0.digest.count != 32 }) {
+            return .badChunks("a size is not 1 to \(ContentCutter.mostBytes), or a digest not of 32 bytes")
+        }
+        if file.size < AnnouncedFile.bytesMin { return .badChunks("the file is smaller than \(AnnouncedFile.bytesMin) bytes") }
+        return file.size > Int64(bytesMax) ? .assetTooLarge(bytesMax) : nil
+    }
+
     static func fault(of request: AssetsRereferenceRequest, by caller: Caller) -> ServerError? {
         if let fault = RequestShape.fault(count: request.assets.count, field: "assets", by: caller) { return fault }
         return request.assets.lazy.compactMap { Names.fieldNameFault($0.fieldName) }.first
@@ -204,6 +232,15 @@ enum AssetShape {
 extension ServerError {
     static let unknownUpload = ServerError(
         .notFound, "there is no such upload", native: .assetNotAvailable, remedy: "Send the bytes to a URL as assets/upload answered it.")
+
+    static let announcedUpload = ServerError(
+        .badRequest, "the URL is for a file that was announced", native: .assetNotAvailable,
+        remedy: "Send what lacks of it with PATCH, or ask assets/upload without its chunks.")
+
+    static func badChunks(_ what: String) -> ServerError {
+        ServerError(
+            .badRequest, "the chunks of a file cannot be announced so: \(what)", field: "nacre.chunks", remedy: "Send the file with one POST.")
+    }
 
     static let uploadExpired = ServerError(
         .badRequest, "the URL of the upload has expired", native: .assetNotAvailable,

@@ -83,6 +83,13 @@ extension API {
             summary: "Takes a file, whose bytes are the body. The URL is that of assets/upload.", group: "Assets",
             answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse)], errors: errors),
         EndpointDescription(
+            method: .patch, pattern: AssetLinks.uploadPath + ":token",
+            summary: "Takes a part of a file that was announced: its missing chunks, from Upload-Offset on.", group: "Assets",
+            answers: [.init(status: 200, schema: CloudKitSchemas.assetUploadResponse), .init(status: 204)], errors: errors + [409]),
+        EndpointDescription(
+            method: .head, pattern: AssetLinks.uploadPath + ":token", summary: "How much of an announced file is there: Upload-Offset.",
+            group: "Assets", answers: [.init(status: 204)], errors: errors),
+        EndpointDescription(
             method: .get, pattern: AssetLinks.downloadPath + ":token/:name", summary: "Gives a file, or a range of it. The URL is a downloadURL.",
             group: "Assets",
             answers: [200, 206, 304, 416].map { .init(status: $0, type: "application/octet-stream") }, errors: errors),

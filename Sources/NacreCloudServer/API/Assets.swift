@@ -24,9 +24,18 @@ extension API {
     func addAssetRoutes(to router: inout Router) {
         router.post(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
             let permit = try cloud.uploadPermit(try parameters.require("token"))
-            let target = DatabaseTarget(
-                container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
-            return try await answer(request, in: target, by: permit.credential) { try await receive($0, permit) }
+            return try await answer(request, in: permit.target, by: permit.credential) { try await receive($0, permit) }
+        }
+        router.patch(AssetLinks.uploadPath + ":token", bodyBytesMax: cloud.assetSizes.largest) { request, parameters in
+            let permit = try cloud.uploadPermit(try parameters.require("token"))
+            return try await answer(request, in: permit.target, by: permit.credential) { try await receivePart($0, permit) }
+        }
+        router.head(AssetLinks.uploadPath + ":token") { request, parameters in
+            let permit = try cloud.uploadPermit(try parameters.require("token"))
+            return try await answer(request, in: permit.target, by: permit.credential) { call in
+                let there = try await cloud.offset(of: permit, by: call.caller)
+                return Self.part(HTTPStatus(rawValue: 204), offset: there.offset, isComplete: there.isComplete)
+            }
         }
         router.get(AssetLinks.downloadPath + ":token/:name") { request, parameters in
             let permit = try cloud.downloadPermit(try parameters.require("token"))
@@ -44,14 +53,54 @@ extension API {
     private func receive(_ call: Call, _ permit: UploadPermit) async throws -> HTTPResponse {
         var pieces = call.request.body.makeAsyncIterator()
         let uploaded = try await cloud.upload(permit, by: call.caller, length: call.request.body.length) {
-            // Asked also where it was known just now: a credential that ended meanwhile saves no file.
-            let now = try await authenticator.identify(
-                call.request, by: permit.credential, container: call.target.container, environment: call.target.environment)
-            guard now.caller == call.caller else { throw ServerError.authenticationFailed }
+            try await requireStill(call, permit)
         } next: {
             try await pieces.next()
         }
         return .json(uploaded.json(AnswerForm()))
+    }
+
+    /// Asked also where it was known just now: a credential that ended meanwhile saves no file.
+    private func requireStill(_ call: Call, _ permit: UploadPermit) async throws {
+        let now = try await authenticator.identify(
+            call.request, by: permit.credential, container: call.target.container, environment: call.target.environment)
+        guard now.caller == call.caller else { throw ServerError.authenticationFailed }
+    }
+
+    /// Takes a part of an announced file.
+    private func receivePart(_ call: Call, _ permit: UploadPermit) async throws -> HTTPResponse {
+        let request = call.request
+        guard let offset = request.header(PartHeader.offset).flatMap({ Int64($0) }), offset >= 0 else {
+            throw ServerError.missingHeader(PartHeader.offset)
+        }
+        let complete = request.header(PartHeader.complete)
+        guard complete == PartHeader.text(true) || complete == PartHeader.text(false) else { throw ServerError.missingHeader(PartHeader.complete) }
+        var pieces = request.body.makeAsyncIterator()
+        do {
+            let part = try await cloud.append(permit, by: call.caller, at: offset, isLast: complete == PartHeader.text(true)) {
+                try await requireStill(call, permit)
+            } next: {
+                try await pieces.next()
+            }
+            switch part {
+            case .more(let offset): return Self.part(HTTPStatus(rawValue: 204), offset: offset, isComplete: false)
+            case .whole(let uploaded):
+                var response = HTTPResponse.json(uploaded.json(AnswerForm()))
+                response.headers[PartHeader.complete] = PartHeader.text(true)
+                return response
+            }
+        } catch let mismatch as UploadOffsetMismatch {
+            var response = errors.response(to: mismatch.error, request)
+            response.headers[PartHeader.offset] = String(mismatch.offset)
+            return response
+        }
+    }
+
+    private static func part(_ status: HTTPStatus, offset: Int64, isComplete: Bool) -> HTTPResponse {
+        var response = HTTPResponse(status)
+        response.headers[PartHeader.offset] = String(offset)
+        response.headers[PartHeader.complete] = PartHeader.text(isComplete)
+        return response
     }
 
     // MARK: Download
@@ -98,5 +147,19 @@ extension API {
             return isPlain ? byte : UInt8(ascii: "_")
         }
         return "attachment; filename=\"\(String(decoding: plain.prefix(255), as: UTF8.self))\""
+    }
+}
+
+extension UploadPermit {
+    fileprivate var target: DatabaseTarget {
+        DatabaseTarget(container: database.container, environment: database.environment, scope: database.scope)
+    }
+}
+
+extension ServerError {
+    fileprivate static func missingHeader(_ name: String) -> ServerError {
+        ServerError(
+            .badRequest, "missing or malformed header", field: name,
+            remedy: "Send Upload-Offset, a number, and Upload-Complete, ?1 with the last part and ?0 with others.")
     }
 }

@@ -24,14 +24,24 @@ extension CloudKitSchemas {
 
     // MARK: Assets
 
+    private static let announcedFile = Schema.titled(
+        "AnnouncedFile", .request(["chunks": .list(.request(["size": .integer, "sha256": .string]))]))
     static let assetsUploadRequest = Schema.titled(
         "AssetsUploadRequest",
         .request([
-            "tokens": .listOrOne(.request(["recordName?": .string, "recordType": .string, "fieldName": .string])), "zoneID?": zoneIDAsked,
-            "nacre?": requestDetails,
+            "tokens": .listOrOne(
+                .request(["recordName?": .string, "recordType": .string, "fieldName": .string, "nacre?": announcedFile])),
+            "zoneID?": zoneIDAsked, "nacre?": requestDetails,
         ]))
     static let assetsUploadResponse = Schema.titled(
-        "AssetsUploadResponse", .answer(["tokens": .list(.answer(["recordName": .string, "fieldName": .string, "url": .string]))]))
+        "AssetsUploadResponse",
+        .answer([
+            "tokens": .list(
+                .answer([
+                    "recordName": .string, "fieldName": .string, "url": .string,
+                    "nacre?": .answer(["missing": .list(.integer), "offset": .integer]),
+                ]))
+        ]))
     static let assetUploadResponse = Schema.titled("AssetUploadResponse", .answer(["singleFile": asset]))
     static let assetsRereferenceRequest = Schema.titled(
         "AssetsRereferenceRequest",

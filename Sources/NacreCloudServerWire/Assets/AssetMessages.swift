@@ -22,18 +22,50 @@ extension AssetsUploadRequest: ReadableRequest {
 extension AssetsUploadRequest.Item {
     fileprivate init(from reader: inout JSONReader) throws(JSONError) {
         var (recordName, recordType, fieldName): (String?, String?, String?)
+        var file: AnnouncedFile?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "recordName": recordName = try reader.optionalString()
             case "recordType": recordType = try reader.optionalString()
             case "fieldName": fieldName = try reader.optionalString()
+            case "nacre": file = try AnnouncedFile(from: &reader)
             default: try reader.skip()
             }
         }
         self.init(
             recordName: recordName, recordType: try reader.require(recordType, "recordType", at: start),
-            fieldName: try reader.require(fieldName, "fieldName", at: start))
+            fieldName: try reader.require(fieldName, "fieldName", at: start), file: file)
+    }
+}
+
+extension AnnouncedFile {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var chunks: [Chunk]?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "chunks": chunks = try reader.array { reader throws(JSONError) in try Chunk(from: &reader) }
+            default: try reader.skip()
+            }
+        }
+        self.init(chunks: try reader.require(chunks, "chunks", at: start))
+    }
+}
+
+extension AnnouncedFile.Chunk {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var (size, digest): (Int64?, [UInt8]?)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "size": size = try reader.int64()
+            case "sha256": digest = try reader.base64()
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            size: Int(clamping: try reader.require(size, "size", at: start)), digest: try reader.require(digest, "sha256", at: start))
     }
 }
 
@@ -81,6 +113,13 @@ extension AssetsUploadResponse: WritableAnswer {
             writer.write("recordName", token.recordName)
             writer.write("fieldName", token.fieldName)
             writer.write("url", token.url)
+            if let awaited = token.awaited {
+                writer.key("nacre")
+                writer.beginObject()
+                writer.write("missing", awaited.missing) { $0.integer(Int64($1)) }
+                writer.write("offset", awaited.offset)
+                writer.endObject()
+            }
             writer.endObject()
         }
         writer.endObject()

@@ -50,6 +50,8 @@ package final class AssetFiles: AssetStorage {
         return FileReceiver(self, key: key, prefix: "\(incoming)/\(number)-")
     }
 
+    package func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName { ChunkNaming.name(ofDigest: digest, under: key) }
+
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         let path = path(of: chunk.name)
         return try await threads.run {

@@ -9,7 +9,11 @@ enum ChunkNaming {
     }
 
     static func name(of bytes: [UInt8], under key: [UInt8]) -> ChunkName {
-        ChunkName(HMACSHA256.code(for: SHA256.digest(bytes), key: key))
+        name(ofDigest: SHA256.digest(bytes), under: key)
+    }
+
+    static func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName {
+        ChunkName(HMACSHA256.code(for: digest, key: key))
     }
 
     /// 20 bytes that tell a file from others.

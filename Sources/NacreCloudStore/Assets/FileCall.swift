@@ -1,5 +1,6 @@
 import Glibc
 import NacreCloudContainer
+import NacreCloudWire
 
 /// File calls that block, with the store's errors. Only on threads of `FileThreads`.
 enum FileCall {

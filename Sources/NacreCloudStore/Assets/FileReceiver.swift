@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import NacreLocks
 
 /// Takes a file into a folder of chunks.
@@ -50,6 +51,45 @@ final class FileReceiver: AssetReceiver {
         }
     }
 
+    func takeUp(_ chunk: AssetChunk) async throws -> Bool {
+        try await files.threads.run { [self] in
+            try state.withLock { state in
+                guard state.pinned[chunk.name] == nil else { return true }
+                // Pinned before it is looked for: from here on nobody removes it.
+                files.pin(chunk.name)
+                let bytes = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
+                guard let bytes, (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else {
+                    files.unpin([chunk.name])
+                    return false
+                }
+                state.pinned[chunk.name] = .some(nil)
+                return true
+            }
+        }
+    }
+
+    func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
+        try await files.threads.run { [self] in
+            guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
+            try state.withLock { try keep(bytes, as: chunk.name, &$0) }
+            return true
+        }
+    }
+
+    func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset {
+        try await files.threads.run { [self] in
+            try state.withLock { state in
+                guard !state.isReleased, chunks.allSatisfy({ state.pinned[$0.name] != nil }) else {
+                    throw StoreError(.closed, "A file was ended before all of it was there")
+                }
+                try moveIntoPlace(&state)
+                return ReceivedAsset(
+                    size: chunks.reduce(0) { $0 + Int64($1.size) }, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: chunks,
+                    inline: nil)
+            }
+        }
+    }
+
     func release() async {
         try? await files.threads.run { [self] in
             state.withLock { state in
@@ -79,7 +119,11 @@ final class FileReceiver: AssetReceiver {
     private func keep(_ bytes: [UInt8], _ state: inout State) throws {
         let name = ChunkNaming.name(of: bytes, under: key)
         state.chunks.append(AssetChunk(name: name, size: bytes.count))
-        guard state.pinned[name] == nil else { return }
+        try keep(bytes, as: name, &state)
+    }
+
+    private func keep(_ bytes: [UInt8], as name: ChunkName, _ state: inout State) throws {
+        guard state.pinned[name] == nil, !state.isReleased else { return }
         files.pin(name)
         state.pinned[name] = .some(nil)
         if try FileCall.contents(files.path(of: name), bytesMax: bytes.count) == bytes { return }

@@ -1,4 +1,5 @@
 package import NacreCloudContainer
+import NacreCloudWire
 import NacreLocks
 
 /// Keeps the bytes of assets in memory, and forgets them with the process.
@@ -13,6 +14,8 @@ package final class MemoryAssets: AssetStorage {
     package init() {}
 
     package func receiver(under key: [UInt8]) -> any AssetReceiver { Receiver(storage: self, key: key) }
+
+    package func name(ofDigest digest: [UInt8], under key: [UInt8]) -> ChunkName { ChunkNaming.name(ofDigest: digest, under: key) }
 
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         let bytes = state.withLock { $0.chunks[chunk.name] }
@@ -63,6 +66,8 @@ package final class MemoryAssets: AssetStorage {
             var chunks: [AssetChunk] = []
             var bytes: [ChunkName: [UInt8]] = [:]
             var size: Int64 = 0
+            /// Chunks that were taken up or in one by one, and pinned as they were.
+            var pinned: Set<ChunkName> = []
         }
 
         private let storage: MemoryAssets
@@ -101,10 +106,39 @@ package final class MemoryAssets: AssetStorage {
             }
         }
 
+        func takeUp(_ chunk: AssetChunk) async throws -> Bool {
+            if received.withLock({ $0.pinned.contains(chunk.name) }) { return true }
+            let isThere = storage.state.withLock { state in
+                guard let bytes = state.chunks[chunk.name], (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
+                state.pins.pin(chunk.name)
+                return true
+            }
+            if isThere { received.withLock { _ = $0.pinned.insert(chunk.name) } }
+            return isThere
+        }
+
+        func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
+            guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
+            let isNew = received.withLock { $0.pinned.insert(chunk.name).inserted }
+            storage.state.withLock { state in
+                if isNew { state.pins.pin(chunk.name) }
+                state.chunks[chunk.name] = bytes
+            }
+            return true
+        }
+
+        func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset {
+            guard received.withLock({ received in chunks.allSatisfy { received.pinned.contains($0.name) } }) else {
+                throw StoreError(.closed, "A file was ended before all of it was there")
+            }
+            return ReceivedAsset(
+                size: chunks.reduce(0) { $0 + Int64($1.size) }, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: chunks, inline: nil)
+        }
+
         func release() async {
             let names = received.withLock { received in
-                defer { received.bytes = [:] }
-                return received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys)
+                defer { (received.bytes, received.pinned) = ([:], []) }
+                return Array(received.pinned) + (received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys))
             }
             storage.state.withLock { state in
                 for name in names { state.pins.unpin(name) }

@@ -8,6 +8,17 @@ extension AssetsUploadRequest: RequestMessage {
             writer.write(ifPresent: "recordName", item.recordName)
             writer.write("recordType", item.recordType)
             writer.write("fieldName", item.fieldName)
+            if let file = item.file {
+                writer.key("nacre")
+                writer.beginObject()
+                writer.write("chunks", file.chunks) { writer, chunk in
+                    writer.beginObject()
+                    writer.write("size", Int64(chunk.size))
+                    writer.write(ifPresent: "sha256", base64: chunk.digest)
+                    writer.endObject()
+                }
+                writer.endObject()
+            }
             writer.endObject()
         }
         writer.endObject()
@@ -46,18 +57,35 @@ extension AssetsUploadResponse: AnswerMessage {
 extension AssetsUploadResponse.Token {
     fileprivate init(from reader: inout JSONReader) throws(JSONError) {
         var (recordName, fieldName, url): (String?, String?, String?)
+        var awaited: AwaitedFile?
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
             case "recordName": recordName = try reader.optionalString()
             case "fieldName": fieldName = try reader.optionalString()
             case "url": url = try reader.optionalString()
+            case "nacre": awaited = try AwaitedFile(from: &reader)
             default: try reader.skip()
             }
         }
         self.init(
             recordName: try reader.require(recordName, "recordName", at: start),
-            fieldName: try reader.require(fieldName, "fieldName", at: start), url: try reader.require(url, "url", at: start))
+            fieldName: try reader.require(fieldName, "fieldName", at: start), url: try reader.require(url, "url", at: start), awaited: awaited)
+    }
+}
+
+extension AwaitedFile {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var (missing, offset): ([Int]?, Int64?)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "missing": missing = try reader.array { reader throws(JSONError) in Int(clamping: try reader.int64()) }
+            case "offset": offset = try reader.int64()
+            default: try reader.skip()
+            }
+        }
+        self.init(missing: try reader.require(missing, "missing", at: start), offset: try reader.require(offset, "offset", at: start))
     }
 }
 

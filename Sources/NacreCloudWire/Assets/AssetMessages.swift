@@ -6,11 +6,14 @@ package struct AssetsUploadRequest: Equatable, Sendable {
         package var recordName: String?
         package var recordType: String
         package var fieldName: String
+        /// What the file is made of, where its sender can send it in parts.
+        package var file: AnnouncedFile?
 
-        package init(recordName: String? = nil, recordType: String, fieldName: String) {
+        package init(recordName: String? = nil, recordType: String, fieldName: String, file: AnnouncedFile? = nil) {
             self.recordName = recordName
             self.recordType = recordType
             self.fieldName = fieldName
+            self.file = file
         }
     }
 
@@ -32,11 +35,14 @@ package struct AssetsUploadResponse: Equatable, Sendable {
         package var fieldName: String
         /// Where the bytes are sent, with POST; good for one file.
         package var url: String
+        /// Of a file that was announced: what of it is to be sent, with PATCH. nil: all of it, with POST.
+        package var awaited: AwaitedFile?
 
-        package init(recordName: String, fieldName: String, url: String) {
+        package init(recordName: String, fieldName: String, url: String, awaited: AwaitedFile? = nil) {
             self.recordName = recordName
             self.fieldName = fieldName
             self.url = url
+            self.awaited = awaited
         }
     }
 

@@ -36,6 +36,11 @@ package struct Router: Sendable {
         on(.get, pattern, isAlwaysAnswered: isAlwaysAnswered, handler)
     }
 
+    /// For a path that has no GET: others are asked for their heads as for the whole.
+    package mutating func head(_ pattern: String, _ handler: @escaping Handler) {
+        on(.head, pattern, handler)
+    }
+
     package mutating func post(_ pattern: String, bodyBytesMax: Int? = nil, _ handler: @escaping Handler) {
         on(.post, pattern, bodyBytesMax: bodyBytesMax, handler)
     }

@@ -1,14 +1,11 @@
-import NacreCloudContainer
-import NacreCloudWire
-
 /// Cuts bytes into chunks where their content says so: a rolling sum over the last 64 bytes decides. So bytes put in or taken out change the chunks
 /// around them and no other. Until `averageBytes` the sum must meet a harder condition than behind it, which keeps most chunks near that size.
 ///
-/// Where it cuts is kept with the data: another table or other sizes would store again what is there.
-struct ContentCutter: Sendable {
-    static let leastBytes = 64 * 1024
-    static let averageBytes = 256 * 1024
-    static let mostBytes = Limits.assetChunkBytes
+/// Sender and server cut alike. Where it cuts is kept with the data: another table or other sizes would store again what is there.
+package struct ContentCutter: Sendable {
+    package static let leastBytes = 64 * 1024
+    package static let averageBytes = 256 * 1024
+    package static let mostBytes = 1024 * 1024
 
     /// Of the sum's upper bits, because they depend on most bytes: four times as rare as the average, and four times as frequent.
     private static let hardMask: UInt64 = ~0 << 44
@@ -32,8 +29,10 @@ struct ContentCutter: Sendable {
     private var seen = 0
     private var sum: UInt64 = 0
 
+    package init() {}
+
     /// Takes the next bytes, and hands out the chunks that end in them.
-    mutating func add(_ piece: [UInt8], _ chunk: ([UInt8]) throws -> Void) rethrows {
+    package mutating func add(_ piece: [UInt8], _ chunk: ([UInt8]) throws -> Void) rethrows {
         pending += piece
         while let end = nextCut() {
             try chunk(Array(pending[..<end]))
@@ -43,7 +42,7 @@ struct ContentCutter: Sendable {
     }
 
     /// What is left at the end; nil: nothing.
-    mutating func rest() -> [UInt8]? {
+    package mutating func rest() -> [UInt8]? {
         defer { (pending, seen, sum) = ([], 0, 0) }
         return pending.isEmpty ? nil : pending
     }

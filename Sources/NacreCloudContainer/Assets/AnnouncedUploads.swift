@@ -1,0 +1,153 @@
+import NacreCloudWire
+import NacreLocks
+
+/// Names an announced file among those of this process.
+package struct AnnouncedUploadID: Hashable, Sendable {
+    let high: UInt64
+    let low: UInt64
+}
+
+/// A file that was announced by its chunks and is being sent, in one part or several. Those that were there already, and those that came, stay until it ends.
+final class AnnouncedUpload: Sendable {
+    /// Who sends which bytes for which field.
+    struct Purpose: Hashable, Sendable {
+        var database: DatabaseID
+        var zone: Int64
+        var place: StoredAsset.Place
+        var chunks: [AssetChunk]
+    }
+
+    private struct State {
+        /// Of the missing chunks.
+        var received = 0
+        /// Counts who sends: what comes from an earlier one is refused.
+        var turn = 0
+        var isEnding = false
+        var kept: StoredAsset?
+        var touched: Timestamp
+    }
+
+    let id: AnnouncedUploadID
+    let purpose: Purpose
+    /// Places of the chunks that are to be sent.
+    let missing: [Int]
+    let receiver: any AssetReceiver
+    private let state: Locked<State>
+
+    init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], receiver: any AssetReceiver, at now: Timestamp) {
+        (self.id, self.purpose, self.missing, self.receiver) = (id, purpose, missing, receiver)
+        state = Locked(State(touched: now))
+    }
+
+    var size: Int64 { purpose.chunks.reduce(0) { $0 + Int64($1.size) } }
+    var sender: WaitingUploads.Sender { WaitingUploads.Sender(database: purpose.database, name: purpose.place.sender) }
+    var touched: Timestamp { state.withLock { $0.touched } }
+    var kept: StoredAsset? { state.withLock { $0.kept } }
+    /// Names of the chunks that it brings.
+    var names: [ChunkName] { missing.map { purpose.chunks[$0].name } }
+
+    private func offset(_ received: Int) -> Int64 { missing.prefix(received).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
+
+    /// Bytes of the missing chunks that are there: whole chunks alone.
+    var offset: Int64 { offset(state.withLock { $0.received }) }
+
+    /// Begins a part: who sent before it is refused from now on.
+    /// - Returns: the turn of its sender, and how much is there.
+    func begin(at now: Timestamp) -> (turn: Int, offset: Int64) {
+        let (turn, received) = state.withLock { state in
+            state.turn += 1
+            state.touched = now
+            return (state.turn, state.received)
+        }
+        return (turn, offset(received))
+    }
+
+    /// The chunk that comes next; nil: all are there.
+    /// - Throws: where another has begun a part meanwhile.
+    func next(in turn: Int) throws(ServerError) -> AssetChunk? {
+        let received = state.withLock { $0.turn == turn ? $0.received : nil }
+        guard let received else { throw .sentElsewhere }
+        return received < missing.count ? purpose.chunks[missing[received]] : nil
+    }
+
+    /// The next chunk is there.
+    func advance(in turn: Int, at now: Timestamp) throws(ServerError) {
+        let isOurs = state.withLock { state in
+            guard state.turn == turn else { return false }
+            state.received += 1
+            state.touched = now
+            return true
+        }
+        guard isOurs else { throw .sentElsewhere }
+    }
+
+    /// All is there, and is being made an asset: by one sender.
+    /// - Throws: where another does so at this moment.
+    func beginEnding(in turn: Int) throws(ServerError) {
+        let isOurs = state.withLock { state in
+            guard state.turn == turn, !state.isEnding else { return false }
+            state.isEnding = true
+            return true
+        }
+        guard isOurs else { throw .sentElsewhere }
+    }
+
+    func end(with asset: StoredAsset?) {
+        state.withLock { state in
+            state.isEnding = false
+            state.kept = asset
+        }
+    }
+}
+
+/// The files that were announced and are on their way. Thread-safe. A new start forgets them: then they are announced again.
+final class AnnouncedUploads: Sendable {
+    private struct State {
+        var uploads: [AnnouncedUploadID: AnnouncedUpload] = [:]
+        var ids: [AnnouncedUpload.Purpose: AnnouncedUploadID] = [:]
+        var chunks = 0
+        var chunksOf: [WaitingUploads.Sender: Int] = [:]
+    }
+
+    private let state = Locked(State())
+
+    subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
+
+    subscript(_ purpose: AnnouncedUpload.Purpose) -> AnnouncedUpload? {
+        state.withLock { state in state.ids[purpose].flatMap { state.uploads[$0] } }
+    }
+
+    /// Whether so many chunks more have room.
+    func hasRoom(for chunks: Int, of sender: WaitingUploads.Sender) -> Bool {
+        state.withLock {
+            $0.chunks + chunks <= Limits.announcedChunksInAll && ($0.chunksOf[sender] ?? 0) + chunks <= Limits.announcedChunks
+        }
+    }
+
+    /// - Returns: false where the same was announced at the same moment.
+    func add(_ upload: AnnouncedUpload) -> Bool {
+        state.withLock { state in
+            guard state.ids[upload.purpose] == nil else { return false }
+            state.ids[upload.purpose] = upload.id
+            state.uploads[upload.id] = upload
+            state.chunks += upload.purpose.chunks.count
+            state.chunksOf[upload.sender, default: 0] += upload.purpose.chunks.count
+            return true
+        }
+    }
+
+    /// Forgets those that nobody has touched for `Limits.announcedSeconds`.
+    func takeOld(at now: Timestamp) -> [AnnouncedUpload] {
+        state.withLock { state in
+            let old = state.uploads.values.filter { $0.touched + Limits.announcedSeconds <= now }
+            for upload in old {
+                state.uploads[upload.id] = nil
+                state.ids[upload.purpose] = nil
+                state.chunks -= upload.purpose.chunks.count
+                let left = (state.chunksOf[upload.sender] ?? 0) - upload.purpose.chunks.count
+                state.chunksOf[upload.sender] = left > 0 ? left : nil
+            }
+            return old
+        }
+    }
+}

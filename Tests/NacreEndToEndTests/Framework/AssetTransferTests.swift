@@ -1,0 +1,108 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+@testable import CloudKit
+
+/// Large files of the framework over a connection that counts bytes and breaks: no more travels than has to.
+struct AssetTransferTests {
+    /// A database whose files go through the proxy, while all else goes straight to the server.
+    private func withDatabase(
+        _ options: [String] = [], _ body: (CKDatabase, CuttingProxy, TemporaryFolder, RunningServer) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        let proxy = try CuttingProxy()
+        defer { proxy.close() }
+        try await RunningServer.with(["--public-url", proxy.url] + options) { server in
+            proxy.lead(to: server.port)
+            let cloud = try await NewCloud(server)
+            try await cloud.addUser(Device.ada)
+            let settings = CloudKitServer(
+                url: try WebServicesClient.url(server.url), environment: .development, apiToken: cloud.apiToken,
+                accountToken: try await cloud.device(of: Device.ada))
+            let line = ServerLine(identifier: cloud.container, source: .explicit(settings), staging: AssetStaging(folder: folder.path + "/staged"))
+            let database = CKContainer(line: line).privateCloudDatabase
+            try await database.save(CKRecordZone(zoneID: Device.zoneID))
+            try await body(database, proxy, folder, server)
+        }
+    }
+
+    private func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
+        var state = seed
+        var data = Data(capacity: count + 8)
+        while data.count < count {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            withUnsafeBytes(of: state ^ state >> 29) { data.append(contentsOf: $0) }
+        }
+        return data.prefix(count)
+    }
+
+    private func fetched(_ record: CKRecord, from database: CKDatabase) async throws -> Data? {
+        let asset = try await database.record(for: record.recordID)["photo"] as? CKAsset
+        return try asset?.fileURL.map { try Data(contentsOf: $0) }
+    }
+
+    @Test func `a large file with one byte changed sends less than two percent of itself`() async throws {
+        try await withDatabase { database, proxy, folder, _ in
+            let url = URL(fileURLWithPath: folder.path + "/photo")
+            var content = bytes(24_000_000)
+            try content.write(to: url)
+            let note = Device.note("one", "bread")
+            note["photo"] = CKAsset(fileURL: url)
+            let saved = try await database.save(note)
+            #expect(proxy.sent >= content.count && proxy.sent < content.count + 100_000, "\(proxy.sent)")
+            content[12_000_000] ^= 1
+            try content.write(to: url)
+            proxy.reset()
+            saved["photo"] = CKAsset(fileURL: url)
+            _ = try await database.save(saved)
+            #expect(proxy.sent > 0 && proxy.sent <= content.count / 50, "\(proxy.sent)")
+            #expect(try await fetched(note, from: database) == content)
+            // What is there already travels not at all.
+            proxy.reset()
+            let copy = Device.note("two", "olives")
+            copy["photo"] = CKAsset(fileURL: url)
+            _ = try await database.save(copy)
+            #expect(proxy.sent < 10_000, "\(proxy.sent)")
+            #expect(try await fetched(copy, from: database) == content)
+        }
+    }
+
+    @Test func `an upload whose connection breaks again and again goes on, and sends at most a chunk anew each time`() async throws {
+        try await withDatabase { database, proxy, folder, _ in
+            let url = URL(fileURLWithPath: folder.path + "/photo")
+            let content = bytes(8_000_000, seed: 2)
+            try content.write(to: url)
+            let cuts = [900_000, 3_000_000, 5_500_000]
+            proxy.reset(cuts: cuts)
+            let note = Device.note("one", "bread")
+            note["photo"] = CKAsset(fileURL: url)
+            let operation = CKModifyRecordsOperation(recordsToSave: [note])
+            operation.qualityOfService = .utility
+            let saved: Result<Void, any Error> = await withCheckedContinuation { continuation in
+                operation.modifyRecordsResultBlock = { continuation.resume(returning: $0) }
+                database.add(operation)
+            }
+            try saved.get()
+            // A chunk of a megabyte at most, what lay in sockets, and a head.
+            #expect(proxy.sent <= content.count + cuts.count * 1_700_000 && proxy.sent >= content.count, "\(proxy.sent)")
+            #expect(try await fetched(note, from: database) == content)
+        }
+    }
+
+    @Test func `a file beyond the server's size for apps fails its record before its bytes travel`() async throws {
+        try await withDatabase(["--asset-size-app", "1M"]) { database, proxy, folder, _ in
+            let url = URL(fileURLWithPath: folder.path + "/photo")
+            try bytes(1_200_000).write(to: url)
+            let note = Device.note("one", "bread")
+            note["photo"] = CKAsset(fileURL: url)
+            let error = await #expect(throws: CKError.self) { try await database.save(note) }
+            #expect(error?.code == .limitExceeded, "\(String(describing: error))")
+            #expect(proxy.sent == 0)
+            try bytes(1_000_000).write(to: url)
+            note["photo"] = CKAsset(fileURL: url)
+            _ = try await database.save(note)
+            #expect(try await fetched(note, from: database) == bytes(1_000_000))
+        }
+    }
+}
