@@ -38,17 +38,20 @@ package struct TortureGoal: Sendable {
     package var batches: Int
     /// Of those who write families.
     package var familySteps: Int
+    /// Of who saves files.
+    package var fileSteps: Int
     /// Kills, each with the start after it.
     package var restarts: Int
 
-    package init(batches: Int, familySteps: Int, restarts: Int = 0) {
+    package init(batches: Int, familySteps: Int, fileSteps: Int = 0, restarts: Int = 0) {
         self.batches = batches
         self.familySteps = familySteps
+        self.fileSteps = fileSteps
         self.restarts = restarts
     }
 
     func reaches(_ goal: TortureGoal) -> Bool {
-        batches >= goal.batches && familySteps >= goal.familySteps && restarts >= goal.restarts
+        batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && restarts >= goal.restarts
     }
 }
 
@@ -163,11 +166,12 @@ package struct Torture: Sendable {
     ) async throws(TortureFault) -> String? {
         let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)")
         let families = ZoneID(zoneName: zone.zoneName + "-families")
+        let files = ZoneID(zoneName: zone.zoneName + "-files")
         for devices in accounts {
-            for zone in [zone, families] { try await change(.create, zone, devices[0]) }
+            for zone in [zone, families, files] { try await change(.create, zone, devices[0]) }
         }
         let arenas = accounts.map {
-            Arena(zoneID: zone, familyZoneID: families, devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
+            Arena(zoneID: zone, familyZoneID: families, fileZoneID: files, devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
         }
         var restarts = options.restarts
         restarts?.isUp = {
@@ -188,7 +192,7 @@ package struct Torture: Sendable {
         // What was found is left on the server, to be looked at.
         guard report.violations.isEmpty, silence == nil else { return silence }
         for devices in accounts {
-            for zone in [zone, families] { try await change(.delete, zone, devices[0]) }
+            for zone in [zone, families, files] { try await change(.delete, zone, devices[0]) }
         }
         if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0][0], restarts, putBacks, &report) }
         return nil

@@ -29,6 +29,7 @@ package struct TortureReport: Sendable, Encodable {
             "feeds    \(counts.pages) pages (\(rate(counts.pages))), \(counts.changesRead) changes, \(counts.tokensReplayed) old tokens used again, "
                 + "\(counts.tokensExpired) expired",
             "lookups  \(counts.lookups), queries \(counts.queries)",
+            "files    \(counts.filesSaved) saved, \(counts.filesRead) read back",
             "cascades \(counts.cascades), followed over \(counts.familyPages) pages",
         ]
         lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }

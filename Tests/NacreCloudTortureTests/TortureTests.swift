@@ -12,7 +12,7 @@ import Testing
     private func run(over store: any Store, restarting: Bool = false) async throws -> TortureReport {
         let server = try await ServedStore(store)
         var options = server.options(seconds: 300, seed: HistorySeed.value)
-        options.goal = TortureGoal(batches: 400, familySteps: 80, restarts: restarting ? 2 : 0)
+        options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: 10, restarts: restarting ? 2 : 0)
         if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
         let result = await Task { try await Torture(options).run() }.result
         await server.close()
@@ -30,6 +30,7 @@ import Testing
     private func isVaried(_ counts: TortureCounts) -> Bool {
         counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5
             && counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0
+            && counts.filesSaved > 2 && counts.filesRead > counts.filesSaved
             && counts.queries > 0 && counts.cascades > 2 && counts.familyPages > 2 && counts.repetitions > 0 && counts.answersAbandoned > 0
     }
 

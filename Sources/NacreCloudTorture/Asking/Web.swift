@@ -23,10 +23,11 @@ package final class Web: Sendable {
 
     /// - Parameters:
     ///   - body: nil asks with GET.
+    ///   - token: nil for a URL that stands for its caller.
     ///   - age: seconds since the first sending of a request that is repeated.
     ///   - patience: after which the answer is not waited for any more; nil waits as long as a client does. The request goes on by itself.
-    func send(_ url: URL, body: [UInt8]?, token: String, repeatedAfter age: Double? = nil, patience: Duration?) async -> Reply {
-        var headers: [HTTPClient.Header] = [.init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json")]
+    func send(_ url: URL, body: [UInt8]?, token: String?, repeatedAfter age: Double? = nil, patience: Duration?) async -> Reply {
+        var headers: [HTTPClient.Header] = token.map { [.init("Authorization", "Bearer \($0)"), .init("Content-Type", "application/json")] } ?? []
         if let age, body != nil { headers.append(.init(OperationAge.header, OperationAge(seconds: age).text)) }
         let request = HTTPClient.Request(
             body == nil ? "GET" : "POST", url.absoluteString, headers: headers, body: body.map { .bytes($0) } ?? .none, idleTimeout: Self.timeout,

@@ -34,6 +34,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case wrongFinalState
         /// A record outlives the one with which it was to go, or goes in another commit.
         case orphan
+        /// A file is gone, or has other bytes than those that were acknowledged.
+        case lostFile
         /// The server answered what it has no reason for.
         case unexpectedAnswer
     }

@@ -6,6 +6,8 @@ struct Arena: Sendable {
     let zoneID: ZoneID
     /// Where records hang on each other.
     let familyZoneID: ZoneID
+    /// Where records have files.
+    let fileZoneID: ZoneID
     /// One for each token of the account: its devices.
     let devices: [Asker]
     let board: Board
@@ -36,6 +38,9 @@ package struct TortureCounts: Sendable, Encodable {
     package var cascades = 0
     /// Pages of the feed that shows them.
     package var familyPages = 0
+    package var filesSaved = 0
+    /// Files that were fetched and compared.
+    package var filesRead = 0
     /// Old tokens that were used again.
     package var tokensReplayed = 0
     /// Tokens that the server said it no longer takes.
@@ -57,6 +62,8 @@ package struct TortureCounts: Sendable, Encodable {
         queries += other.queries
         cascades += other.cascades
         familyPages += other.familyPages
+        filesSaved += other.filesSaved
+        filesRead += other.filesRead
         tokensReplayed += other.tokensReplayed
         tokensExpired += other.tokensExpired
     }

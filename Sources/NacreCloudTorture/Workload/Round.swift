@@ -41,8 +41,9 @@ struct Round: Sendable {
     }
 
     private static let familyWriters = 2
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, and those of the families.
-    static let others = 1 + familyWriters + 1
+    private static let fileKeepers = 1
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, and who keeps files.
+    static let others = 1 + familyWriters + 1 + fileKeepers
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
@@ -61,6 +62,11 @@ struct Round: Sendable {
             await writer.run()
             return writer.testimony
         }
+        async let files = all(Self.fileKeepers) { number in
+            var keeper = FileKeeper(number: number, arena: arena, random: random(for: place, 6 << 16 | number))
+            await keeper.run()
+            return keeper.testimony
+        }
         let written = await all(writers) { number in
             var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
@@ -69,7 +75,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen
+        var all = await written + founded + followed + seen + files
         // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
