@@ -90,9 +90,12 @@ import Testing
         #expect(answer(DetailedError(error: StoreError.closed, wantsDetails: true)).json?.at("nacre.internalCode") == .number(2022))
     }
 
-    @Test func `what a client did wrong is not in the log`() {
-        for code in ServerErrorCode.allCases where code != .internalError && code != .tryAgainLater { _ = answer(ServerError(code, "x")) }
-        #expect(log.texts.isEmpty)
+    @Test func `what a client did wrong is told at info outside of development, and as no failure`() {
+        let codes = ServerErrorCode.allCases.filter { $0 != .internalError && $0 != .tryAgainLater }
+        for code in codes { _ = answer(ServerError(code, "x")) }
+        let lines = log.objects("A request was refused")
+        #expect(lines.map { $0["code"]?.text } == codes.map(\.rawValue) && lines.allSatisfy { $0["level"]?.text == "info" })
+        #expect(log.texts.count == lines.count)
     }
 
     @Test func `a client that went away is no failure`() async throws {

@@ -48,9 +48,10 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
         /// Of Ada's container in development; what else a path may name is there nowhere.
         var path: String {
             let parts = [":container": TestServer.container, ":environment": "development", ":database": database]
-            return pattern.split(separator: "/").map { part in
+            let path = pattern.split(separator: "/").map { part in
                 "/" + (parts[String(part)] ?? (part.hasPrefix(":") || part.hasPrefix("*") ? "nothing" : String(part)))
             }.joined()
+            return path.isEmpty ? "/" : path
         }
     }
 
