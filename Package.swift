@@ -111,7 +111,7 @@ let package = Package(
         tests(
             "NacreEndToEndTests",
             [
-                "NacreCloudCLI", "CloudKit", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
+                "NacreCloudCLI", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
                 "NacreCloudTestSupport",
             ]),
         tests("NacreTidyTests", []),

@@ -1,0 +1,111 @@
+import CloudKit
+import CloudKitPush
+import Foundation
+import NacreCloudTestSupport
+import NacreLocks
+import Testing
+
+/// Subscriptions from end to end: the framework saves them on a running server, and `CloudKitPush` hears what they tell.
+struct PushTests {
+    private static let zoneID = CKRecordZone.ID(zoneName: "Atlas")
+
+    /// Two devices of one user.
+    private func devices(_ server: RunningServer) async throws -> (a: CKContainer, b: CKContainer) {
+        let administrator = Administrator(server: server)
+        let token = try await administrator.preparedWithUser()
+        func container() async throws -> CKContainer {
+            let account = try await administrator.run(Administrator.signIn(token) + ["--account"], input: Administrator.password)
+            try #require(account.status == 0, "\(account.messages)")
+            let url = try WebServicesClient.url(server.url)
+            return CKContainer(
+                identifier: Administrator.container,
+                server: CloudKitServer(url: url, environment: .development, apiToken: token, accountToken: account.line))
+        }
+        return (try await container(), try await container())
+    }
+
+    private func language(_ name: String, _ words: String) -> CKRecord {
+        let record = CKRecord(recordType: "Language", recordID: CKRecord.ID(recordName: name, zoneID: Self.zoneID))
+        record["words"] = words
+        return record
+    }
+
+    /// Begins to listen, and returns once the server knows of it.
+    private func listen(_ container: CKContainer) async -> AsyncStream<CKNotification> {
+        let (heard, hearing) = AsyncStream.makeStream(of: CKNotification.self)
+        await withCheckedContinuation { (connected: CheckedContinuation<Void, Never>) in
+            let waiting = Locked<CheckedContinuation<Void, Never>?>(connected)
+            let task = Task {
+                let notifications = RemoteNotifications(for: container) { state in
+                    if case .connected = state {
+                        waiting.withLock { waiting in
+                            waiting?.resume()
+                            waiting = nil
+                        }
+                    }
+                }
+                for await userInfo in notifications {
+                    if let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) { hearing.yield(notification) }
+                }
+                hearing.finish()
+            }
+            hearing.onTermination = { _ in task.cancel() }
+        }
+        return heard
+    }
+
+    @Test func `a device hears what another one saves, with the alert and the fields that it asked for, and nothing of its own`() async throws {
+        try await RunningServer.with { server in
+            let (a, b) = try await devices(server)
+            _ = try await a.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
+            _ = try await a.privateCloudDatabase.save(language("eng", "hello"))
+            let subscription = CKQuerySubscription(
+                recordType: "Language", predicate: NSPredicate(format: "words == %@", "bonjou"), subscriptionID: "creole",
+                options: [.firesOnRecordCreation, .firesOnRecordUpdate])
+            let info = CKSubscription.NotificationInfo(alertBody: "A creole language", desiredKeys: ["words"])
+            subscription.notificationInfo = info
+            let kept = try await b.privateCloudDatabase.save(subscription)
+            #expect(kept.subscriptionID == "creole" && kept.notificationInfo?.alertBody == "A creole language")
+            #expect(try await b.privateCloudDatabase.allSubscriptions().map(\.subscriptionID) == ["creole"])
+            let heard = await listen(b)
+            // Does not match, and B's own: neither is told.
+            _ = try await a.privateCloudDatabase.save(language("deu", "hallo"))
+            _ = try await b.privateCloudDatabase.save(language("own", "bonjou"))
+            _ = try await a.privateCloudDatabase.save(language("hat", "bonjou"))
+            var first: CKNotification?
+            for await notification in heard {
+                first = notification
+                break
+            }
+            let notification = try #require(first as? CKQueryNotification)
+            #expect(notification.subscriptionID == "creole" && notification.alertBody == "A creole language")
+            #expect(notification.recordID == CKRecord.ID(recordName: "hat", zoneID: Self.zoneID))
+            #expect(notification.queryNotificationReason == .recordCreated && notification.databaseScope == .private)
+            #expect(notification.recordFields?["words"] as? String == "bonjou")
+            #expect(notification.containerIdentifier == Administrator.container && !notification.isPruned)
+        }
+    }
+
+    @Test func `a zone and a database tell that they changed, also over a restart of the server`() async throws {
+        try await RunningServer.with { server in
+            let (a, b) = try await devices(server)
+            _ = try await a.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
+            let info = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+            let ofZone = CKRecordZoneSubscription(zoneID: Self.zoneID, subscriptionID: "zone")
+            let ofDatabase = CKDatabaseSubscription(subscriptionID: "database")
+            for subscription in [ofZone, ofDatabase] as [CKSubscription] { subscription.notificationInfo = info }
+            _ = try await b.privateCloudDatabase.modifySubscriptions(saving: [ofZone, ofDatabase], deleting: [])
+            let heard = await listen(b)
+            await server.kill()
+            try await server.start()
+            _ = try await a.privateCloudDatabase.save(language("eng", "hello"))
+            var ids: Set<String> = []
+            for await notification in heard {
+                ids.insert(notification.subscriptionID ?? "")
+                if let zone = notification as? CKRecordZoneNotification { #expect(zone.recordZoneID == Self.zoneID) }
+                if ids.count == 2 { break }
+            }
+            #expect(ids == ["zone", "database"])
+        }
+    }
+}
