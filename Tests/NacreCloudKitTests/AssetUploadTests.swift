@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudTestSupport
 import NacreCloudWire
+import NacreLocks
 import Testing
 
 @testable import CloudKit
@@ -139,7 +140,19 @@ struct AssetUploadTests {
 
     @Test func `a place that was asked for long ago is asked for again`() async throws {
         let time = setting.time
-        await setting.cloud.failTransfers(.meanwhile { time.pass(700) }, .meanwhile {}, .meanwhile {}, .meanwhile {})
+        // Time passes when four files are on their way and the fifth waits.
+        let waiting = Locked<[CheckedContinuation<Void, Never>]>([])
+        let meet = TransferFault.meanwhile {
+            await withCheckedContinuation { continuation in
+                let all = waiting.withLock { waiting in
+                    waiting.append(continuation)
+                    return waiting.count == 4 ? waiting : []
+                }
+                if !all.isEmpty { time.pass(700) }
+                for each in all { each.resume() }
+            }
+        }
+        await setting.cloud.failTransfers(meet, meet, meet, meet)
         let url = try file("a")
         #expect(await save((0..<5).map { note("n\($0)", url) }).words.count == 5)
         #expect(await setting.cloud.paths.count { $0 == "assets/upload" } == 2)

@@ -12,7 +12,7 @@ enum TransferFault: Sendable {
     case notSent
     case refused(status: Int)
     /// Goes well, once somebody has done this in its middle.
-    case meanwhile(@Sendable () -> Void)
+    case meanwhile(@Sendable () async -> Void)
     case hangs
 }
 
@@ -84,7 +84,7 @@ extension PretendCloud {
         case .hangs:
             take(start + (bytes.count - start) / 2)
             while !Task.isCancelled { await Task.yield() }
-        case .meanwhile(let act): act()
+        case .meanwhile(let act): await act()
         case nil: break
         }
         if Task.isCancelled { throw .cancelled }

@@ -76,7 +76,8 @@ extension Conversation {
             case .success(let path): arrivals[job.item]?.paths[job.key, default: [:]][job.place] = path
             case .failure(let error):
                 if error.code.endsOperation { end = end ?? error }
-                arrivals[job.item]?.fail(error)
+                // What the first end has cut short is told that end.
+                arrivals[job.item]?.fail(error.code == .operationCancelled ? end ?? error : error)
             }
             if let arrived = arrivals[job.item], arrived.missing == 0, arrived.failure != nil { await AssetStaging.remove(arrived.allPaths) }
             if end?.code != .operationCancelled, !Task.isCancelled { tellReady() }
