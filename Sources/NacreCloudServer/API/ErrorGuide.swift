@@ -27,7 +27,7 @@ package struct ErrorGuide: Hashable, Sendable {
 
     private init(_ code: ServerErrorCode) {
         (name, status, native) = (code.rawValue, code.status, code.native)
-        (cause, fix) = Self.texts(code)
+        (cause, fix) = (Self.cause(of: code), Self.fix(of: code))
     }
 
     private init(_ code: NativeErrorCode) {
@@ -35,79 +35,70 @@ package struct ErrorGuide: Hashable, Sendable {
         (cause, fix) = Self.texts(code)
     }
 
-    private static func texts(_ code: ServerErrorCode) -> (cause: String, fix: String) {
+    private static func cause(of code: ServerErrorCode) -> String {
         switch code {
         case .accessDenied:
-            (
-                "The caller is known and may not do this: a security role of the record type does not grant it, the page's origin is not one of the API "
-                    + "token's, or the host name is not served.",
-                "Ask nacre role why for records; nacre token list shows the origins; --host and --public-url name hosts."
-            )
+            "The caller is known and may not do this: a security role of the record type does not grant it, the page's origin is not one of the API "
+                + "token's, or the host name is not served."
         case .atomicError:
-            (
-                "Another record or zone of the same atomic batch failed, so nothing of the batch was done.",
-                "Look for the item with another code, mend that one, and send the whole batch again."
-            )
+            "Another record or zone of the same atomic batch failed, so nothing of the batch was done."
         case .authenticationFailed:
-            (
-                "The credential is unknown, revoked, expired, or made for another container or environment; or a signature does not fit its request.",
-                "Compare container and environment with nacre token list, and the clock of the machine that signs."
-            )
+            "The credential is unknown, revoked, expired, or made for another container or environment; or a signature does not fit its request."
         case .authenticationRequired:
-            (
-                "The database belongs to a user, and the request carries none or one that has ended.",
-                "Sign in at redirectURL and send ckWebAuthToken beside ckAPIToken, or send an account token."
-            )
+            "The database belongs to a user, and the request carries none or one that has ended."
         case .badRequest:
-            (
-                "The request cannot be understood, breaks a rule, or goes beyond a limit. reason and the key at fault say which.",
-                "Change what reason names. /limits lists every limit; docs/wire.md lists what each endpoint takes."
-            )
+            "The request cannot be understood, breaks a rule, or goes beyond a limit. reason and the key at fault say which."
         case .conflict:
-            (
-                "The record on the server is not the one that the change was made from: its recordChangeTag has moved on.",
-                "Fetch the record, make the change on that version, and save it again; or use forceUpdate where the last writer may win."
-            )
+            "The record on the server is not the one that the change was made from: its recordChangeTag has moved on."
         case .exists:
-            (
-                "Something of that name is there already.",
-                "Update it, or take another name."
-            )
+            "Something of that name is there already."
         case .internalError:
-            (
-                "The server failed. The request changed nothing, or all that it says it changed.",
-                "Look for the request's UUID in the server's log; try again with the same operation."
-            )
+            "The server failed. The request changed nothing, or all that it says it changed."
         case .notFound:
-            (
-                "The record, subscription, asset, record type of a query, or endpoint is not there, or the caller may not know of it.",
-                "Check names, zone, database and environment; nacre schema export shows the record types."
-            )
+            "The record, subscription, asset, record type of a query, or endpoint is not there, or the caller may not know of it."
         case .quotaExceeded:
-            (
-                "The database holds as many bytes as its quota allows, or the change would go beyond it.",
-                "Delete records, which is always possible, or ask the administrator: nacre quota set."
-            )
+            "The database holds as many bytes as its quota allows, or the change would go beyond it."
         case .throttled:
-            (
-                "The caller did more work than its rate allows, or waits for changes too many times at once.",
-                "Wait for retryAfter seconds. The framework throws requestRateLimited with that time; nacre rate list shows what is set."
-            )
+            "The caller did more work than its rate allows, or waits for changes too many times at once."
         case .tryAgainLater:
-            (
-                "The server cannot do it now: it is starting or ending, or out of room for requests, answers or disk.",
-                "Wait for retryAfter seconds and try again; the server's log says what is full."
-            )
+            "The server cannot do it now: it is starting or ending, or out of room for requests, answers or disk."
         case .validatingReferenceError:
-            (
-                "A reference leads to no record, or a deletion would leave one behind that must not lose its target.",
-                "Save the target before or with the record, and delete what refers to a record before or with it."
-            )
+            "A reference leads to no record, or a deletion would leave one behind that must not lose its target."
         case .zoneNotFound:
-            (
-                "There is no zone of that name in the database.",
-                "Make it by zones/modify, or fetch the zones again: it may have been deleted elsewhere."
-            )
+            "There is no zone of that name in the database."
+        }
+    }
+
+    private static func fix(of code: ServerErrorCode) -> String {
+        switch code {
+        case .accessDenied:
+            "Ask nacre role why for records; nacre token list shows the origins; --host and --public-url name hosts."
+        case .atomicError:
+            "Look for the item with another code, mend that one, and send the whole batch again."
+        case .authenticationFailed:
+            "Compare container and environment with nacre token list, and the clock of the machine that signs."
+        case .authenticationRequired:
+            "Sign in at redirectURL and send ckWebAuthToken beside ckAPIToken, or send an account token."
+        case .badRequest:
+            "Change what reason names. /limits lists every limit; docs/wire.md lists what each endpoint takes."
+        case .conflict:
+            "Fetch the record, make the change on that version, and save it again; or use forceUpdate where the last writer may win."
+        case .exists:
+            "Update it, or take another name."
+        case .internalError:
+            "Look for the request's UUID in the server's log; try again with the same operation."
+        case .notFound:
+            "Check names, zone, database and environment; nacre schema export shows the record types."
+        case .quotaExceeded:
+            "Delete records, which is always possible, or ask the administrator: nacre quota set."
+        case .throttled:
+            "Wait for retryAfter seconds. The framework throws requestRateLimited with that time; nacre rate show tells what is set."
+        case .tryAgainLater:
+            "Wait for retryAfter seconds and try again; the server's log says what is full."
+        case .validatingReferenceError:
+            "Save the target before or with the record, and delete what refers to a record before or with it."
+        case .zoneNotFound:
+            "Make it by zones/modify, or fetch the zones again: it may have been deleted elsewhere."
         }
     }
 

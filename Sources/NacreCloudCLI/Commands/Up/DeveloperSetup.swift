@@ -101,7 +101,7 @@ struct DeveloperSetup: Encodable {
 
               eval "$(nacre env\#(option))"
               curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \#(database)/modify" --data '{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":{"text":{"value":"hello"}}}}]}'
-              curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \#(database)/query" --data '{"query":{"recordType":"Note"}}'
+              curl -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" \#(database)/query" --data '{"query":{"recordType":"Note","filterBy":{"fieldName":"text","comparator":"EQUALS","fieldValue":{"value":"hello"}}}}'
 
             """#
     }
