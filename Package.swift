@@ -63,7 +63,7 @@ let package = Package(
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
-            dependencies: ["NacreCloudServer", "CloudKit", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient"],
+            dependencies: ["NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient"],
             swiftSettings: settings),
 
         .target(

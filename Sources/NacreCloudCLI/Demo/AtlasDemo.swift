@@ -32,6 +32,7 @@ struct AtlasDemo {
         try await delete()
         let nearest = try await findNearest()
         try await findByWord()
+        try await hearOfChanges()
         try await cascade(through: nearest)
         try await showPicture()
         try await showUserRecords()

@@ -23,6 +23,8 @@ struct DemoReport: Encodable, Sendable {
     var nearest = ""
     /// Languages that one word finds.
     var languagesByWord = 0
+    /// What the other device was told by the server when a record changed that it subscribed to.
+    var notificationsHeard = 0
     /// Records that went because another did.
     var deletionsCascaded = 0
     /// User records that another user read and could not change.

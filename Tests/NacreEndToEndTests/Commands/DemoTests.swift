@@ -36,6 +36,7 @@ struct DemoTests {
             #expect(first.status == 0, "\(first.messages)")
             for text in [
                 "atomic batches", "serverRecordChanged", "deleted", "the 10 time zones nearest to Prague", "with the word", "with it went",
+                "A changed a language, and B showed “A language with the word creole changed”",
                 "notAuthenticated", "read it and may not change it (permissionFailure)",
                 "everything was as it should be",
             ] {
@@ -67,6 +68,7 @@ struct DemoTests {
             #expect(report["nearest"] as? String == "Europe/Prague")
             #expect((report["languagesByWord"] as? Double ?? 0) > 25)
             #expect(report["deletionsCascaded"] as? Double == 20)
+            #expect(report["notificationsHeard"] as? Double == 2)
             #expect(report["userRecordsRead"] as? Double == 1)
             #expect(report["pictureBytes"] as? Double == Double(picture.count))
             let compared = try #require(report["recordsCompared"] as? Double)
