@@ -90,6 +90,7 @@ struct HelpTests {
         Documented("explain", "markdown json"),
         Documented("up", "environment email env-file listen data server token-file json"),
         Documented("env", "env-file"),
+        Documented("listen", "container device count"),
         Documented("version", "json"),
     ]
 
