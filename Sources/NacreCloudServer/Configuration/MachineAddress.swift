@@ -1,4 +1,5 @@
 import Glibc
+import NacreHTTPServer
 
 /// Where other machines of the network reach this one.
 enum MachineAddress {
@@ -7,14 +8,17 @@ enum MachineAddress {
         var first: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&first) == 0 else { return nil }
         defer { freeifaddrs(first) }
-        for interface in sequence(first: first, next: { $0?.pointee.ifa_next }).prefix(while: { $0 != nil }) {
-            guard let interface = interface?.pointee, let address = interface.ifa_addr, address.pointee.sa_family == sa_family_t(AF_INET),
-                interface.ifa_flags & UInt32(IFF_UP) != 0, interface.ifa_flags & UInt32(IFF_LOOPBACK) == 0
+        var next = first
+        while let interface = next?.pointee {
+            next = interface.ifa_next
+            guard let address = interface.ifa_addr, interface.ifa_flags & UInt32(IFF_UP) != 0, interface.ifa_flags & UInt32(IFF_LOOPBACK) == 0
             else { continue }
+            // An interface has an entry for each family; others than IPv4's have no text, or another one.
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
             guard getnameinfo(address, size, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 else { continue }
-            return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            let name = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            if IPAddress.isLiteral(name) { return name }
         }
         return nil
     }
