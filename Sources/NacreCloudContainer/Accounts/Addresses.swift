@@ -29,21 +29,28 @@ extension Registry {
             try await releaseAddresses(of: account.id)
             throw ServerError.emailTaken
         }
-        let changed = try await write(.account(account.id)) { database, now, transaction in
-            var letters: [Letter] = []
-            if notifies { letters.append(Letter(.addressChanged, to: account.email, at: now)) }
-            if verifies { letters.append(Letter(.verifyAddress, to: address, at: now)) }
-            return try transaction.changeAccount(account, in: database, at: now, letters) { entry in
-                // As it was laid down: not being released.
-                guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
-                let left = EmailClaim(address: entry.email, claim: entry.claim)
-                entry.leaving?[place] = left
-                entry.email = address
-                entry.claim = claim.claim
-                entry.reset = nil
-                entry.verifiedEmail = nil
-                entry.identityChanges = entry.changesOfIdentity + 1
+        let changed: AccountEntry
+        do {
+            changed = try await write(.account(account.id)) { database, now, transaction in
+                var letters: [Letter] = []
+                if notifies { letters.append(Letter(.addressChanged, to: account.email, at: now)) }
+                if verifies { letters.append(Letter(.verifyAddress, to: address, at: now)) }
+                return try transaction.changeAccount(account, in: database, at: now, letters) { entry in
+                    // As it was laid down: not being released.
+                    guard let place = entry.leaving?.firstIndex(of: claim) else { throw ServerError.accountChanged }
+                    let left = EmailClaim(address: entry.email, claim: entry.claim)
+                    entry.leaving?[place] = left
+                    entry.email = address
+                    entry.claim = claim.claim
+                    entry.reset = nil
+                    entry.verifiedEmail = nil
+                    entry.identityChanges = entry.changesOfIdentity + 1
+                }
             }
+        } catch let error as ServerError where error == .accountChanged {
+            // Another change, or the task, may have let the claim go before it was made: then nobody else knows of it.
+            if let isKept = try? await self.account(id: account.id)?.claim == claim.claim, !isKept { try? await release(claim, of: account.id) }
+            throw error
         }
         // Where this fails, the task does it.
         try? await releaseAddresses(of: account.id)
