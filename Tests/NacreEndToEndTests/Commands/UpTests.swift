@@ -63,13 +63,26 @@ struct UpTests {
         }
     }
 
-    @Test func `an address that is somebody's is refused, with what to do`() async throws {
+    @Test func `an address that is somebody's is refused with what to do, and nothing is left behind`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)
             _ = try await administrator.preparedWithUser()
+            let tokens = try await administrator.run(["token", "list"]).output
             let run = try await administrator.run(Self.up + ["--email", Administrator.email])
             #expect(run.status == 1)
-            #expect(run.messages.contains("an account with this e-mail address exists") && run.messages.contains("NACRE_PASSWORD"))
+            #expect(run.messages.contains("whose password the file does not have") && run.messages.contains("NACRE_PASSWORD"))
+            #expect(!FileManager.default.fileExists(atPath: server.scratch + "/.env"))
+            #expect(try await administrator.run(["token", "list"]).output == tokens)
+        }
+    }
+
+    @Test func `another file is for another user of the same container`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let first = try await administrator.run(Self.up + ["--json", "--env-file", "a"]).object()
+            let second = try await administrator.run(Self.up + ["--json", "--env-file", "b"]).object()
+            #expect(first["user"] as? String != second["user"] as? String && second["accountToken"] != nil)
+            #expect(try await administrator.run(Self.up + ["--json", "--env-file", "a"]).object()["user"] as? String == first["user"] as? String)
         }
     }
 

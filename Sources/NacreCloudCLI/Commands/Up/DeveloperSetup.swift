@@ -11,8 +11,8 @@ struct DeveloperSetup: Encodable {
     let apiToken: String
     let accountToken: String
 
-    /// Of the user where none is named. `.invalid`: no mail leads there (RFC 2606).
-    static let usualEmail = "dev@nacre.invalid"
+    /// Of a new user where none is named, another one for each file. `.invalid`: no mail leads there (RFC 2606).
+    private static func newEmail() -> String { "dev-\(RandomText.digits(1).prefix(8))@nacre.invalid" }
 
     /// What an app reads, in this order.
     static let variables = ["CLOUDKIT_SERVER_URL", "CLOUDKIT_CONTAINER", "CLOUDKIT_ENVIRONMENT", "CLOUDKIT_API_TOKEN", "CLOUDKIT_ACCOUNT_TOKEN"]
@@ -20,18 +20,20 @@ struct DeveloperSetup: Encodable {
     private static let password = "NACRE_PASSWORD"
 
     /// - Parameters:
-    ///   - email: of the user; nil: the one of the file, or a usual one.
+    ///   - email: of the user; nil: the one of the file, or a new one.
     ///   - path: of the file, which is made or changed.
     static func prepare(
         _ container: String, _ environment: String, email: String?, file path: String, by admin: AdminClient
     ) async throws -> DeveloperSetup {
         var file = try EnvironmentFile.read(path)
         let url = try await admin.appURL()
+        let user = email ?? file[Self.user] ?? newEmail()
+        let known = file[Self.user] == user ? file[Self.password] : nil
+        if known == nil, (try? await admin.user(user)) != nil { throw notKnown(user) }
+        let password = known ?? RandomText.digits(4)
         _ = try await admin.create(AdminMessages.NewContainer(name: container))
         let isSame = file["CLOUDKIT_CONTAINER"] == container && file["CLOUDKIT_ENVIRONMENT"] == environment
         let apiToken = try await apiToken(isSame ? file["CLOUDKIT_API_TOKEN"] : nil, container, environment, admin)
-        let user = email ?? file[user] ?? usualEmail
-        let password = (file[Self.user] == user ? file[Self.password] : nil) ?? RandomText.digits(4)
         var accountToken = isSame && file[Self.user] == user ? file["CLOUDKIT_ACCOUNT_TOKEN"] : nil
         let client = PublicClient(url: url)
         if let known = accountToken, try await !client.isGood(accountToken: known, container, environment) { accountToken = nil }
@@ -80,11 +82,15 @@ struct DeveloperSetup: Encodable {
         do {
             _ = try await admin.create(AdminMessages.NewUser(email: email, password: password))
         } catch let failure as CommandFailure where failure.code == .failure {
-            throw CommandFailure(
-                .failure, "\(email) cannot be signed in: \(failure.message)",
-                remedy: "Write its password into the file as NACRE_PASSWORD beside NACRE_USER, or name another address with --email.")
+            throw notKnown(email)
         }
         return try await client.signIn(request).token
+    }
+
+    private static func notKnown(_ email: String) -> CommandFailure {
+        CommandFailure(
+            .failure, "\(email) is an account whose password the file does not have",
+            remedy: "Write it into the file as \(password) beside \(user), or name another address with --email.")
     }
 
     var text: String {

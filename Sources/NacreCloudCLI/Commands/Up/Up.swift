@@ -8,7 +8,7 @@ enum Up {
     static let environment = Option.value(
         "environment", "env", oneOf: ["development", "production"], fallback: "development", "The environment of the container.")
     static let email = Option.value(
-        "email", "address", "Of the user who is signed in; made if it is missing. By default \(DeveloperSetup.usualEmail).")
+        "email", "address", "Of the user who is signed in; made if it is missing. By default that of the file, or a new one.")
     static let envFile = Option.value("env-file", "file", fallback: usualFile, "The file that gets the variables.")
 
     static let command = Command(
