@@ -8,7 +8,7 @@ import Testing
         let server = try await TestServer()
         let page = await server.respond(Question(method: "GET", target: "/", headers: ["Accept": "text/html,*/*;q=0.8"]))
         #expect(page.status == 200 && page.header("Content-Type") == "text/html; charset=utf-8")
-        #expect(page.text.contains("nacre container create"))
+        #expect(page.text.contains("nacre up iCloud.com.example.Notes"))
         #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
         let json = await server.respond(Question(method: "GET", target: "/"))
         #expect(json.json?.at("name")?.text == "nacre")

@@ -38,12 +38,12 @@ package struct ErrorGuide: Hashable, Sendable {
     private static func cause(of code: ServerErrorCode) -> String {
         switch code {
         case .accessDenied:
-            "The caller is known and may not do this: a security role of the record type does not grant it, the page's origin is not one of the API "
-                + "token's, or the host name is not served."
+            "The caller may not do this: no security role of the record type grants it, or the server does not answer under the host's name."
         case .atomicError:
             "Another record or zone of the same atomic batch failed, so nothing of the batch was done."
         case .authenticationFailed:
-            "The credential is unknown, revoked, expired, or made for another container or environment; or a signature does not fit its request."
+            "The credential is unknown, revoked, expired, or made for another container or environment; a signature does not fit its request; or the "
+                + "page's origin is not one of the API token's."
         case .authenticationRequired:
             "The database belongs to a user, and the request carries none or one that has ended."
         case .badRequest:
@@ -72,11 +72,11 @@ package struct ErrorGuide: Hashable, Sendable {
     private static func fix(of code: ServerErrorCode) -> String {
         switch code {
         case .accessDenied:
-            "Ask nacre role why for records; nacre token list shows the origins; --host and --public-url name hosts."
+            "Ask nacre role why for records; nacre serve takes further names by --host."
         case .atomicError:
             "Look for the item with another code, mend that one, and send the whole batch again."
         case .authenticationFailed:
-            "Compare container and environment with nacre token list, and the clock of the machine that signs."
+            "Compare container, environment and origins with nacre token list, and the clock of the machine that signs."
         case .authenticationRequired:
             "Sign in at redirectURL and send ckWebAuthToken beside ckAPIToken, or send an account token."
         case .badRequest:

@@ -30,8 +30,8 @@ enum FrontPage {
         <p>This is a CloudKit server, version \(ServerVersion.current). Apps reach it through the CloudKit framework, or by CloudKit Web Services under \
         <code>/database/1</code>.</p>
         <h2>Next, on its machine</h2>
-        <pre>nacre container create iCloud.com.example.Notes
-        nacre token create --container iCloud.com.example.Notes --environment development --kind api</pre>
+        <pre>nacre up iCloud.com.example.Notes
+        eval "$(nacre env)"</pre>
         <h2>Here</h2>
         <ul>
         \(HTML(joining: links.map { "<li><a href=\"\(String($0.path.dropFirst()))\">\($0.path)</a>: \($0.text)</li>\n" }))
