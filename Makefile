@@ -49,9 +49,7 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
 test: setup ## build and run every test
 	@swift build --build-tests $(BUILD_FLAGS)
-	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { \
-		printf '\n== what failed, once more (all of it is in .build/test.log)\n'; grep -a -E '✘|Fatal error|Program crashed|error: Exited' .build/test.log | cut -c1-500 | head -n 60; \
-		sed -n '/^Thread [0-9].* crashed/,/^Registers/p' .build/test.log | cut -c1-300 | head -n 80; false; }
+	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
 	@for product in nacre NacreAuthenticationCost NacreJSONThroughput NacreFrameworkCost NacreSmallApp; do \
