@@ -41,6 +41,28 @@ import Testing
         for scope in [DatabaseKey.Scope.private, .shared] { #expect(verdict(scope, key, access) == .refused(.keyIsForPublicDatabase)) }
     }
 
+    @Test(arguments: Access.allCases, AccountState.allCases)
+    func `who is signed in with an account that is not available is nobody, and hears why`(access: Access, state: AccountState) {
+        let caller = Caller(.user("_ann"), deviceID: "one", account: "account").with(state)
+        func verdict(_ scope: DatabaseKey.Scope) -> Result<DatabaseKey, ServerError> {
+            databaseVerdict(DatabaseTarget(container: "iCloud.com.example.notes", environment: .production, scope: scope), for: access, by: caller)
+        }
+        guard state != .available else {
+            #expect(caller.userRecordName == "_ann" && (try? verdict(.private).get().owner) == "_ann")
+            return
+        }
+        #expect(caller.userRecordName == nil && caller.deviceID == nil && caller.account == nil)
+        let code: NativeErrorCode = state == .temporarilyUnavailable ? .accountTemporarilyUnavailable : .notAuthenticated
+        let refusal = verdict(.private).failure
+        #expect(refusal?.nativeCode == code.rawValue && refusal?.reason != ServerError.authenticationRequired.reason)
+        if access != .zones { #expect(verdict(.shared).failure?.nativeCode == code.rawValue) }
+        switch access {
+        case .read: #expect((try? verdict(.public).get().scope) == .public)
+        case .write: #expect(verdict(.public).failure?.nativeCode == code.rawValue)
+        case .zones, .changes: #expect(verdict(.public).failure == .notInPublicDatabase)
+        }
+    }
+
     @Test(arguments: Access.allCases) func `a private database is its owner's for everything and nobody else's`(access: Access) {
         #expect(verdict(.private, Self.ann, access) == .database(.private, owner: "_ann"))
         #expect(verdict(.private, .world, access) == .refused(.authenticationRequired))
@@ -84,5 +106,11 @@ import Testing
         #expect(fault.code == .badRequest && fault.remedy != nil)
         await #expect(throws: fault) { try await cloud.databaseID(key) }
         await #expect(throws: fault) { try await cloud.registry.databaseID(key) }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -203,6 +203,7 @@ extension AuthorisationTable {
             POST   /admin/1/users/delete          -  401  400
             POST   /admin/1/users/reset-password  -  401  400
             POST   /admin/1/users/change-name     -  401  400
+            POST   /admin/1/users/state           -  401  400
             GET    /admin/1/users/passkeys        -  401  400
             POST   /admin/1/users/passkeys/remove -  401  400
             GET    /admin/1/usage                 -  401  400

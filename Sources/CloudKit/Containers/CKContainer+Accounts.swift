@@ -34,7 +34,7 @@ extension CKContainer {
     /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
-        identifying { result in
+        naming { result in
             switch result {
             case .success(let user): completionHandler(CKRecord.ID(recordName: user.userRecordName), nil)
             case .failure(let error): completionHandler(nil, error)
@@ -44,7 +44,7 @@ extension CKContainer {
 
     /// The name of the user's record in the public and the private database; `notAuthenticated` without an account.
     public func userRecordID() async throws -> CKRecord.ID {
-        CKRecord.ID(recordName: try await SingleCall.result { identifying($0) }.get().userRecordName)
+        CKRecord.ID(recordName: try await SingleCall.result { naming($0) }.get().userRecordName)
     }
 }
 
@@ -66,5 +66,9 @@ extension CKAccountStatus {
 extension CKContainer {
     fileprivate func identifying(_ completion: @escaping @Sendable (Result<UserIdentity, CKError>) -> Void) -> CKOperation {
         ContainerCall(self, ask: { conversation throws(CKError) in try await conversation.caller() }, completion: completion)
+    }
+
+    fileprivate func naming(_ completion: @escaping @Sendable (Result<UserIdentity, CKError>) -> Void) -> CKOperation {
+        ContainerCall(self, ask: { conversation throws(CKError) in try await conversation.requireCaller() }, completion: completion)
     }
 }

@@ -42,7 +42,12 @@ public struct CloudKitServer: Hashable, Sendable {
     ///   - server: nil takes back what was said.
     ///   - containerIdentifier: nil: for all containers that have no call of their own.
     public static func configure(_ server: CloudKitServer?, forContainer containerIdentifier: String? = nil) {
-        ConfiguredServers.shared.state.withLock { $0.servers[containerIdentifier] = server }
+        let before = ConfiguredServers.shared.state.withLock { state in
+            let before = state.servers[containerIdentifier]
+            state.servers[containerIdentifier] = server
+            return before
+        }
+        if before?.accountToken != server?.accountToken { AccountWatch.post() }
     }
 
     /// Which container `CKContainer.default()` is, for containers made from now on; nil takes it back.

@@ -23,6 +23,8 @@ final class ServerLine: Sendable {
     /// What the server answered last when it was asked who the app is.
     let knownUser = Locked<KnownUser?>(nil)
 
+    let accountWatch = AccountWatch()
+
     /// Under which e-mail addresses are hashed for the server.
     let contactKey = Locked<ContactKey?>(nil)
 

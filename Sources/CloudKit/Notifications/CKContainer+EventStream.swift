@@ -20,7 +20,9 @@ extension CKContainer {
     /// The error for an answer that is no stream.
     package func eventStreamRefusal(status: Int, body: [UInt8]) -> CKError {
         guard let error = (try? ErrorResponse(json: body))?.error else { return .unreadable(status: status, retryAfter: nil) }
-        return CKError(error)
+        let ckError = CKError(error)
+        if let settings = try? line.settings() { line.accountWatch.heard(ckError, with: settings) }
+        return ckError
     }
 
     #if canImport(NacreHTTPClient)

@@ -65,17 +65,33 @@ struct Conversation: Sendable {
     func caller() async throws(CKError) -> UserIdentity {
         let settings = try line.settings()
         let identity: UserIdentity = try Self.read(
-            await Conversation(line: line, scope: .public, patience: patience).send("users/caller", .get, [], .read))
+            await Conversation(line: line, scope: .public, patience: patience).send(Self.callerPath, .get, [], .read))
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: identity.userRecordName) }
         return identity
     }
 
-    /// Costs a request the first time, and again when the line goes to another server or with another account.
+    /// As `caller`, for who needs to know the user and not the account's status.
+    func requireCaller() async throws(CKError) -> UserIdentity {
+        do throws(CKError) {
+            return try await caller()
+        } catch {
+            guard error.code == .managedAccountRestricted || error.code == .permissionFailure else { throw error }
+            throw CKError(.notAuthenticated, userInfo: error.userInfo)
+        }
+    }
+
+    /// Costs a request the first time, and again when the line goes to another server or with another account. Of an account that is not available there is
+    /// no user, and the public database is still there to read.
     func currentUser() async throws(CKError) -> CurrentUser {
         let settings = try line.settings()
         guard settings.accountToken != nil else { return CurrentUser(recordName: nil) }
         if let known = line.knownUser.withLock({ $0 }), known.settings == settings { return CurrentUser(recordName: known.recordName) }
-        return CurrentUser(recordName: try await caller().userRecordName)
+        do throws(CKError) {
+            return CurrentUser(recordName: try await requireCaller().userRecordName)
+        } catch {
+            guard scope == .public, error.code == .notAuthenticated || error.code == .accountTemporarilyUnavailable else { throw error }
+            return CurrentUser(recordName: nil)
+        }
     }
 
     /// Throws what any request would fail with before it is sent: a setting that is missing, or no account.
@@ -125,7 +141,9 @@ struct Conversation: Sendable {
             request.limit(by: attempt)
             if kind == .change, attempt.number > 0 { request.headers[OperationAge.header] = OperationAge(seconds: attempt.age).text }
             let answer = await Self.result { () throws(TransportFailure) in try await address.transport.send(request) }
-            return answered(answer, by: address).map(\.body)
+            let ending = answered(answer, by: address)
+            if scope != .public || path == Self.callerPath { note(ending, address) }
+            return ending.map(\.body)
         }
     }
 
@@ -192,6 +210,17 @@ struct Conversation: Sendable {
             return .success(try await body())
         } catch {
             return .failure(error)
+        }
+    }
+
+    private static let callerPath = "users/caller"
+
+    /// What an answer about the account's own data shows of the account.
+    private func note(_ ending: Result<TransportAnswer, Failure>, _ address: ServerAddress) {
+        guard address.settings.accountToken != nil else { return }
+        switch ending {
+        case .success: line.accountWatch.heard(nil, with: address.settings)
+        case .failure(let failure): line.accountWatch.heard(failure.error, with: address.settings)
         }
     }
 

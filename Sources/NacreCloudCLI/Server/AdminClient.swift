@@ -85,6 +85,10 @@ struct AdminClient {
         try read(AdminMessages.Names.self, try await web.send("POST", "/admin/1/users/change-name", bearer: token, body: asked))
     }
 
+    func setState(_ asked: AdminMessages.NewUserState) async throws -> AdminMessages.UserState {
+        try read(AdminMessages.UserState.self, try await web.send("POST", "/admin/1/users/state", bearer: token, body: asked))
+    }
+
     /// All accounts, page by page.
     func eachPageOfUsers(_ body: (AdminMessages.Users) throws -> Void) async throws {
         try await eachPage(AdminMessages.Users.self, "/admin/1/users", [], body)

@@ -32,6 +32,8 @@ package struct Caller: Hashable, Sendable {
     package var signedOperationID: String?
     /// It is the server itself, in the user's name: what apps must not do, such as making a user record, it does.
     package private(set) var isServer = false
+    /// Of the account that it is signed in with. Where it is not available the sender is nobody in particular.
+    package internal(set) var accountState = AccountState.available
     /// It administrates the container: in its public database no grant holds it.
     package var isAdministrator = false
 

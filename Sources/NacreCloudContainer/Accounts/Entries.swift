@@ -71,6 +71,8 @@ package struct AccountEntry: RegistryEntry {
     var identityChanges: Int64?
     /// The address of which its user has shown that mail to it is read; nil: of none. Another one by now is not verified.
     var verifiedEmail: String?
+    /// An `AccountState`; nil: available.
+    var state: String?
 
     /// Whether who has the account reads the mail to its address.
     package var isEmailVerified: Bool { verifiedEmail == email }

@@ -39,7 +39,7 @@ package func databaseVerdict(_ target: DatabaseTarget, for access: Access, by ca
     case (.shared, _, .zones):
         return .failure(.notInSharedDatabase)
     case (.public, .world, .write), (.private, .world, _), (.shared, .world, _):
-        return .failure(.authenticationRequired)
+        return .failure(caller.noUser)
     case (.public, _, _):
         return .success(DatabaseKey(container: target.container, environment: target.environment, scope: .public, owner: ""))
     case (let scope, .user(let name), _), (let scope, .serverKey(let name), _):

@@ -179,7 +179,7 @@ extension Cloud {
         in container: String, _ environment: DatabaseKey.Environment, _ caller: Caller
     ) throws(ServerError) -> AccountPlace {
         switch caller.identity {
-        case .world: throw .authenticationRequired
+        case .world: throw caller.noUser
         case .serverKey: throw .keyHasNoDevice
         case .user(let user): return AccountPlace(container: container, environment: environment, userRecordName: user)
         }

@@ -5,7 +5,7 @@ extension Cloud {
     /// `GET users/permission`
     package func discoverability(in target: DatabaseTarget, by caller: Caller) async throws -> Discoverability {
         if let fault = usersVerdict(target, by: caller) { throw fault }
-        guard let user = caller.userRecordName else { throw ServerError.authenticationRequired }
+        guard let user = caller.userRecordName else { throw caller.noUser }
         return try await registry.lookUp(DiscoverabilityEntry.self, user, in: .discovery(of: target))?.status ?? .initialState
     }
 
@@ -15,7 +15,7 @@ extension Cloud {
         _ answer: Discoverability, in target: DatabaseTarget, by caller: Caller
     ) async throws -> Discoverability {
         if let fault = usersVerdict(target, by: caller) { throw fault }
-        guard let user = caller.userRecordName, let account = caller.account else { throw ServerError.authenticationRequired }
+        guard let user = caller.userRecordName, let account = caller.account else { throw caller.noUser }
         let place = AccountPlace(container: target.container, environment: target.environment, userRecordName: user)
         return try await settle(answer, of: account, at: place, by: .app)
     }

@@ -36,7 +36,11 @@ struct Doorkeeper: Sendable {
     /// DNS rebinding: a page elsewhere can make its own name lead here, and then the browser sends that name. With an address instead of a name that cannot
     /// be, so every address is answered; and so is who asks whether the server lives, by whatever name.
     private func isAnswered(_ request: HTTPRequest) -> Bool {
-        guard let host = request.header("Host"), !Self.openPaths.contains(request.route ?? "") else { return true }
+        guard let host = request.header("Host") else { return true }
+        return serves(host) || Self.openPaths.contains(request.route ?? "")
+    }
+
+    private func serves(_ host: String) -> Bool {
         // What follows the name can only be a port; anything else is part of a name that is not ours.
         let bytes = host.utf8
         let end = host.hasPrefix("[") ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.lastIndex(of: UInt8(ascii: ":"))

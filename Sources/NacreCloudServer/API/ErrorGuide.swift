@@ -162,9 +162,15 @@ package struct ErrorGuide: Hashable, Sendable {
             ("The answer to an operation is no longer kept: it may have been applied.", "Fetch what it was about before you send it again.")
         case .assetNotAvailable:
             ("The file of a record cannot be had: it was replaced, or its URL has expired.", "Fetch the record again.")
+        case .managedAccountRestricted:
+            (
+                "An administrator has shut the account out: only the account's status tells it, other requests are notAuthenticated.",
+                "Ask an administrator: nacre user state sets it back."
+            )
+        case .accountTemporarilyUnavailable:
+            ("There is an account, and an administrator has made it unavailable.", "Keep what you have, send nothing, and wait for CKAccountChanged.")
         case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .zoneBusy, .userDeletedZone,
-            .tooManyParticipants, .alreadyShared, .managedAccountRestricted, .participantMayNeedVerification,
-            .accountTemporarilyUnavailable, .participantAlreadyInvited:
+            .tooManyParticipants, .alreadyShared, .participantMayNeedVerification, .participantAlreadyInvited:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
     }

@@ -16,7 +16,7 @@ extension API {
 
     private func identity(of call: Call) async throws -> UserIdentity {
         if case .serverKey = call.caller.identity { throw ServerError.authenticationFailed }
-        guard let name = call.caller.userRecordName else { throw ServerError.authenticationRequired }
+        guard let name = call.caller.userRecordName else { throw call.caller.accountState.refusalOfIdentity ?? .authenticationRequired }
         return try await cloud.identity(of: name, in: call.target)
     }
 }

@@ -86,6 +86,7 @@ extension AdminAPI {
         get("users", "Users", "The accounts.", Messages.Users.self, query: [after]),
         get("users/show", "Users", "One account.", Messages.UserDetails.self, query: [.required("email")]),
         post("users/change-name", "Users", "Sets an account's names.", Messages.NewNames.self, Messages.Names.self),
+        post("users/state", "Users", "Says whether an account reaches its data.", Messages.NewUserState.self, Messages.UserState.self),
         post("users/delete", "Users", "Deletes an account.", Messages.NewUserDeletion.self, Messages.User.self),
         post(
             "users/reset-password", "Users", "Makes a code for a new password.", Messages.NewPasswordReset.self, Messages.PasswordReset.self,

@@ -24,6 +24,20 @@ extension AdminAPI {
             AdminMessages.Names(id: changed.id, email: changed.email, givenName: changed.givenName, familyName: changed.familyName))
     }
 
+    /// `POST /admin/1/users/state`
+    @Sendable func setState(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewUserState.self, of: request)
+        guard let state = AccountState(rawValue: asked.state) else {
+            throw ServerError(
+                .badRequest, "unknown account state", field: "state",
+                remedy: "States are \(AdminMessages.NewUserState.states.joined(separator: ", ")).")
+        }
+        let account = try await account(asked.email)
+        defer { authenticator.forget(account: account.id) }
+        let changed = try await cloud.registry.setState(of: account, to: state)
+        return try answer(AdminMessages.UserState(id: changed.id, email: changed.email, state: changed.accountState.rawValue))
+    }
+
     /// `GET /admin/1/users?after=…`
     @Sendable func listUsers(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let after = try request.query("after").map(Self.databaseID)
@@ -49,7 +63,7 @@ extension AdminAPI {
         return try answer(
             AdminMessages.UserDetails(
                 id: account.id, email: account.email, givenName: account.givenName, familyName: account.familyName, created: account.began,
-                isEmailVerified: account.isEmailVerified,
+                isEmailVerified: account.isEmailVerified, state: account.accountState.rawValue,
                 places: places.map {
                     .init(container: $0.container, environment: $0.environment.rawValue, userRecordName: $0.userRecordName)
                 },

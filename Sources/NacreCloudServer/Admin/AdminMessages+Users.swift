@@ -1,3 +1,5 @@
+import NacreCloudContainer
+
 extension AdminMessages {
     /// `POST /admin/1/users`
     package struct NewUser: Codable, Hashable, Sendable {
@@ -61,6 +63,26 @@ extension AdminMessages {
         package var isDeleted: Bool
     }
 
+    /// `POST /admin/1/users/state`
+    package struct NewUserState: Codable, Hashable, Sendable {
+        package var email: String
+        /// One of `states`.
+        package var state: String
+
+        package static let states = AccountState.allCases.map(\.rawValue)
+
+        package init(email: String, state: String) {
+            self.email = email
+            self.state = state
+        }
+    }
+
+    package struct UserState: Codable, Hashable, Sendable {
+        package var id: String
+        package var email: String
+        package var state: String
+    }
+
     /// `GET /admin/1/users/show`
     package struct UserDetails: Codable, Hashable, Sendable {
         package var id: String
@@ -71,6 +93,8 @@ extension AdminMessages {
         package var created: Int64
         /// Its user has shown that mail to the address is read.
         package var isEmailVerified: Bool
+        /// Whether it reaches its data, as `AccountState`.
+        package var state: String
         package var places: [UserPlace]
         package var sessions: Int
         package var devices: Int

@@ -82,6 +82,7 @@ package final class Authenticator: Sendable {
     private let openedTokens = Remembered<OpenedToken>()
     private let devices = Remembered<Device>()
     private let serverKeys = Remembered<ServerKey>()
+    private let accountStates = Remembered<AccountState>()
 
     package init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
         self.cloud = cloud
@@ -93,6 +94,17 @@ package final class Authenticator: Sendable {
     ///   nil: what the request carries shows it.
     package func identify(
         _ request: HTTPRequest, by credential: Credential? = nil, container: String, environment: DatabaseKey.Environment
+    ) async throws -> Identity {
+        var identity = try await shown(request, by: credential, container: container, environment: environment)
+        guard let account = identity.caller.account else { return identity }
+        let state = try await accountStates.value(account, at: identity.known) { try await cloud.registry.account(id: account)?.accountState }
+        identity.caller = identity.caller.with(state ?? .noAccount)
+        return identity
+    }
+
+    /// Who sends a request, whatever the state of the account.
+    private func shown(
+        _ request: HTTPRequest, by credential: Credential?, container: String, environment: DatabaseKey.Environment
     ) async throws -> Identity {
         if let credential { return try await identify(credential, of: request, container: container, environment: environment) }
         let now = clock.now()
@@ -201,6 +213,7 @@ package final class Authenticator: Sendable {
     func forget(account: String) {
         sessions.forget { $0.account == account }
         devices.forget { $0.account == account }
+        accountStates.forget(account)
     }
 
     /// - Throws: `authenticationFailed` unless there is such a token, for that container and environment.

@@ -84,6 +84,7 @@ struct HelpTests {
         Documented("task retry", "all data server token-file json"),
         Documented("user create", "password-stdin given-name family-name data server token-file json"),
         Documented("user change-name", "email given-name family-name data server token-file json"),
+        Documented("user state", "email state data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),

@@ -31,6 +31,21 @@ import Testing
         }
     }
 
+    @Test func `the state of an account is set and shown, and one that there is not is refused by name`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.preparedWithUser()
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\nstate available\n"))
+            let set = try await administrator.run(["user", "state"] + Self.account + ["--state", "restricted"])
+            #expect(set.status == 0 && set.messages.contains("is restricted now"), "\(set.messages)")
+            #expect(try await administrator.run(["user", "show"] + Self.account).output.contains("\nstate restricted\n"))
+            let refused = try await administrator.run(["user", "state"] + Self.account + ["--state", "asleep"])
+            #expect(refused.status != 0 && refused.messages.contains("unknown account state") && refused.messages.contains("temporarilyUnavailable"))
+            let audit = try await administrator.run(["audit", "list"])
+            #expect(audit.output.contains("POST /admin/1/users/state") && audit.output.contains("state=restricted"), "\(audit.output)")
+        }
+    }
+
     @Test func `names are given with the account, changed and shown`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)
@@ -70,7 +85,7 @@ import Testing
             #expect(
                 shown.output.contains("\(Administrator.container) development _") && shown.output.hasSuffix("sessions 0\ndevices 1\n"),
                 "\(shown.output)")
-            #expect(shown.output.split(separator: "\n").count == 5 && shown.output.contains("\naddress unverified\n"))
+            #expect(shown.output.split(separator: "\n").count == 6 && shown.output.contains("\naddress unverified\n"))
             #expect(try await administrator.run(["user", "delete"] + Self.account).status == 0)
             let refused = await #expect(throws: CKError.self) { try await database.save(CKRecord(recordType: "Note")) }
             #expect(refused?.code == .notAuthenticated)

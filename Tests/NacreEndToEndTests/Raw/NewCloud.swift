@@ -41,7 +41,7 @@ struct NewCloud: Sendable {
         WebServicesClient(server: url ?? server.url, container: container, token: token, keepsConnections: keepsConnections)
     }
 
-    private static func admin(_ server: RunningServer, _ path: String, _ message: [String: String]) async throws -> [String: String] {
+    static func admin(_ server: RunningServer, _ path: String, _ message: [String: String]) async throws -> [String: String] {
         let file = try server.admin
         return try await post("\(file.url)/admin/1/\(path)", message, bearer: file.token)
     }
