@@ -163,10 +163,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .assetNotAvailable:
             ("The file of a record cannot be had: it was replaced, or its URL has expired.", "Fetch the record again.")
         case .managedAccountRestricted:
-            (
-                "An administrator has shut the account out: only the account's status tells it, other requests are notAuthenticated.",
-                "Ask an administrator: nacre user state sets it back."
-            )
+            ("The account is shut out; only its status tells, the rest is notAuthenticated.", "Ask an administrator: nacre user state sets it back.")
         case .accountTemporarilyUnavailable:
             ("There is an account, and an administrator has made it unavailable.", "Keep what you have, send nothing, and wait for CKAccountChanged.")
         case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .zoneBusy, .userDeletedZone,
