@@ -95,11 +95,12 @@ import Testing
 
     @Test func `change numbers that come again after an older copy was put back are found out`() async throws {
         // Whether new saves pass the lost numbers before the devices ask is drawn from the seed.
+        let looked: Set<Violation.Kind> = [.skippedChange, .reusedTag]
         var found: Set<Violation.Kind> = []
-        for attempt in 0..<16 as Range<UInt64> where found.isEmpty {
-            found = Set(try await reportOfPutBacks(seed: HistorySeed.value &+ attempt) { $0 }.violations.map(\.kind))
+        for attempt in 0..<16 as Range<UInt64> where found.isDisjoint(with: looked) {
+            found.formUnion(try await reportOfPutBacks(seed: HistorySeed.value &+ attempt) { $0 }.violations.map(\.kind))
         }
-        #expect(!found.isDisjoint(with: [.skippedChange, .reusedTag]))
+        #expect(!found.isDisjoint(with: looked))
     }
 
     @Test func `who is not let in is told so at once`() async throws {
