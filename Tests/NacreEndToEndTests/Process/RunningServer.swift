@@ -169,12 +169,15 @@ struct ServerDidNotStart: Error, CustomStringConvertible {
 
 /// Free ports below those that the kernel gives to outgoing connections: between two starts nobody takes one by chance.
 enum QuietPort {
+    /// Those that this process was given: one that is free now may be another server's that has not started yet, or starts again.
+    private static let given = Locked<Set<Int>>([])
+
     static func any() throws -> Int {
         while true {
             let port = Int.random(in: 20_000..<32_000)
             let socket = try LoopbackSocket.make()
             defer { close(socket) }
-            if (try? LoopbackSocket.bind(socket, port)) != nil { return port }
+            if (try? LoopbackSocket.bind(socket, port)) != nil, given.withLock({ $0.insert(port).inserted }) { return port }
         }
     }
 }
