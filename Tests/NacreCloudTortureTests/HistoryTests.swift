@@ -100,6 +100,32 @@ struct HistoryTests {
         }
     }
 
+    @Test func `a creation that was on its way while its record was made and deleted may come after`() {
+        for outcome in [History.Outcome.applied, .unknown] {
+            var script = Script()
+            script.write(1, [.create("a"), .create("b")], at: 0...10)
+            script.write(2, [.create("a"), .create("c")], at: 5...60)
+            script.write(3, [.delete("a", over: 1)], at: 20...30, outcome)
+            script.page([("b", 1), ("a", 2), ("c", 2)], at: 70...80)
+            script.end([("a", 2), ("b", 1), ("c", 2)])
+            #expect(kinds(script) == [])
+        }
+    }
+
+    @Test func `a creation that is over before its record was deleted, and a second one that nobody deleted, are found`() {
+        var script = Script()
+        script.write(1, [.create("a")], at: 0...10)
+        script.write(2, [.create("a")], at: 5...15)
+        script.write(3, [.delete("a", over: 1)], at: 20...30)
+        #expect(kinds(script) == [.doubleSuccess])
+        var other = Script()
+        other.write(1, [.create("a")], at: 0...10)
+        other.write(2, [.create("a")], at: 5...60)
+        other.write(3, [.delete("a", over: 1)], at: 20...30)
+        other.write(4, [.create("a")], at: 5...60)
+        #expect(kinds(other) == [.doubleSuccess])
+    }
+
     @Test func `a lookup need not find what is made, or deleted, meanwhile`() {
         var script = Script()
         script.write(1, [.create("a")], at: 0...20)

@@ -27,6 +27,8 @@ struct Chains {
     private let history: History
     private var itemOf: [Place: Int] = [:]
     private var pending: [Int] = []
+    /// Of each record the items that saved it over nothing.
+    private var creations: [RecordKey: [Int]] = [:]
 
     init(_ history: History) {
         self.history = history
@@ -44,6 +46,7 @@ struct Chains {
         }
         believeWhatWasSeen()
         link()
+        linkCreations()
         walk()
         settleDeletions()
     }
@@ -124,20 +127,55 @@ struct Chains {
 
     private mutating func link(_ place: Int) {
         let item = history.items[place]
-        let before = item.before == .absent ? nil : itemOf[Place(record: item.record, version: item.before)]
-        let other: Int?
-        if let before {
-            other = next[before] < 0 ? nil : next[before]
-            if other == nil { next[before] = place }
-        } else {
-            other = first[item.record]
-            if other == nil { first[item.record] = place }
+        guard item.before != .absent, let before = itemOf[Place(record: item.record, version: item.before)] else {
+            return creations[item.record, default: []].append(place)
         }
-        guard let other else { return }
+        if next[before] < 0 { next[before] = place } else { accuse(next[before], place) }
+    }
+
+    private mutating func accuse(_ one: Int, _ other: Int) {
+        let item = history.items[other]
         broken.insert(item.record)
-        let both = "\(history.text(ofWrite: writeOf[other])) and \(history.text(ofWrite: writeOf[place]))"
+        let both = "\(history.text(ofWrite: writeOf[one])) and \(history.text(ofWrite: writeOf[other]))"
         violations.append(Violation(.doubleSuccess, "\(both) both replaced \(item.record) as \(item.before) left it"))
     }
+
+    /// A record may be saved over nothing more than once: a save that was on its way meanwhile comes when the record has been made, and deleted again. So
+    /// all but one of its beginnings must have led to a deletion, and none be over before the deletion was sent that it comes after.
+    private mutating func linkCreations() {
+        for (record, all) in creations {
+            let chains = all.map { (creation: $0, end: end(of: $0)) }
+            let ended = chains.filter { history.items[$0.end].isDeletion }.sorted { span($0.end).start < span($1.end).start }
+            let open = chains.filter { !history.items[$0.end].isDeletion }
+            let order = ended + open
+            first[record] = order[0].creation
+            if order.count > 1, mayEnd(open.map(\.end), of: record) {
+                broken.insert(record)
+                continue
+            }
+            if open.count > 1 { accuse(open[0].creation, open[1].creation) }
+            for (earlier, later) in zip(order, order.dropFirst()) where history.items[earlier.end].isDeletion {
+                if span(later.creation).end < span(earlier.end).start { accuse(earlier.creation, later.creation) }
+                next[earlier.end] = later.creation
+            }
+        }
+    }
+
+    /// Whether of some saves that nothing is known to have replaced all but one may have been deleted all the same, by deletions that were not answered.
+    private func mayEnd(_ ends: [Int], of record: RecordKey) -> Bool {
+        let open = deletions[record, default: []].filter { mayBeDone($0) }
+            .compactMap { itemOf[Place(record: record, version: history.items[$0].before)] }
+        return ends.count { !open.contains($0) } < 2 && ends.contains(where: open.contains)
+    }
+
+    /// The last item of a chain.
+    private func end(of start: Int) -> Int {
+        var (place, count) = (start, 0)
+        while next[place] >= 0, count < next.count { (place, count) = (next[place], count + 1) }
+        return place
+    }
+
+    private func span(_ item: Int) -> History.Span { history.writes[writeOf[item]].span }
 
     private mutating func walk() {
         for (record, start) in first {
