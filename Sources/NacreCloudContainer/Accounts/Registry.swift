@@ -187,10 +187,7 @@ extension Registry {
 
     /// `words` times 64 random bits as hexadecimal digits.
     func hex(_ words: Int) -> String {
-        (0..<words).map { _ in
-            let digits = String(random(), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        (0..<words).map { _ in HexText.encode(random()) }.joined()
     }
 }
 

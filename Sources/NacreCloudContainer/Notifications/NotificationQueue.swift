@@ -20,9 +20,10 @@ package struct QueuedNotification: Hashable, Sendable {
         return "\(device) " + String(repeating: "0", count: max(0, 19 - digits.count)) + digits
     }
 
-    init(_ payload: Payload, number: Int64, badge: Int64) {
+    /// Without its bytes.
+    fileprivate init(_ payload: Payload, number: Int64) {
         self.number = number
-        json = payload.json(badge: badge)
+        json = []
         identity = "\(payload.id ?? "") \(payload.subscriptionID ?? "")"
         coalescing = payload.coalescing ?? ""
         collapseID = payload.collapseID ?? ""
@@ -68,7 +69,8 @@ struct NotificationQueue {
     /// Some were kept as long as any is, and are gone.
     private(set) var hasLost: Bool
     private var gone: Set<Int64> = []
-    private var come: Set<Int64> = []
+    /// What is to be written for those that are not kept yet, and with which badge.
+    private var come: [Int64: (payload: Payload, badge: Int64)] = [:]
 
     /// - Parameter rows: of the queue, in their order.
     init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, at now: Timestamp) throws {
@@ -83,7 +85,7 @@ struct NotificationQueue {
     /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
     /// word to fetch everything.
     mutating func add(_ payload: Payload) {
-        var notification = QueuedNotification(payload, number: 0, badge: 0)
+        let notification = QueuedNotification(payload, number: device.count + 1)
         guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
         drop { other in
             (!other.coalescing.isEmpty && other.coalescing == notification.coalescing)
@@ -92,9 +94,12 @@ struct NotificationQueue {
         device.scopes.insert(payload.scope)
         if payload.countsBadge { device.badge += 1 }
         if hasLost || waiting.count >= Limits.notificationsPerDevice { return forgetAll(like: payload) }
-        device.count += 1
-        notification = QueuedNotification(payload, number: device.count, badge: device.badge)
-        come.insert(notification.number)
+        put(notification, payload)
+    }
+
+    private mutating func put(_ notification: QueuedNotification, _ payload: Payload) {
+        device.count = notification.number
+        come[notification.number] = (payload, device.badge)
         waiting.append(notification)
     }
 
@@ -104,12 +109,9 @@ struct NotificationQueue {
         hasLost = false
         let scopes = device.scopes.isEmpty ? [.private] : device.scopes
         for scope in scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
-            device.count += 1
-            let id = "\(key) \(device.count)"
-            let all = Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: id)
-            let notification = QueuedNotification(all, number: device.count, badge: device.badge)
-            come.insert(notification.number)
-            waiting.append(notification)
+            let number = device.count + 1
+            let all = Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: "\(key) \(number)")
+            put(QueuedNotification(all, number: number), all)
         }
     }
 
@@ -121,7 +123,7 @@ struct NotificationQueue {
 
     private mutating func drop(where isGone: (QueuedNotification) -> Bool) {
         for notification in waiting where isGone(notification) {
-            if come.remove(notification.number) == nil { gone.insert(notification.number) }
+            if come.removeValue(forKey: notification.number) == nil { gone.insert(notification.number) }
         }
         waiting.removeAll(where: isGone)
     }
@@ -133,7 +135,11 @@ struct NotificationQueue {
     mutating func add(to plan: inout WritePlan) {
         device.waiting = Int64(waiting.count) + (hasLost ? 1 : 0)
         plan.entriesRemoved += gone.sorted().map { EntryKey(database, .notification, QueuedNotification.key(key, $0)) }
-        plan.entries += waiting.filter { come.contains($0.number) }.map { $0.row(of: key, in: database, at: now) }
+        for var notification in waiting {
+            guard let (payload, badge) = come[notification.number] else { continue }
+            notification.json = payload.json(badge: badge)
+            plan.entries.append(notification.row(of: key, in: database, at: now))
+        }
         plan.entries.append(device.row(key, in: database))
     }
 }
@@ -146,15 +152,20 @@ extension ReadTransaction {
             .filter { $0.key.key.utf8.starts(with: prefix.utf8) }
     }
 
-    /// Those devices of a user that are signed in.
-    fileprivate func devices(in database: DatabaseID, accounts: [String: DatabaseID], at now: Timestamp) throws -> [(
-        key: String, device: NotifiedDevice
-    )] {
-        let rows = try allEntries(.notifiedDevice, in: database).living(at: now)
-        return try rows.compactMap { row in
+    /// The devices of a user: those that are signed in, and the keys of the others.
+    fileprivate func devices(in database: DatabaseID, accounts: [String: DatabaseID], at now: Timestamp) throws -> (
+        good: [(key: String, device: NotifiedDevice)], gone: [String]
+    ) {
+        var (good, gone) = ([(key: String, device: NotifiedDevice)](), [String]())
+        for row in try allEntries(.notifiedDevice, in: database) {
             let device = try NotifiedDevice(row)
-            return try isGood(device.credential, accounts, at: now) ? (row.key.key, device) : nil
+            if row.expires.map({ $0 > now }) ?? true, try isGood(device.credential, accounts, at: now) {
+                good.append((row.key.key, device))
+            } else {
+                gone.append(row.key.key)
+            }
         }
+        return (good, gone)
     }
 
     private func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
@@ -187,16 +198,13 @@ extension Cloud {
         let isTold = try await registry.write(part) { [accounts] database, now, transaction -> Ending<Bool> in
             var plan = WritePlan()
             let devices = try transaction.devices(in: database, accounts: accounts, at: now)
-            for (key, device) in devices where device.deviceID != author {
+            for (key, device) in devices.good where device.deviceID != author {
                 var queue = try NotificationQueue(device, key, rows: transaction.queueRows(of: key, in: database), in: database, at: now)
                 let before = queue.device.count
                 for payload in payloads { queue.add(payload) }
                 if queue.device.count > before { queue.add(to: &plan) }
             }
-            let good = Set(devices.map(\.key))
-            for row in try transaction.allEntries(.notifiedDevice, in: database) where !good.contains(row.key.key) {
-                try plan.forget(device: row.key.key, in: database, transaction)
-            }
+            for key in devices.gone { try plan.forget(device: key, in: database, transaction) }
             if plan.isEmpty { return .rollback(false) }
             try transaction.apply(plan)
             return .commit(true)

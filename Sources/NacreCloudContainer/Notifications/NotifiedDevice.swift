@@ -154,7 +154,7 @@ extension Cloud {
         var name = ByteWriter()
         name.string(deviceID)
         name.string(client)
-        let key = PushToken.digits(tokens.code(for: name.bytes, key: []).prefix(16))
+        let key = HexText.encode(Array(tokens.code(for: name.bytes, key: []).prefix(16)))
         return try await registry.write(.devices(of: place)) { database, now, transaction in
             let rows = try transaction.allEntries(.notifiedDevice, in: database)
             var device =
@@ -225,10 +225,7 @@ package struct PushToken: Hashable, Sendable {
     }
 
     /// In hexadecimal digits, as Apple's are: the database, the device, and 256 random bits.
-    package var text: String {
-        let digits = String(UInt64(bitPattern: address.database.rawValue), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + address.key + secret
-    }
+    package var text: String { HexText.encode(UInt64(bitPattern: address.database.rawValue)) + address.key + secret }
 
     /// nil for text that is none of ours.
     package init?(_ text: String) {
@@ -244,10 +241,6 @@ package struct PushToken: Hashable, Sendable {
     /// What is kept of the secret.
     static func code(of secret: String, _ tokens: any TokenSealing) -> [UInt8] {
         tokens.code(for: Array(secret.utf8), key: Array("push token".utf8))
-    }
-
-    static func digits(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 }
 

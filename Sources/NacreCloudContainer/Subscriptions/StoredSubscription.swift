@@ -127,10 +127,7 @@ enum SubscriptionTerm: Hashable, Sendable {
             hash = (hash ^ (hash >> 30)) &* 0xbf58_476d_1ce4_e5b9
             hashes[place] = hash ^ (hash >> 31)
         }
-        return hashes.map { hash in
-            let digits = String(hash, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        return hashes.map { HexText.encode($0) }.joined()
     }
 
     func write(to writer: inout ByteWriter) {

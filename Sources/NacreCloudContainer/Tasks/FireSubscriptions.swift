@@ -134,7 +134,12 @@ struct FireSubscriptions: TaskHandler {
         try await deliver(firings, of: key, cloud)
         let spent = firings.map(\.subscription).filter(\.firesOnce)
         if let next {
-            if !spent.isEmpty { _ = try await cloud.store.write { try Self.end(spent, WritePlan(), in: turn.key.database, $0) } }
+            if !spent.isEmpty {
+                _ = try await cloud.store.write { transaction in
+                    _ = try transaction.lock(in: turn.key.database)
+                    return try Self.end(spent, WritePlan(), in: turn.key.database, transaction)
+                }
+            }
             place = next
             return true
         }
@@ -145,11 +150,10 @@ struct FireSubscriptions: TaskHandler {
         }
     }
 
-    /// Takes away those that fire once and have.
+    /// Takes away those that fire once and have. To be called under the lock of the database.
     private static func end(
         _ spent: [StoredSubscription], _ plan: WritePlan, in database: DatabaseID, _ transaction: any WriteTransaction
     ) throws -> Ending<Bool> {
-        _ = try transaction.lock(in: database)
         let there = try transaction.entries(in: database, .subscription, keys: spent.map(\.name)).map { try StoredSubscription($0) }
         // One that was saved anew meanwhile is another one.
         let changes = try transaction.plan(subscribing: [], without: there.filter(spent.contains), in: database)
@@ -166,9 +170,12 @@ struct FireSubscriptions: TaskHandler {
     ) throws -> (firings: [Firing], next: Place?) {
         var (firings, once, here) = ([Firing](), Set<String>(), place)
         var room = Limits.firingChunk
+        // What the portion may reach: each change costs some of the room.
+        let types = Set(transitions.dropFirst(place.change).prefix(room).map(\.record.row.type)).sorted()
+        let grounds = try transaction.grounds(types.map(SubscriptionGround.type), in: database)
         while here.change < max(transitions.count, 1) {
             let transition = transitions.indices.contains(here.change) ? transitions[here.change] : nil
-            for term in try terms(for: transition, of: key, transaction) where term.key >= here.term {
+            for term in try terms(for: transition, of: key, grounds, transaction) where term.key >= here.term {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
                 while true {
                     let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
@@ -194,15 +201,16 @@ struct FireSubscriptions: TaskHandler {
     }
 
     /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
+    /// - Parameter grounds: of the types of records, by their names.
     private func terms(
-        for transition: RecordTransition?, of key: DatabaseKey, _ transaction: any ReadTransaction
+        for transition: RecordTransition?, of key: DatabaseKey, _ grounds: [String: SubscriptionGround], _ transaction: any ReadTransaction
     ) throws -> [(key: String, count: Int)] {
         var terms: Set<SubscriptionTerm> = []
         if zoneName.isEmpty || key.hasFeed(inZoneNamed: zoneName) { terms = zoneName.isEmpty ? [.database] : [.database, .zone(zone)] }
         if let record = transition?.record {
             let type = record.row.type
             terms.insert(.type(type))
-            for field in try transaction.grounds([SubscriptionGround.type(type)], in: database).values.flatMap(\.termFields.keys) {
+            for field in (grounds[SubscriptionGround.type(type)]?.termFields ?? [:]).keys {
                 guard let value = record.value(of: field).flatMap(ValueKey.init) else { continue }
                 terms.insert(.value(type: type, field: field, key: value))
             }
