@@ -279,6 +279,16 @@ extension Limits {
     package static let payloadBytes = 4096
     /// Subscriptions that are held against changes at a time. On this server: some milliseconds.
     package static let firingChunk = 200
+    /// Rows of queues, and thousands of their bytes, that one transaction reads and writes, and what one queue takes beyond. On this server: two milliseconds
+    /// for which others' writes wait.
+    package static let notifyingChunk = 200
+    /// Bytes of a notification that is sent to a browser; of a larger one parts are left out. On this server: sealed, they are the 4,096 that
+    /// every push service takes (RFC 8291, section 4).
+    package static let webPushPayloadBytes = 3993
+    /// Devices that notifications are sent to at the same time, over push services. On this server.
+    package static let pushesAtOnce = 8
+    /// Seconds that a push service has to take a notification. On this server.
+    package static let pushSeconds: Double = 10
     /// Seconds for which a notification waits for its device; then the device is told to fetch everything. On this server: as retries of work in the
     /// background go on.
     package static let notificationSeconds: Double = 7 * 24 * 3600

@@ -83,7 +83,7 @@ extension ServerError {
         ServerError(.badRequest, "\(what) is not supported by this version of the server", field: field, remedy: "Leave \(field) out.")
     }
 
-    static func badValue(_ field: String, _ reason: String, remedy: String) -> ServerError {
+    package static func badValue(_ field: String, _ reason: String, remedy: String) -> ServerError {
         ServerError(.badRequest, reason, field: field, remedy: remedy)
     }
 

@@ -113,13 +113,15 @@ package final class Server: Sendable {
         let hub = ChangeHub(overload: overload, sleep: clock.sleep)
         let alarm = TaskAlarm()
         let random: @Sendable () -> UInt64 = { Self.random() }
-        let keys = try await Registry(store: store, clock: clock.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
+        let registry = Registry(store: store, clock: clock.now, random: random)
+        let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
         let faults = StoreFaultLog(logger: configuration.logger)
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
             assetSizes: configuration.assetSizes,
-            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), failed: faults.log)
+            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer),
+            pushes: configuration.pushes(sealer, registry), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)

@@ -96,6 +96,8 @@ extension AuthorisationTable {
             POST /database/1/:container/:environment/tokens/register  -  401  421  421  400  401
             POST /device/1/:container/:environment/tokens/create      -  401  421  421  200  401
             POST /device/1/:container/:environment/tokens/register    -  401  421  421  400  401
+            GET  /device/1/:container/:environment/tokens/web-push    -  401  421  421  200  401
+            POST /device/1/:container/:environment/tokens/web-push    -  401  421  421  200  401
             GET  /device/1/:container/:environment/notifications      -  401  421  421  200  401
             """)
 
@@ -197,6 +199,9 @@ extension AuthorisationTable {
             POST   /admin/1/tokens/rotate         -  401  400
             GET    /admin/1/rates                 -  401  400
             POST   /admin/1/rates/change          -  401  400
+            GET    /admin/1/push/apns             -  401  400
+            POST   /admin/1/push/apns/set         -  401  400
+            POST   /admin/1/push/apns/remove      -  401  400
             POST   /admin/1/users                 -  401  400
             GET    /admin/1/users                 -  401  200
             GET    /admin/1/users/show            -  401  400
@@ -256,6 +261,7 @@ extension AuthorisationTable {
         ]
         let ofTokens = [
             "tokens/create": #"{"apnsEnvironment":"development"}"#, "tokens/register": #"{"apnsEnvironment":"development","apnsToken":"00"}"#,
+            "tokens/web-push": #"{"subscription":null}"#,
         ]
         let ofAccounts = [
             "sign-in": #"{"email":"ada@example.com"}"#, "sessions/end": #"{"id":"nothing"}"#, "change-password": #"{"email":"ada@example.com"}"#,

@@ -12,10 +12,21 @@ package final class CountingStore: LayeredStore {
         package var kind: Kind
         /// In the order of the calls.
         package var verbs: [StoreVerb]
+        /// Entries that were put or removed, and the bytes of those that were put.
+        package var rowsPut = 0
+        package var bytesPut = 0
+        /// Of them the notifications that were put.
+        package var notificationsPut = 0
 
         package init(kind: Kind, verbs: [StoreVerb]) {
             self.kind = kind
             self.verbs = verbs
+        }
+
+        fileprivate mutating func count(_ plan: WritePlan) {
+            rowsPut += plan.entries.count + plan.entriesRemoved.count
+            bytesPut += plan.entries.reduce(0) { $0 + $1.value.count }
+            notificationsPut += plan.entries.count { $0.key.kind == .notification }
         }
     }
 
@@ -44,9 +55,14 @@ package final class CountingStore: LayeredStore {
         _ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>
     ) async throws -> Value {
         try await below.write { [finished, entries] transaction in
-            var verbs: [StoreVerb] = []
-            defer { Self.remember(.write, verbs, in: finished) }
-            let observed = ObservedTransaction(transaction) { verbs.append($0) }
+            var counted = Transaction(kind: .write, verbs: [])
+            defer { finished.withLock { $0.append(counted) } }
+            let observed = ObservedTransaction(
+                transaction, before: { counted.verbs.append($0) },
+                planned: { plan in
+                    counted.count(plan)
+                    return plan
+                })
             observed.foundEntries = { count in entries.withLock { $0 += count } }
             return try body(observed)
         }
@@ -54,15 +70,11 @@ package final class CountingStore: LayeredStore {
 
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
         try await below.read { [finished, entries] transaction in
-            var verbs: [StoreVerb] = []
-            defer { Self.remember(.read, verbs, in: finished) }
-            let observed = ObservedReads(transaction) { verbs.append($0) }
+            var counted = Transaction(kind: .read, verbs: [])
+            defer { finished.withLock { $0.append(counted) } }
+            let observed = ObservedReads(transaction) { counted.verbs.append($0) }
             observed.foundEntries = { count in entries.withLock { $0 += count } }
             return try body(observed)
         }
-    }
-
-    private static func remember(_ kind: Transaction.Kind, _ verbs: [StoreVerb], in finished: Locked<[Transaction]>) {
-        finished.withLock { $0.append(Transaction(kind: kind, verbs: verbs)) }
     }
 }

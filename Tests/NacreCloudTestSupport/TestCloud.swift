@@ -14,7 +14,7 @@ package final class TestCloud: Sendable {
 
     package init(
         _ store: any Store, seed: UInt64 = 1, cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything,
-        quotas: Quotas = .none, assets: (any AssetStorage)? = nil
+        quotas: Quotas = .none, assets: (any AssetStorage)? = nil, pushes: (any PushDelivering)? = nil
     ) {
         let clock = TestCloudClock()
         let random = Locked(SeededRandom(seed: seed))
@@ -27,7 +27,7 @@ package final class TestCloud: Sendable {
         cloud = Cloud(
             store: store, clock: { clock.now }, random: { random.withLock { $0.next() } }, tokens: PlainTokens(),
             cascadePerTransaction: cascadePerTransaction, readRule: readRule, quotas: quotas, assets: assets, hints: hints,
-            failed: { error in faults.withLock { $0.append(error) } })
+            pushes: pushes, failed: { error in faults.withLock { $0.append(error) } })
     }
 
     /// The failures of the store of which the cloud told since this was asked last, oldest first.

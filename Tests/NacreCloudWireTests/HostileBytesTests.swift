@@ -22,6 +22,7 @@ struct HostileBytesTests {
             reads { try UsersContactKeyResponse(json: json) }, reads { try SubscriptionsLookupRequest(json: json) },
             reads { try SubscriptionsModifyRequest(json: json) }, reads { try SubscriptionsResponse(json: json) },
             reads { try TokensCreateRequest(json: json) }, reads { try TokensRegisterRequest(json: json) },
+            reads { try WebPushRegisterRequest(json: json) }, reads { try WebPushKeyResponse(json: json) },
             reads { try TokensCreateResponse(json: json) }, reads { try TokensRegisterResponse(json: json) },
         ]
     }
@@ -48,6 +49,7 @@ struct HostileBytesTests {
             short(&seed) { SubscriptionsModifyRequest(operations: [$0.subscriptionOperation()]).json() },
             short(&seed) { SubscriptionsResponse(subscriptions: [$0.subscriptionResult(), $0.subscriptionResult()]).json(form) },
             TokensRegisterRequest(apnsEnvironment: .production, apnsToken: "t", clientID: "c").json(),
+            WebPushRegisterRequest(subscription: .init(endpoint: "e", p256dh: "p", auth: "a"), clientID: "c").json(),
         ]
     }
 

@@ -177,5 +177,10 @@ struct MessageRoundTripTests {
             try expect(token, as: token, AnswerForm(), seed)
         }
         try expect(TokensRegisterResponse(), as: TokensRegisterResponse(), AnswerForm(), seed)
+        let browser = seed.maybe { WebPushRegisterRequest.Subscription(endpoint: $0.text(), p256dh: $0.text(), auth: $0.text()) }
+        try expectExact(
+            WebPushRegisterRequest(subscription: browser, clientID: seed.maybe { $0.text() }, extension: seed.requestExtension()), seed)
+        let key = WebPushKeyResponse(applicationServerKey: seed.text())
+        try expect(key, as: key, AnswerForm(), seed)
     }
 }

@@ -208,6 +208,18 @@ struct AdminClient {
         try read(AdminMessages.Rates.self, try await web.send("POST", "/admin/1/rates/change", bearer: token, body: asked))
     }
 
+    func pushKeys(of container: String) async throws -> AdminMessages.PushKeys {
+        try await get(AdminMessages.PushKeys.self, "/admin/1/push/apns", [("container", container)])
+    }
+
+    func set(_ asked: AdminMessages.NewPushKey) async throws -> AdminMessages.PushKey {
+        try read(AdminMessages.PushKey.self, try await web.send("POST", "/admin/1/push/apns/set", bearer: token, body: asked))
+    }
+
+    func remove(_ asked: AdminMessages.NewPushKeyRemoval) async throws -> AdminMessages.PushKey {
+        try read(AdminMessages.PushKey.self, try await web.send("POST", "/admin/1/push/apns/remove", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

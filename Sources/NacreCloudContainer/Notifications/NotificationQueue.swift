@@ -12,6 +12,11 @@ package struct QueuedNotification: Hashable, Sendable {
     var coalescing: String
     var collapseID: String
     var priority: UInt8
+    /// When it is of no use any more.
+    var expires = Timestamp(secondsSince2001: 0)
+
+    /// Whether it says that not everything was told.
+    var tellsEverything: Bool { identity.hasSuffix(" ") }
 
     private static let version: UInt8 = 1
 
@@ -21,7 +26,8 @@ package struct QueuedNotification: Hashable, Sendable {
     }
 
     /// Without its bytes.
-    fileprivate init(_ payload: Payload, number: Int64) {
+    fileprivate init(_ queued: QueuedPayload, number: Int64) {
+        let payload = queued.payload
         self.number = number
         json = []
         identity = "\(payload.id ?? "") \(payload.subscriptionID ?? "")"
@@ -53,10 +59,46 @@ package struct QueuedNotification: Hashable, Sendable {
             coalescing = try reader.string()
             collapseID = try reader.string()
             json = try reader.block()
+            if let expires = row.expires { self.expires = expires }
         } catch {
             throw StoreError(.corrupt, "A notification is malformed")
         }
     }
+}
+
+/// A payload as queues take it: its bytes are made, without what finds no room, once for all devices of a user and before the transaction that queues it.
+struct QueuedPayload: Sendable {
+    private struct Form: Sendable {
+        let payload: Payload
+        /// nil: each device has others, because it counts a badge.
+        let bytes: [UInt8]?
+
+        init(_ payload: Payload, room: Int) {
+            self.payload = payload.fitted(into: room)
+            bytes = payload.countsBadge ? nil : self.payload.json(badge: 0)
+        }
+    }
+
+    fileprivate let payload: Payload
+    private let whole: Form
+    /// For browsers, which have less room; nil: the same.
+    private let narrow: Form?
+
+    init(_ payload: Payload) {
+        self.payload = payload
+        whole = Form(payload, room: Limits.payloadBytes)
+        let count = (whole.bytes ?? whole.payload.json(badge: .max)).count
+        narrow = count > Limits.webPushPayloadBytes ? Form(payload, room: Limits.webPushPayloadBytes) : nil
+    }
+
+    /// - Parameter room: in bytes, of where the device is told.
+    fileprivate func json(badge: Int64, room: Int) -> [UInt8] {
+        let form = room < Limits.payloadBytes ? narrow ?? whole : whole
+        return form.bytes ?? form.payload.json(badge: badge)
+    }
+
+    /// Of its bytes; not counted where they differ by device.
+    var bytesAtMost: Int { whole.bytes?.count ?? Limits.payloadBytes }
 }
 
 /// A device's queue, changed as a value.
@@ -70,7 +112,7 @@ struct NotificationQueue {
     private(set) var hasLost: Bool
     private var gone: Set<Int64> = []
     /// What is to be written for those that are not kept yet, and with which badge.
-    private var come: [Int64: (payload: Payload, badge: Int64)] = [:]
+    private var come: [Int64: (payload: QueuedPayload, badge: Int64)] = [:]
 
     /// - Parameter rows: of the queue, in their order.
     init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, at now: Timestamp) throws {
@@ -84,8 +126,9 @@ struct NotificationQueue {
 
     /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
     /// word to fetch everything.
-    mutating func add(_ payload: Payload) {
-        let notification = QueuedNotification(payload, number: device.count + 1)
+    mutating func add(_ queued: QueuedPayload) {
+        let payload = queued.payload
+        let notification = QueuedNotification(queued, number: device.count + 1)
         guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
         drop { other in
             (!other.coalescing.isEmpty && other.coalescing == notification.coalescing)
@@ -94,10 +137,10 @@ struct NotificationQueue {
         device.scopes.insert(payload.scope)
         if payload.countsBadge { device.badge += 1 }
         if hasLost || waiting.count >= Limits.notificationsPerDevice { return forgetAll(like: payload) }
-        put(notification, payload)
+        put(notification, queued)
     }
 
-    private mutating func put(_ notification: QueuedNotification, _ payload: Payload) {
+    private mutating func put(_ notification: QueuedNotification, _ payload: QueuedPayload) {
         device.count = notification.number
         come[notification.number] = (payload, device.badge)
         waiting.append(notification)
@@ -110,7 +153,8 @@ struct NotificationQueue {
         let scopes = device.scopes.isEmpty ? [.private] : device.scopes
         for scope in scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
             let number = device.count + 1
-            let all = Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: "\(key) \(number)")
+            let all = QueuedPayload(
+                Payload.fetchEverything(of: scope, user: payload.user ?? "", in: payload.container ?? "", id: "\(key) \(number)"))
             put(QueuedNotification(all, number: number), all)
         }
     }
@@ -131,13 +175,20 @@ struct NotificationQueue {
     /// The next ones, oldest first.
     func next(_ limit: Int) -> [QueuedNotification] { Array(waiting.prefix(limit)) }
 
+    /// The device is not reached by this address any more; another one stays.
+    mutating func drop(_ address: PushAddress) {
+        if device.address == address { device.address = nil }
+    }
+
+    var isEmpty: Bool { waiting.isEmpty && !hasLost }
+
     /// What keeps the queue as it is now.
     mutating func add(to plan: inout WritePlan) {
         device.waiting = Int64(waiting.count) + (hasLost ? 1 : 0)
         plan.entriesRemoved += gone.sorted().map { EntryKey(database, .notification, QueuedNotification.key(key, $0)) }
         for var notification in waiting {
             guard let (payload, badge) = come[notification.number] else { continue }
-            notification.json = payload.json(badge: badge)
+            notification.json = payload.json(badge: badge, room: device.address?.payloadBytes ?? Limits.payloadBytes)
             plan.entries.append(notification.row(of: key, in: database, at: now))
         }
         plan.entries.append(device.row(key, in: database))
@@ -145,30 +196,15 @@ struct NotificationQueue {
 }
 
 extension ReadTransaction {
-    fileprivate func queueRows(of device: String, in database: DatabaseID) throws -> [EntryRow] {
-        // A queue has so many and, where it was full, one for each scope.
+    /// The rows of a device's queue, in their order.
+    /// - Parameter count: how many it has at most. By default as many as any: notifications and, where it was full, one for each scope.
+    func queueRows(of device: String, in database: DatabaseID, count: Int = Limits.notificationsPerDevice + 4) throws -> [EntryRow] {
         let prefix = "\(device) "
-        return try entries(in: database, .notification, after: prefix, limit: Limits.notificationsPerDevice + 4)
-            .filter { $0.key.key.utf8.starts(with: prefix.utf8) }
+        return try entries(in: database, .notification, after: prefix, limit: count).filter { $0.key.key.utf8.starts(with: prefix.utf8) }
     }
 
-    /// The devices of a user: those that are signed in, and the keys of the others.
-    fileprivate func devices(in database: DatabaseID, accounts: [String: DatabaseID], at now: Timestamp) throws -> (
-        good: [(key: String, device: NotifiedDevice)], gone: [String]
-    ) {
-        var (good, gone) = ([(key: String, device: NotifiedDevice)](), [String]())
-        for row in try allEntries(.notifiedDevice, in: database) {
-            let device = try NotifiedDevice(row)
-            if row.expires.map({ $0 > now }) ?? true, try isGood(device.credential, accounts, at: now) {
-                good.append((row.key.key, device))
-            } else {
-                gone.append(row.key.key)
-            }
-        }
-        return (good, gone)
-    }
-
-    private func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
+    /// Whether what a device is signed in with still holds.
+    func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
         switch credential {
         case .session(let id, let account, _):
             guard let database = accounts[account] else { return false }
@@ -182,36 +218,6 @@ extension ReadTransaction {
 }
 
 extension Cloud {
-    /// Puts into the queues of a user's devices what subscriptions tell. Two transactions; one where the user has no device.
-    /// - Parameter author: a device that is told nothing.
-    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?) async throws {
-        let part = Registry.Part.devices(of: place)
-        let database = try await registry.databaseID(part.key)
-        let known = try await store.read { transaction in
-            try transaction.allEntries(.notifiedDevice, in: database).map { try NotifiedDevice($0) }
-        }
-        guard known.contains(where: { $0.deviceID != author }) else { return }
-        var accounts: [String: DatabaseID] = [:]
-        for account in Set(known.compactMap(\.credential.account)) {
-            accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
-        }
-        let isTold = try await registry.write(part) { [accounts] database, now, transaction -> Ending<Bool> in
-            var plan = WritePlan()
-            let devices = try transaction.devices(in: database, accounts: accounts, at: now)
-            for (key, device) in devices.good where device.deviceID != author {
-                var queue = try NotificationQueue(device, key, rows: transaction.queueRows(of: key, in: database), in: database, at: now)
-                let before = queue.device.count
-                for payload in payloads { queue.add(payload) }
-                if queue.device.count > before { queue.add(to: &plan) }
-            }
-            for key in devices.gone { try plan.forget(device: key, in: database, transaction) }
-            if plan.isEmpty { return .rollback(false) }
-            try transaction.apply(plan)
-            return .commit(true)
-        }
-        if isTold { committed(database) }
-    }
-
     /// What waits for a device behind a number, oldest first. Where some is gone unread, a word to fetch everything comes in its place.
     package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
         let now = clock()
@@ -270,28 +276,19 @@ extension Cloud {
 
 extension Payload {
     /// Of nothing but whose devices they are.
-    fileprivate init(of key: DatabaseKey) {
+    init(of key: DatabaseKey) {
         self.init(event: .database, scope: .private)
         container = key.container
         user = Registry.Part.deviceUser(of: key)
     }
 }
 
-extension Credential {
-    /// Whose it is; nil: nobody's who has an account.
-    fileprivate var account: String? {
-        switch self {
-        case .session(_, let account, _), .device(_, let account): account
-        case .apiToken, .serverKey: nil
-        }
-    }
-}
-
 extension ReadTransaction {
-    fileprivate func queue(of address: DeviceAddress, at now: Timestamp) throws -> NotificationQueue? {
+    func queue(of address: DeviceAddress, at now: Timestamp) throws -> NotificationQueue? {
         guard let row = try entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else { return nil }
-        return try NotificationQueue(
-            NotifiedDevice(row), address.key, rows: queueRows(of: address.key, in: address.database), in: address.database, at: now)
+        let device = try NotifiedDevice(row)
+        let rows = try queueRows(of: address.key, in: address.database, count: Int(clamping: device.waiting))
+        return try NotificationQueue(device, address.key, rows: rows, in: address.database, at: now)
     }
 }
 
@@ -300,6 +297,7 @@ extension WritePlan {
     mutating func forget(device key: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved.append(EntryKey(database, .notifiedDevice, key))
         entriesRemoved += try transaction.queueRows(of: key, in: database).map(\.key)
+        // Its task finds nobody, and ends.
     }
 }
 

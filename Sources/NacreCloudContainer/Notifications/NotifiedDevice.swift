@@ -23,8 +23,13 @@ package struct NotifiedDevice: Hashable, Sendable {
     var waiting: Int64 = 0
     /// The databases that those tell of which were put there since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
+    /// Where it is told without asking, and since when; nil: it asks.
+    var address: PushAddress?
+    var addressSince = Timestamp(secondsSince2001: 0)
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
+
+    var isReached: Bool { address != nil }
 
     func row(_ key: String, in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
@@ -40,6 +45,11 @@ package struct NotifiedDevice: Hashable, Sendable {
         writer.signed(waiting)
         writer.number(UInt64(scopes.count))
         for scope in scopes.map(\.rawValue).sorted() { writer.string(scope) }
+        writer.byte(address == nil ? 0 : 1)
+        if let address {
+            writer.write(address)
+            writer.double(addressSince.secondsSince2001)
+        }
         return EntryRow(
             key: EntryKey(database, .notifiedDevice, key), value: writer.bytes, expires: seen + Limits.notifiedDeviceSeconds)
     }
@@ -47,7 +57,8 @@ package struct NotifiedDevice: Hashable, Sendable {
     init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let version = try reader.byte()
+            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
             deviceID = try reader.string()
             clientID = try reader.string()
             credential = try reader.credential()
@@ -60,6 +71,10 @@ package struct NotifiedDevice: Hashable, Sendable {
             waiting = try reader.signed()
             for _ in 0..<(try reader.count()) {
                 if let scope = DatabaseKey.Scope(rawValue: try reader.string()) { scopes.insert(scope) }
+            }
+            if version > 1, try reader.byte() == 1 {
+                address = try reader.pushAddress()
+                addressSince = Timestamp(secondsSince2001: try reader.double())
             }
         } catch {
             throw StoreError(.corrupt, "A device is malformed")
@@ -125,7 +140,7 @@ extension Cloud {
     ) async throws {
         let place = try subscriber(in: container, environment, caller)
         guard let deviceID = caller.deviceID, let credential = caller.credential else { throw ServerError.authenticationRequired }
-        guard let token = PushToken(request.apnsToken) else { throw ServerError.pushTokenOfApple }
+        guard let token = PushToken(request.apnsToken) else { return try await registerAppleDevice(request, in: container, environment, by: caller) }
         let (key, code) = (token.address.key, PushToken.code(of: token.secret, tokens))
         try await registry.write(.devices(of: place)) { database, now, transaction in
             guard token.address.database == database,
@@ -137,6 +152,51 @@ extension Cloud {
             (device.deviceID, device.credential, device.seen) = (deviceID, credential, now)
             try transaction.put([device.row(key, in: database)])
             return .commit(())
+        }
+    }
+
+    /// Of the token of an Apple device, which has no fixed length: today it has 64 hexadecimal digits.
+    private static let appleTokenDigits = 64...200
+
+    /// `tokens/register` with a token of Apple's: the device is told by Apple's push services, for which an administrator has given a key.
+    private func registerAppleDevice(
+        _ request: TokensRegisterRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws {
+        let token = request.apnsToken.lowercased()
+        guard Self.appleTokenDigits.contains(token.utf8.count), HexText.decode(token) != nil else { throw ServerError.noSuchTokenForm }
+        guard try await registry.pushKey(of: container, request.apnsEnvironment) != nil else {
+            throw ServerError.noPushKey(container, request.apnsEnvironment)
+        }
+        try await register(.apple(token: token, request.apnsEnvironment), of: request.clientID, in: container, environment, by: caller)
+    }
+
+    /// `tokens/web-push`: what pages give to `pushManager.subscribe`.
+    /// - Throws: `NOT_FOUND` where the server sends nothing to browsers; and as `registerDevice`.
+    package func applicationServerKey(
+        in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws -> String {
+        _ = try subscriber(in: container, environment, caller)
+        guard let pushes else { throw ServerError.noPushService }
+        return try await pushes.applicationServerKey()
+    }
+
+    /// `tokens/web-push`: the browser is told by its push service from now on; nil: it asks again.
+    /// - Throws: what is wrong with its address.
+    package func registerBrowser(
+        _ browser: WebPushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws {
+        guard let pushes else { throw ServerError.noPushService }
+        if let fault = browser.flatMap(pushes.fault(of:)) { throw fault }
+        try await register(browser.map { .browser($0) }, of: clientID, in: container, environment, by: caller)
+    }
+
+    /// Has a device told where it says, without that it asks, from now on.
+    private func register(
+        _ address: PushAddress?, of clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws {
+        let now = clock()
+        _ = try await registerDevice(clientID, in: container, environment, by: caller) { device in
+            if device.address != address { (device.address, device.addressSince) = (address, now) }
         }
     }
 
@@ -165,10 +225,15 @@ extension Cloud {
             change(&device)
             var plan = WritePlan()
             plan.entries = [device.row(key, in: database)]
-            let others = try rows.filter { $0.key.key != key }.map { (key: $0.key.key, seen: try NotifiedDevice($0).seen) }
+            if device.isReached, device.waiting > 0 { plan.tasks = [DeliverNotifications.task(for: key, in: database, due: now)] }
+            let others = try rows.filter { $0.key.key != key }.map { (key: $0.key.key, device: try NotifiedDevice($0)) }
+                .sorted { ($0.device.seen, $0.key) < ($1.device.seen, $1.key) }
             let tooMany = max(0, others.count + 1 - Limits.notifiedDevicesPerUser)
-            for other in others.sorted(by: { ($0.seen, $0.key) < ($1.seen, $1.key) }).prefix(tooMany) {
-                try plan.forget(device: other.key, in: database, transaction)
+            for other in others.prefix(tooMany) { try plan.forget(device: other.key, in: database, transaction) }
+            // An address is one device's: of who has signed in anew.
+            for var other in others.dropFirst(tooMany) where device.isReached && other.device.address == device.address {
+                other.device.address = nil
+                plan.entries.append(other.device.row(other.key, in: database))
             }
             try transaction.apply(plan)
             return .commit(DeviceAddress(database: database, key: key))
@@ -252,9 +317,17 @@ extension ServerError {
         .notFound, "there is no such push token", field: "apnsToken",
         remedy: "It has ended, its device was signed out, or another one took its place: ask tokens/create for one.")
 
-    fileprivate static let pushTokenOfApple = ServerError(
-        .badRequest, "push token is not of this server", native: .serverRejectedRequest, field: "apnsToken",
-        remedy:
-            "This version of the server sends nothing to Apple's push services: register a token that tokens/create gave, or follow the event stream."
-    )
+    fileprivate static let noPushService = ServerError(
+        .notFound, "the server sends nothing to browsers", remedy: "Follow the event stream, or poll a token of tokens/create.")
+
+    fileprivate static let noSuchTokenForm = ServerError(
+        .badRequest, "invalid push token", native: .serverRejectedRequest, field: "apnsToken",
+        remedy: "Register a token that tokens/create gave, or that of an Apple device: 64 hexadecimal digits and more.")
+
+    fileprivate static func noPushKey(_ container: String, _ environment: APNsEnvironment) -> ServerError {
+        ServerError(
+            .badRequest, "push token is not of this server", native: .serverRejectedRequest, field: "apnsToken",
+            remedy: "The server has no key for Apple's push services: nacre push apns set --container \(container) "
+                + "--environment \(environment.rawValue). Or register a token that tokens/create gave, or follow the event stream.")
+    }
 }

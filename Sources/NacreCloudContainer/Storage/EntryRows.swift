@@ -52,6 +52,9 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     /// Of a user in a container and environment: a device that is told of changes, and what it is told.
     case notifiedDevice = 43
     case notification = 44
+    /// Of the server: by which Apple's push services know a container, and by which those of browsers know the server.
+    case pushKey = 45
+    case pushIdentity = 46
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -13,6 +13,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case collectAssets = 9
     case sendLetter = 10
     case fireSubscriptions = 20
+    case deliverNotifications = 21
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -61,20 +61,20 @@ struct Payload: Equatable, Sendable {
     var collapseID: String?
     private(set) var isPruned = false
 
-    /// As it is sent to a device.
-    /// - Parameter badge: of the device, counted; used where the payload counts.
-    /// - Returns: at most `Limits.payloadBytes`, as far as leaving things out helps.
-    func json(badge: Int64) -> [UInt8] {
+    /// The same without what finds no room, whatever its device's badge is, as far as leaving things out helps.
+    ///
+    /// Costs several times what it takes to write it, where it is too large.
+    func fitted(into room: Int = Limits.payloadBytes) -> Payload {
         var payload = self
-        var bytes = payload.written(badge)
-        for drop in Self.drops where bytes.count > Limits.payloadBytes {
+        var count = payload.json(badge: .max).count
+        for drop in Self.drops where count > room {
             let before = payload
             drop(&payload)
             guard payload != before else { continue }
             payload.isPruned = true
-            bytes = payload.written(badge)
+            count = payload.json(badge: .max).count
         }
-        return bytes
+        return payload
     }
 
     var priority: Priority {
@@ -95,7 +95,9 @@ struct Payload: Equatable, Sendable {
 
     // MARK: Writing
 
-    private func written(_ badge: Int64) -> [UInt8] {
+    /// As it is sent to a device.
+    /// - Parameter badge: of the device, counted; used where the payload counts.
+    func json(badge: Int64) -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.key("aps")
@@ -266,9 +268,10 @@ extension Payload {
         return payload
     }
 
-    /// Of undelivered notifications that show nothing and are alike in this, a device gets the last: it fetches what changed in a zone once.
+    /// Of undelivered notifications that show nothing and are alike in this, a device gets the last: it fetches what changed in a zone, or everything, once.
     var coalescing: String? {
-        guard priority != .visible, let subscriptionID else { return nil }
+        guard let subscriptionID else { return "everything \(scope.rawValue)" }
+        guard priority != .visible else { return nil }
         switch event {
         case .query: return nil
         case .zone: return "fet \(subscriptionID) \(zoneName ?? "")"

@@ -4,6 +4,9 @@ import NacreCloudWire
 ///
 /// A commit leaves it only where somebody subscribes to what it changed, with all that the rules ask: nothing is read of records any more. Done twice it
 /// tells twice, with the same IDs of notifications, of which a queue takes each once.
+///
+/// What one commit tells one user is bounded by what a queue holds: of more, the user's devices are told to fetch everything, and what else of the commit
+/// concerns the user is passed over.
 struct FireSubscriptions: TaskHandler {
     /// Who made the change: on that device nobody is told.
     struct Author: Equatable, Sendable {
@@ -35,8 +38,10 @@ struct FireSubscriptions: TaskHandler {
     private var author: Author
     private var transitions: [RecordTransition]
     private var place = Place()
+    /// How many notifications the commit has for each user so far, of those who have most.
+    private var told: [String: Int] = [:]
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
 
     /// What a commit that changed records leaves behind: at most one task.
     ///
@@ -79,7 +84,8 @@ struct FireSubscriptions: TaskHandler {
     init(_ task: TaskRow) throws {
         do {
             var reader = ByteReader(task.payload)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let version = try reader.byte()
+            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
             database = task.key.database
             zone = try reader.signed()
             zoneName = try reader.string()
@@ -91,6 +97,9 @@ struct FireSubscriptions: TaskHandler {
             transitions = []
             let address = ZoneAddress(database: database, zone: zone)
             for _ in 0..<(try reader.count()) { transitions.append(try RecordTransition(&reader, in: address)) }
+            // An earlier version went through them in another order: it begins again, and queues know what it has told.
+            if version == 1 { place = Place() }
+            for _ in 0..<(version == 1 ? 0 : try reader.count()) { told[try reader.string()] = Int(clamping: try reader.number()) }
         } catch {
             throw task.malformed
         }
@@ -110,14 +119,22 @@ struct FireSubscriptions: TaskHandler {
         writer.string(place.candidate)
         writer.number(UInt64(transitions.count))
         for transition in transitions { transition.write(to: &writer) }
+        writer.number(UInt64(told.count))
+        for (user, count) in told.sorted(by: { $0.key < $1.key }) {
+            writer.string(user)
+            writer.number(UInt64(count))
+        }
         return writer.bytes
     }
 
     // MARK: Firing
 
-    /// A subscription and the change that it tells of; nil: zones came or went.
+    /// What a user is told.
     private struct Firing: Sendable {
-        var subscription: StoredSubscription
+        var user: String
+        /// nil: to fetch everything, because there is more than a queue holds.
+        var subscription: StoredSubscription?
+        /// nil: zones came or went.
         var transition: RecordTransition?
     }
 
@@ -125,14 +142,15 @@ struct FireSubscriptions: TaskHandler {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let work = self
-        let (firings, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
+        let (found, next) = try await cloud.registry.withSchema(of: key.container, key.environment) { known in
             try await cloud.store.read { transaction in
                 guard try transaction.isCurrent(known.schema, in: known.database) else { throw SchemaInterruption.moved }
                 return try work.firings(by: known, of: key, cloud.readRule, transaction)
             }
         }
+        let firings = bounded(found)
         try await deliver(firings, of: key, cloud)
-        let spent = firings.map(\.subscription).filter(\.firesOnce)
+        let spent = firings.compactMap(\.subscription).filter(\.firesOnce)
         if let next {
             if !spent.isEmpty {
                 _ = try await cloud.store.write { transaction in
@@ -149,6 +167,28 @@ struct FireSubscriptions: TaskHandler {
             return try Self.end(spent, WritePlan(finishing: turn.key), in: turn.key.database, transaction)
         }
     }
+
+    /// Users whose notifications of a commit are counted. On this server: of more, those are forgotten who have fewest.
+    private static let usersCounted = 256
+
+    /// Of each user as many as a queue holds, and for who has more the word to fetch everything, once. Counts them.
+    private mutating func bounded(_ firings: [Firing]) -> [Firing] {
+        var bounded: [Firing] = []
+        for firing in firings {
+            let count = told[firing.user, default: 0] + 1
+            if isFull(firing.user) { continue }
+            told[firing.user] = count
+            bounded.append(isFull(firing.user) ? Firing(user: firing.user) : firing)
+        }
+        if told.count > Self.usersCounted {
+            let most = told.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.usersCounted)
+            told = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
+        }
+        return bounded
+    }
+
+    /// Whether a user has been told to fetch everything.
+    private func isFull(_ user: some StringProtocol) -> Bool { told[String(user), default: 0] > Limits.notificationsPerDevice }
 
     /// Takes away those that fire once and have. To be called under the lock of the database.
     private static func end(
@@ -175,13 +215,15 @@ struct FireSubscriptions: TaskHandler {
         let grounds = try transaction.grounds(types.map(SubscriptionGround.type), in: database)
         while here.change < max(transitions.count, 1) {
             let transition = transitions.indices.contains(here.change) ? transitions[here.change] : nil
-            for term in try terms(for: transition, of: key, grounds, transaction) where term.key >= here.term {
+            let terms = try terms(for: transition, isFirst: here.change == 0, of: key, grounds, transaction)
+            for term in terms where term.key >= here.term {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
                 while true {
                     let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
-                    for subscription in try firing(names, for: transition, by: known, of: key, readRule, transaction) {
-                        guard !subscription.tellsACommitOnce || once.insert(subscription.name).inserted else { continue }
-                        firings.append(Firing(subscription: subscription, transition: transition))
+                    let wanted = names.filter { !isFull($0.prefix { $0 != " " }) }
+                    for subscription in try firing(wanted, for: transition, by: known, of: key, readRule, transaction) {
+                        guard !subscription.firesOnce || once.insert(subscription.name).inserted else { continue }
+                        firings.append(Firing(user: subscription.user, subscription: subscription, transition: transition))
                     }
                     room -= names.count
                     if isLast { break }
@@ -201,12 +243,15 @@ struct FireSubscriptions: TaskHandler {
     }
 
     /// By what the subscriptions are found that a change may fire: those terms under which any stand, in the order of their keys.
-    /// - Parameter grounds: of the types of records, by their names.
+    /// - Parameters:
+    ///   - isFirst: of its commit: with it those are found that follow a feed, which tell that it moved and not what of it, once.
+    ///   - grounds: of the types of records, by their names.
     private func terms(
-        for transition: RecordTransition?, of key: DatabaseKey, _ grounds: [String: SubscriptionGround], _ transaction: any ReadTransaction
+        for transition: RecordTransition?, isFirst: Bool, of key: DatabaseKey, _ grounds: [String: SubscriptionGround],
+        _ transaction: any ReadTransaction
     ) throws -> [(key: String, count: Int)] {
         var terms: Set<SubscriptionTerm> = []
-        if zoneName.isEmpty || key.hasFeed(inZoneNamed: zoneName) { terms = zoneName.isEmpty ? [.database] : [.database, .zone(zone)] }
+        if isFirst, zoneName.isEmpty || key.hasFeed(inZoneNamed: zoneName) { terms = zoneName.isEmpty ? [.database] : [.database, .zone(zone)] }
         if let record = transition?.record {
             let type = record.row.type
             terms.insert(.type(type))
@@ -245,7 +290,9 @@ struct FireSubscriptions: TaskHandler {
         let matching = subscriptions.filter { subscription in
             let caller = Caller(.user(subscription.user))
             let rule = FiringRule(subscription.subscription, by: SubscriptionRule(database: key, schema: known.schema, caller: caller))
-            return transition.map { rule.fires(for: $0, inZoneNamed: zoneName, of: key) } ?? rule.firesForZones
+            guard let transition else { return rule.firesForZones }
+            let changes = subscription.isQuery ? [transition] : transitions
+            return changes.contains { rule.fires(for: $0, inZoneNamed: zoneName, of: key) }
         }
         guard let record = transition?.record, key.scope == .public, !matching.isEmpty else { return matching }
         let users = Set(matching.map(\.user)).sorted()
@@ -264,11 +311,9 @@ struct FireSubscriptions: TaskHandler {
         var users: [String] = []
         var payloads: [String: [Payload]] = [:]
         for firing in firings {
-            let user = firing.subscription.user
+            let user = firing.user
             if payloads[user] == nil { users.append(user) }
-            let id = notificationID(of: firing.subscription.isQuery ? firing.transition?.record.row.name : nil, cloud)
-            payloads[user, default: []].append(
-                Payload(firing.subscription.subscription, for: firing.transition, id: id, user: user, in: zoneName, of: key))
+            payloads[user, default: []].append(payload(of: firing, in: key, cloud))
         }
         // Each user is a transaction, and transactions that come together are committed together.
         for start in stride(from: 0, to: users.count, by: Self.usersAtATime) {
@@ -281,6 +326,14 @@ struct FireSubscriptions: TaskHandler {
                 try await group.waitForAll()
             }
         }
+    }
+
+    private func payload(of firing: Firing, in key: DatabaseKey, _ cloud: Cloud) -> Payload {
+        guard let subscription = firing.subscription else {
+            return .fetchEverything(of: key.scope, user: firing.user, in: key.container, id: notificationID(of: nil, cloud))
+        }
+        let id = notificationID(of: subscription.isQuery ? firing.transition?.record.row.name : nil, cloud)
+        return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
 
     /// On this server: transactions of one commit of the engine.
@@ -306,7 +359,4 @@ extension StoredSubscription {
     fileprivate var isQuery: Bool { if case .query = subscription.kind { true } else { false } }
 
     fileprivate var firesOnce: Bool { if case .query(let subscribed) = subscription.kind { subscribed.firesOnce } else { false } }
-
-    /// Those that follow a feed tell that it moved, not what of it.
-    fileprivate var tellsACommitOnce: Bool { !isQuery || firesOnce }
 }

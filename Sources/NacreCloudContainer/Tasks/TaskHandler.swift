@@ -46,6 +46,11 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
     case mail
     /// A device waits to be told of a change.
     case push
+    /// The same, and a push service elsewhere is waited for.
+    case delivery
+
+    /// How many of its tasks are done at the same time.
+    var width: Int { self == .delivery ? Limits.pushesAtOnce : 1 }
 }
 
 extension TaskKind {
@@ -62,6 +67,7 @@ extension TaskKind {
         case .collectAssets: CollectAssets.self
         case .sendLetter: SendLetter.self
         case .fireSubscriptions: FireSubscriptions.self
+        case .deliverNotifications: DeliverNotifications.self
         }
     }
 
@@ -70,6 +76,7 @@ extension TaskKind {
         case .cascade, .buildIndexes: .prompt
         case .sendLetter: .mail
         case .fireSubscriptions: .push
+        case .deliverNotifications: .delivery
         case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
         }
     }

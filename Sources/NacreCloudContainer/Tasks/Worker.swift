@@ -7,10 +7,16 @@ package struct TaskTurns: Sendable {
     package var failures: [TaskFailure] = []
 
     package var failed: Int { failures.count }
+
+    fileprivate mutating func add(_ other: TaskTurns) {
+        taken += other.taken
+        failures += other.failures
+    }
 }
 
 extension Cloud {
-    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn. The caller asks again while any is taken.
+    /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn: one after the other, or of a lane that is wide so many at a time.
+    /// The caller asks again while any is taken.
     ///
     /// Due tasks are found without naming a database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and
     /// done in transactions of its own, of which the last one finishes it. One whose process dies comes back when its lease ends. A turn is
@@ -23,15 +29,27 @@ extension Cloud {
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
     package func runDueTasks(in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8) async throws -> TaskTurns {
         let now = clock()
+        let width = lanes.map(\.width).min() ?? 1
         let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
-        let due = try await store.read { try $0.tasks(of: kinds, dueThrough: now, limit: limit) }
+        let due = try await store.read { try $0.tasks(of: kinds, dueThrough: now, limit: limit * width) }
         var turns = TaskTurns()
-        for found in due where !Task.isCancelled {
-            guard let task = try await lease(found.key) else { continue }
-            turns.taken += 1
-            if let failure = await takeTurn(at: task) { turns.failures.append(failure) }
+        if width == 1 {
+            for found in due where !Task.isCancelled { turns.add(try await turn(of: found.key)) }
+            return turns
+        }
+        try await withThrowingTaskGroup(of: TaskTurns.self) { group in
+            for (place, found) in due.enumerated() where !Task.isCancelled {
+                if place >= width, let done = try await group.next() { turns.add(done) }
+                group.addTask { try await self.turn(of: found.key) }
+            }
+            for try await done in group { turns.add(done) }
         }
         return turns
+    }
+
+    private func turn(of key: TaskKey) async throws -> TaskTurns {
+        guard let task = try await lease(key) else { return TaskTurns() }
+        return TaskTurns(taken: 1, failures: await takeTurn(at: task).map { [$0] } ?? [])
     }
 
     /// When the next task of a lane is due, of those due at or before `last`; nil: none is.

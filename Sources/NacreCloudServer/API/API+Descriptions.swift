@@ -124,6 +124,13 @@ extension API {
             ]
         } + [
             EndpointDescription(
+                method: .get, pattern: webPushPath, summary: "The key that a page subscribes with at its browser's push service.",
+                group: "Notifications", credentials: AskingCredential.user, answers: [.init(status: 200, schema: CloudKitSchemas.webPushKeyResponse)],
+                errors: errors),
+            ofTokens(
+                webPushPath, "Has the user's notifications go to a browser's push service.", CloudKitSchemas.webPushRegisterRequest, .answer([:]),
+                #"{"subscription":null}"#),
+            EndpointDescription(
                 method: .get, pattern: "/device/1/:container/:environment/notifications", summary: "The event stream of the caller's device.",
                 group: "Notifications", credentials: AskingCredential.user, query: [.optional("clientId")],
                 answers: [.init(status: 200, type: "text/event-stream")], errors: errors),
@@ -131,6 +138,8 @@ extension API {
                 method: .get, pattern: courierPath, summary: "Waits for the next notification of a push token. The URL is a webcourierURL.",
                 group: "Notifications", query: [.optional("tok"), .optional("ttl")], answers: [.init(status: 200)], errors: errors),
         ]
+
+    private static let webPushPath = "/device/1/:container/:environment/tokens/web-push"
 
     private static func ofTokens(
         _ pattern: String, _ summary: String, _ body: Schema, _ answer: Schema, _ example: StaticString

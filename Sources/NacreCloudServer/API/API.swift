@@ -68,6 +68,8 @@ struct API: Sendable {
             post(root + "/tokens/create", to: &router, tokensCreate)
             post(root + "/tokens/register", to: &router, tokensRegister)
         }
+        get("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPushKey)
+        post("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPush)
         get("/device/1/:container/:environment/notifications", to: &router, notifications)
         addCourierRoute(to: &router)
         addAssetRoutes(to: &router)

@@ -23,6 +23,22 @@ extension API {
         }
     }
 
+    /// `GET tokens/web-push`, which is ours: what pages subscribe with at their browser's push service.
+    func tokensWebPushKey(_ call: Call) async throws -> HTTPResponse {
+        let key = try await cloud.applicationServerKey(in: call.target.container, call.target.environment, by: call.caller)
+        return .json(WebPushKeyResponse(applicationServerKey: key).json(AnswerForm()))
+    }
+
+    /// `POST tokens/web-push`
+    func tokensWebPush(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: WebPushRegisterRequest.self) { request in
+            try await cloud.registerBrowser(
+                request.subscription.map(WebPushAddress.init), of: request.clientID, in: call.target.container, call.target.environment,
+                by: call.caller)
+            return TokensRegisterResponse()
+        }
+    }
+
     /// Where a `webcourierURL` leads.
     static let courierPath = "/push/1/aps"
 
@@ -48,5 +64,14 @@ extension API {
                 return next.map { .json($0.json) } ?? HTTPResponse()
             }
         }
+    }
+}
+
+extension WebPushAddress {
+    /// Keys that are none are empty, and refused as such.
+    fileprivate init(_ subscription: WebPushRegisterRequest.Subscription) {
+        self.init(
+            endpoint: subscription.endpoint, point: Base64URL.decode(subscription.p256dh) ?? [],
+            authentication: Base64URL.decode(subscription.auth) ?? [])
     }
 }

@@ -68,9 +68,9 @@ final class AuditedRequest: Sendable {
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [
         "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
-        "isAdministrator", "isDryRun", "isNow", "justInTime", "kind", "name", "operation", "options", "origins", "owner", "path",
+        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "name", "operation", "options", "origins", "owner", "path",
         "publicBytes", "record", "recordType", "redirect", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes",
-        "resetsUserRate", "role", "state", "type", "user", "userBytes", "userRate", "zone",
+        "resetsUserRate", "role", "state", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
     ]
     /// Longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255

@@ -10,7 +10,7 @@ extension AdminAPI {
         title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: descriptions, errors: .problem)
     static let documentJSON = document.json
 
-    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofStore
+    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofStore
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -125,6 +125,12 @@ extension AdminAPI {
         get("rates", "Quotas", "How much work may be done.", Messages.Rates.self, query: [.required("container")]),
         post("rates/change", "Quotas", "Sets how much work may be done.", Messages.NewRates.self, Messages.Rates.self),
         post("quotas/change", "Quotas", "Sets what databases may hold.", Messages.NewQuotas.self, Messages.Quotas.self),
+    ]
+
+    private static let ofPush = [
+        get("push/apns", "Push", "Which keys of Apple's push services a container has.", Messages.PushKeys.self, query: [.required("container")]),
+        post("push/apns/set", "Push", "Gives a container its key.", Messages.NewPushKey.self, Messages.PushKey.self),
+        post("push/apns/remove", "Push", "Takes a container's key away.", Messages.NewPushKeyRemoval.self, Messages.PushKey.self),
     ]
 
     private static let ofStore = [

@@ -25,6 +25,9 @@ package struct TokenSealer: TokenSealing {
         case assetUpload
         case assetDownload
         case assetReceipt
+        /// A key by which push services know an app, or the server.
+        case applePushKey
+        case browserPushKey
 
         init(_ kind: AssetTokenKind) {
             switch kind {

@@ -29,6 +29,8 @@ package struct ServerConfiguration: Sendable {
     package var openID: OpenIDConfiguration?
     /// Takes this server's mails; nil: it sends none. Its links begin with `publicURL`.
     package var mail: MailConfiguration?
+    /// Which push services are sent to.
+    var pushServices = PushServices()
     package var logger: Logger
     /// Threads that serve HTTP.
     package var loopCount = 1
@@ -59,6 +61,11 @@ package struct ServerConfiguration: Sendable {
 
     /// What one user may have sent and not saved: a larger file would never be taken in.
     package static let largestAsset = Int(Limits.waitingAssetBytes)
+
+    /// Names the hosts that browsers may have their push services at, in the place of the usual ones: each a name, or `*.` and a name for any below it.
+    package mutating func setWebPushHosts(_ names: [String]) {
+        pushServices.hosts = PushHosts(names: names.map { $0.lowercased() })
+    }
 
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder

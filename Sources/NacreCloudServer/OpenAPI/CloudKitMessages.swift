@@ -213,6 +213,15 @@ extension CloudKitSchemas {
         "TokensRegisterRequest",
         .request(["apnsEnvironment": apnsEnvironment, "apnsToken": .string, "clientId?": .string, "nacre?": requestDetails]))
 
+    static let webPushRegisterRequest = Schema.titled(
+        "WebPushRegisterRequest",
+        .request([
+            "subscription": .either([
+                .request(["endpoint": .string, "keys": .request(["p256dh": .string, "auth": .string])]), .null,
+            ]), "clientId?": .string, "nacre?": requestDetails,
+        ]))
+    static let webPushKeyResponse = Schema.titled("WebPushKeyResponse", .answer(["applicationServerKey": .string]))
+
     // MARK: Users
 
     private static let nameComponents = Schema.answer(["givenName?": .string, "familyName?": .string])

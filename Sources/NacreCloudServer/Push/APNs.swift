@@ -1,4 +1,5 @@
 import FoundationEssentials
+package import NacreCloudContainer
 package import NacreCloudWire
 package import NacreCrypto
 package import NacreHTTPClient
@@ -17,7 +18,7 @@ package struct APNsAddress: Hashable, Sendable {
     }
 
     /// Nothing that would change the request: digits, and a name.
-    fileprivate var isWellFormed: Bool {
+    var isWellFormed: Bool {
         !token.isEmpty && token.utf8.count <= 200 && token.utf8.count % 2 == 0 && token.allSatisfy(\.isHexDigit)
             && token.utf8.allSatisfy { $0 < 0x80 }
             && !topic.isEmpty && topic.utf8.count <= Limits.nameCharacters
@@ -74,7 +75,6 @@ package struct APNsSender: PushSender {
     private let now: @Sendable () -> Timestamp
     private let url: @Sendable (APNsEnvironment) -> String
 
-    private static let patience = Duration.seconds(30)
     private static let answerBytes = 16_384
     private static let payloadBytes = 4096
 
@@ -93,13 +93,13 @@ package struct APNsSender: PushSender {
         }
     }
 
-    package func send(_ message: PushMessage, to address: APNsAddress) async -> PushOutcome {
-        guard address.isWellFormed else { return .giveUp(.forbiddenAddress) }
-        guard message.expires.secondsSince1970 >= now().secondsSince1970 else { return .giveUp(.expired) }
-        guard message.payload.count <= Self.payloadBytes else { return .giveUp(.tooLarge) }
+    package func report(_ message: PushMessage, to address: APNsAddress) async -> PushReport {
+        guard address.isWellFormed else { return PushReport(.giveUp(.forbiddenAddress)) }
+        guard message.expires.secondsSince1970 >= now().secondsSince1970 else { return PushReport(.giveUp(.expired)) }
+        guard message.payload.count <= Self.payloadBytes else { return PushReport(.giveUp(.tooLarge)) }
         let first = await attempt(message, to: address)
         // The token that was made before is too old for Apple's clock: a new one is not.
-        return first.isTokenTooOld ? await attempt(message, to: address).outcome : first.outcome
+        return first.isTokenTooOld ? await attempt(message, to: address).report : first.report
     }
 
     private func attempt(_ message: PushMessage, to address: APNsAddress) async -> Refusal {
@@ -108,13 +108,13 @@ package struct APNsSender: PushSender {
             let answer = try await client.send(
                 HTTPClient.Request(
                     "POST", "\(url(address.environment))/3/device/\(address.token)",
-                    headers: headers(of: message, to: address, authorization), body: .bytes(message.payload), totalTimeout: Self.patience,
-                    answerBytesMax: Self.answerBytes))
+                    headers: headers(of: message, to: address, authorization), body: .bytes(message.payload),
+                    totalTimeout: .seconds(Limits.pushSeconds), answerBytesMax: Self.answerBytes))
             let refusal = Refusal(status: answer.status, body: answer.body, retryAfter: answer.head["retry-after"])
             if refusal.isTokenTooOld { identity.forget(authorization) }
             return refusal
         } catch {
-            return Refusal(status: 503, reason: nil, since: nil, retryAfter: nil)
+            return .silence
         }
     }
 
@@ -154,6 +154,11 @@ package struct APNsSender: PushSender {
             self.init(status: status, reason: said?.reason, since: since, retryAfter: retryAfter)
         }
 
+        /// Nobody answered.
+        static let silence = Refusal(status: 0, reason: nil, since: nil, retryAfter: nil)
+
+        var report: PushReport { PushReport(outcome, said: status == 0 ? nil : ["\(status)", reason].compactMap(\.self).joined(separator: " ")) }
+
         /// 403 with this reason alone is mended by a new token.
         var isTokenTooOld: Bool { status == 403 && reason == "ExpiredProviderToken" }
 
@@ -163,7 +168,7 @@ package struct APNsSender: PushSender {
             case 400 where reason == "BadDeviceToken" || reason == "DeviceTokenNotForTopic": .dropAddress(since: nil)
             case 400 where reason == "IdleTimeout": .retry(after: retryAfter)
             // Who we are was not believed: what is wrong is here, and can be mended.
-            case 401, 403, 429, 500...: .retry(after: retryAfter)
+            case 0, 401, 403, 429, 500...: .retry(after: retryAfter)
             case 404, 405, 300..<400: .giveUp(.wrongPlace)
             case 410: .dropAddress(since: since)
             case 413: .giveUp(.tooLarge)

@@ -1,20 +1,7 @@
-import NacreCloudContainer
+package import NacreCloudContainer
 import NacreCloudWire
 package import NacreCrypto
 package import NacreHTTPClient
-
-/// A browser as the Push API gives it: `PushSubscription.toJSON()`.
-package struct WebPushAddress: Hashable, Sendable {
-    package var endpoint: String
-    /// `p256dh`: a point of 65 bytes.
-    package var point: [UInt8]
-    /// `auth`: 16 bytes.
-    package var authentication: [UInt8]
-
-    package init(endpoint: String, point: [UInt8], authentication: [UInt8]) {
-        (self.endpoint, self.point, self.authentication) = (endpoint, point, authentication)
-    }
-}
 
 /// Who sends, as push services of browsers know it (VAPID, RFC 8292).
 package struct WebPushIdentity: Sendable {
@@ -51,8 +38,6 @@ package struct WebPushSender: PushSender {
     private let allows: @Sendable (_ endpoint: String) -> Bool
     private let reachesPrivateAddresses: Bool
 
-    /// Seconds for one message.
-    private static let patience = Duration.seconds(30)
     private static let answerBytes = 16_384
 
     /// - Parameters:
@@ -66,25 +51,25 @@ package struct WebPushSender: PushSender {
         (self.allows, self.reachesPrivateAddresses) = (allows, reachesPrivateAddresses)
     }
 
-    package func send(_ message: PushMessage, to address: WebPushAddress) async -> PushOutcome {
+    package func report(_ message: PushMessage, to address: WebPushAddress) async -> PushReport {
         let now = now()
         let seconds = message.expires.secondsSince1970 - now.secondsSince1970
-        guard allows(address.endpoint) else { return .giveUp(.forbiddenAddress) }
-        guard seconds >= 0 else { return .giveUp(.expired) }
-        guard message.payload.count <= WebPushContent.plaintextLength else { return .giveUp(.tooLarge) }
+        guard allows(address.endpoint) else { return PushReport(.giveUp(.forbiddenAddress)) }
+        guard seconds >= 0 else { return PushReport(.giveUp(.expired)) }
+        guard message.payload.count <= WebPushContent.plaintextLength else { return PushReport(.giveUp(.tooLarge)) }
         guard let receiver = try? WebPushContent.Receiver(point: address.point, authentication: address.authentication) else {
-            return .giveUp(.badKey)
+            return PushReport(.giveUp(.badKey))
         }
         do {
             var request = HTTPClient.Request(
                 "POST", address.endpoint, headers: try headers(of: message, to: address.endpoint, seconds: seconds, at: now),
-                body: .bytes(try WebPushContent.seal(message.payload, for: receiver)), totalTimeout: Self.patience,
+                body: .bytes(try WebPushContent.seal(message.payload, for: receiver)), totalTimeout: .seconds(Limits.pushSeconds),
                 answerBytesMax: Self.answerBytes)
             request.reachesPrivateAddresses = reachesPrivateAddresses
             let answer = try await client.send(request)
-            return Self.outcome(status: answer.status, retryAfter: answer.head["retry-after"])
+            return PushReport(Self.outcome(status: answer.status, retryAfter: answer.head["retry-after"]), said: "\(answer.status)")
         } catch {
-            return .retry(afterSeconds: nil)
+            return PushReport(.retry(afterSeconds: nil))
         }
     }
 

@@ -20,7 +20,7 @@ import Testing
         Payload(subscription, for: transition, id: "id", user: "_ann", in: "Work", of: Self.database)
     }
 
-    private func text(_ payload: Payload, badge: Int64 = 0) -> String { String(decoding: payload.json(badge: badge), as: UTF8.self) }
+    private func text(_ payload: Payload, badge: Int64 = 0) -> String { String(decoding: payload.fitted().json(badge: badge), as: UTF8.self) }
 
     @Test func `each kind of subscriptions has its key, and names what changed`() {
         #expect(

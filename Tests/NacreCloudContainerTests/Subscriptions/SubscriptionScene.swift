@@ -15,8 +15,8 @@ struct SubscriptionScene {
     var cloud: Cloud { test.cloud }
 
     /// - Parameter people: each with an account token, which is a device of the same name.
-    init(_ store: any Store, people: [String] = ["ada", "bob"]) async throws {
-        test = TestCloud(store)
+    init(_ store: any Store, people: [String] = ["ada", "bob"], pushes: (any PushDelivering)? = nil) async throws {
+        test = TestCloud(store, pushes: pushes)
         _ = try await test.cloud.registry.createContainer(Self.container)
         for person in people {
             let account = try await test.cloud.registry.createAccount(email: "\(person)@example.com", passwordHash: "h")

@@ -16,8 +16,10 @@ struct AdministeredServer {
     let server: TestServer
     let admin: Router
 
-    init(over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate) async throws {
-        server = try await TestServer(requestRate: requestRate, over: store)
+    init(
+        over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate, pushServices: PushServices = PushServices()
+    ) async throws {
+        server = try await TestServer(requestRate: requestRate, pushServices: pushServices, over: store)
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),

@@ -37,8 +37,8 @@ final class TestServer: Sendable {
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
-        openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, clock: TestClock = TestClock(),
-        over inner: any Store = MemoryStore()
+        openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, pushServices: PushServices = PushServices(),
+        clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
         folder = try TemporaryFolder()
@@ -53,14 +53,16 @@ final class TestServer: Sendable {
         configuration.doesTasks = doesTasks
         configuration.openID = openID
         configuration.mail = mail
+        configuration.pushServices = pushServices
         configuration.clock = clock.serverClock
         server = Server(configuration)
-        let keys = try await Registry(store: store, clock: { clock.now }, random: random).sealingKeys { try SealingKey.newKeyBytes() }
+        let registry = Registry(store: store, clock: { clock.now }, random: random)
+        let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
         sealer = try TokenSealer(keys: keys)
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(
             store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm),
-            mail: configuration.postman(sealer))
+            mail: configuration.postman(sealer), pushes: configuration.pushes(sealer, registry))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)

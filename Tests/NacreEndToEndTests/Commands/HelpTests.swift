@@ -22,7 +22,7 @@ struct HelpTests {
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url host "
                 + "trusted-proxy request-rate user-quota public-quota asset-size-web asset-size-app oidc-issuer oidc-client-id oidc-client-secret-file "
-                + "oidc-name oidc-sign-up smtp smtp-password-file mail-from json"
+                + "oidc-name oidc-sign-up smtp smtp-password-file mail-from web-push-host json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
@@ -39,6 +39,9 @@ struct HelpTests {
         Documented("token rotate", "grace data server token-file json"),
         Documented("rate show", "container data server token-file json"),
         Documented("rate set", "container user all data server token-file json"),
+        Documented("push apns set", "container environment key key-id team topic data server token-file json"),
+        Documented("push apns show", "container data server token-file json"),
+        Documented("push apns remove", "container environment data server token-file json"),
         Documented("token revoke", "data server token-file json"),
         Documented("user reset-password", "email data server token-file json"),
         Documented("user list", "data server token-file json"),

@@ -35,6 +35,11 @@ enum Serve {
     private static let backupEvery = Option.value("backup-every", "time", fallback: "24h", "How often: a number with s, m, h or d.")
     private static let backupKeep = Option.value("backup-keep", "count", fallback: "14", "How many finished ones it keeps.")
 
+    private static let webPushHost = Option.value(
+        "web-push-host", "name",
+        "A host of push services that browsers may name, *.NAME for any below it, in the place of those of Chrome, Firefox, Safari and Edge; may be given several times."
+    )
+
     static let command = Command(
         "serve", "Run the server.",
         discussion: """
@@ -44,7 +49,7 @@ enum Serve {
         options: [
             data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assetSizeWeb, assetSizeApp,
             adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + [logFormat, logLevel, SharedOptions.json]
+        ] + OpenIDOptions.all + MailOptions.all + [webPushHost, logFormat, logLevel, SharedOptions.json]
     ) { call in
         try await run(try configuration(call), call) { screen in
             if call.has(SharedOptions.json) { try Output.json(screen) }
@@ -99,6 +104,13 @@ enum Serve {
             }
             return name
         }
+        let pushHosts = try call.all(webPushHost).map { name in
+            guard ServerConfiguration.isHostName(name.hasPrefix("*.") ? String(name.dropFirst(2)) : name) else {
+                throw UsageError(.invalid("--\(webPushHost.name)", "give a name such as push.example.com or *.push.example.com"), path: call.path)
+            }
+            return name
+        }
+        if !pushHosts.isEmpty { configuration.setWebPushHosts(pushHosts) }
         configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
             throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)

@@ -1,0 +1,154 @@
+import NacreCloudWire
+
+/// The task that sends a device what waits for it, to the address that the device has registered: one task a device, which ends when nothing waits.
+///
+/// The queue is what is to be sent, and what was taken is acknowledged there: a worker that dies has it sent again, with the same IDs. A service that is
+/// down or asks for patience is asked again after growing pauses, for as long as notifications are kept.
+struct DeliverNotifications: TaskHandler {
+    /// How often the service has taken nothing, one time after the other.
+    private var refusals: Int64 = 0
+
+    private static let version: UInt8 = 1
+    /// Notifications of a turn. On this server: one turn is far shorter than a lease, even where each takes as long as it may.
+    private static let notificationsAtATime = 4
+
+    static func task(for device: String, in database: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: key(of: device, in: database), payload: DeliverNotifications().payload, due: due)
+    }
+
+    static func key(of device: String, in database: DatabaseID) -> TaskKey { TaskKey(database, .deliverNotifications, device) }
+
+    private init() {}
+
+    init(_ task: TaskRow) throws {
+        var reader = ByteReader(task.payload)
+        guard (try? reader.byte()) == Self.version, let count = try? reader.signed() else { throw task.malformed }
+        refusals = count
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(refusals)
+        return writer.bytes
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        let address = DeviceAddress(database: turn.key.database, key: turn.key.name)
+        guard let pushes = cloud.pushes, let (device, container) = try await cloud.reachableDevice(address), let place = device.address else {
+            try await cloud.store.write { transaction in
+                try turn.requireLease(transaction)
+                try transaction.apply(WritePlan(finishing: turn.key))
+                return .commit(())
+            }
+            return false
+        }
+        var delivery = Delivery(registered: device.addressSince, refusals: refusals)
+        for next in try await cloud.notifications(for: address, after: 0, limit: Self.notificationsAtATime) where delivery.goesOn {
+            delivery.add(await pushes.send(next.message, to: place, of: container).outcome, of: next)
+        }
+        refusals = delivery.refusals
+        let (end, rest) = (delivery, payload)
+        return try await cloud.store.write { transaction in
+            try end.settle(address, place, turn: turn, payload: rest, at: cloud.clock(), transaction)
+        }
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        task(for: row.key.name, in: row.key.database, due: now)
+    }
+}
+
+/// What becomes of a device's queue by what its service says.
+struct Delivery: Sendable {
+    /// When the device registered its address.
+    let registered: Timestamp
+    var refusals: Int64
+    /// Up to which notification the queue is done with.
+    private(set) var through: Int64 = 0
+    /// Seconds before the service is asked again.
+    private(set) var pause: Double?
+    private(set) var dropsAddress = false
+    /// Something will never be taken: in its place the device is told to fetch everything.
+    private(set) var hasLost = false
+
+    init(registered: Timestamp, refusals: Int64) {
+        (self.registered, self.refusals) = (registered, refusals)
+    }
+
+    var goesOn: Bool { pause == nil && !dropsAddress && !hasLost }
+
+    mutating func add(_ outcome: PushOutcome, of notification: QueuedNotification) {
+        switch outcome {
+        case .taken:
+            (through, refusals) = (notification.number, 0)
+        case .retry(let seconds): wait(seconds)
+        case .dropAddress(let since?) where since < registered: wait(nil)
+        case .dropAddress, .giveUp(.forbiddenAddress), .giveUp(.badKey): dropsAddress = true
+        case .giveUp(.expired): through = notification.number
+        case .giveUp(.tooLarge), .giveUp(.refused), .giveUp(.wrongPlace):
+            through = notification.number
+            // A word to fetch everything is as short as any.
+            hasLost = !notification.tellsEverything
+        }
+    }
+
+    private mutating func wait(_ seconds: Double?) {
+        refusals += 1
+        pause = max(seconds ?? 0, TaskRow.pause(after: refusals))
+    }
+
+    /// Acknowledges what was taken, whoever has the task by now, and lays the task down where there is nothing more to be done at once.
+    /// - Parameter place: to which it was sent; one that was registered meanwhile stays.
+    /// - Returns: whether there is more.
+    fileprivate func settle(
+        _ address: DeviceAddress, _ place: PushAddress, turn: TaskTurn, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Ending<Bool> {
+        let key = try transaction.lock(in: address.database).database?.key
+        let isOurs = try transaction.tasks(locking: [turn.key]).first?.due == turn.task.due
+        var plan = WritePlan()
+        var isOver = true
+        if let key, var queue = try transaction.queue(of: address, at: now) {
+            if through > 0 { queue.acknowledge(through: through) }
+            if hasLost { queue.forgetAll(like: Payload(of: key)) }
+            if dropsAddress { queue.drop(place) }
+            isOver = queue.isEmpty || !queue.device.isReached
+            queue.add(to: &plan)
+        }
+        if isOurs {
+            if isOver {
+                plan.tasksFinished = [turn.key]
+            } else if let pause {
+                plan.tasks = [TaskRow(key: turn.key, payload: payload, due: now + pause)]
+            }
+        }
+        try transaction.apply(plan)
+        return .commit(isOurs && !isOver && pause == nil)
+    }
+}
+
+extension QueuedNotification {
+    /// As a service gets it.
+    fileprivate var message: PushMessage {
+        let urgency: PushMessage.Urgency = priority >= Payload.Priority.visible.rawValue ? .visible : priority > 1 ? .background : .low
+        return PushMessage(payload: json, urgency: urgency, collapseID: collapseID.isEmpty ? nil : collapseID, expires: expires)
+    }
+}
+
+extension Cloud {
+    /// A device that has an address and is signed in, and the container of its subscriptions; nil: there is none to be told.
+    fileprivate func reachableDevice(_ address: DeviceAddress) async throws -> (device: NotifiedDevice, container: String)? {
+        let now = clock()
+        let found = try await store.read { transaction -> (NotifiedDevice, DatabaseKey)? in
+            guard let row = try transaction.entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first,
+                let key = try transaction.databases([address.database]).first?.key
+            else { return nil }
+            return (try NotifiedDevice(row), key)
+        }
+        guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
+        let accounts = [account: try await registry.databaseID(Registry.Part.account(account).key)]
+        let isGood = try await store.read { try $0.isGood(device.credential, accounts, at: now) }
+        return isGood ? (device, key.container) : nil
+    }
+}

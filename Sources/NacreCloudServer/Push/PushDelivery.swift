@@ -1,0 +1,146 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreCrypto
+import NacreHTTPClient
+import NacreLocks
+
+/// Which push services are sent to. Only tests name others than the usual ones of Apple.
+struct PushServices: Sendable {
+    var hosts = PushHosts.browsers
+    /// `mailto:` or `https:`, where push services of browsers find somebody to complain to.
+    var contact = "mailto:nacre@localhost"
+    /// Whether a browser's endpoint is one; nil: where `hosts` says so.
+    var allows: (@Sendable (String) -> Bool)?
+    var reachesPrivateAddresses = false
+    var apple: @Sendable (APNsEnvironment) -> String = APNsSender.apple
+
+    func sendsTo(_ endpoint: String) -> Bool { allows.map { $0(endpoint) } ?? hosts.allows(endpoint) }
+}
+
+extension ServerConfiguration {
+    /// Sends to browsers, and to devices of Apple's where a container has a key.
+    func pushes(_ sealer: TokenSealer, _ registry: Registry) -> PushDelivery {
+        var services = pushServices
+        // RFC 8292, section 2.1.
+        if let publicURL, publicURL.hasPrefix("https://") { services.contact = publicURL }
+        return PushDelivery(services, registry: registry, sealer: sealer, clock: clock)
+    }
+}
+
+/// Sends notifications to devices, whichever service carries them. Its keys are in the registry, sealed.
+final class PushDelivery: PushDelivering {
+    private struct Apple: Sendable {
+        var entry: PushKeyEntry
+        var identity: APNsIdentity
+    }
+
+    private let services: PushServices
+    private let registry: Registry
+    private let sealer: TokenSealer
+    private let clock: ServerClock
+    private let appleClient = HTTPClient()
+    /// Of its own, because it does not connect to private addresses.
+    private let browserClient = HTTPClient()
+    private let browserIdentity = Locked<WebPushIdentity?>(nil)
+    /// By container and environment: what Apple was told lately is told again.
+    private let appleIdentities = Locked<[String: Apple]>([:])
+
+    init(_ services: PushServices, registry: Registry, sealer: TokenSealer, clock: ServerClock) {
+        (self.services, self.registry, self.sealer, self.clock) = (services, registry, sealer, clock)
+    }
+
+    func send(_ message: PushMessage, to address: PushAddress, of container: String) async -> PushReport {
+        do {
+            switch address {
+            case .browser(let browser):
+                let sender = WebPushSender(
+                    try await identity(), clock: clock, client: browserClient, allows: { [services] in services.sendsTo($0) },
+                    reachesPrivateAddresses: services.reachesPrivateAddresses)
+                return await sender.report(message, to: browser)
+            case .apple(let token, let environment):
+                guard let entry = try await registry.pushKey(of: container, environment) else {
+                    return PushReport(.retry(afterSeconds: nil), said: "no key")
+                }
+                let sender = APNsSender(try identity(entry), clock: clock, client: appleClient, url: services.apple)
+                return await sender.report(message, to: APNsAddress(token: token, environment: environment, topic: entry.topic))
+            }
+        } catch {
+            return PushReport(.retry(afterSeconds: nil), said: "no key that can be used")
+        }
+    }
+
+    // MARK: Browsers
+
+    func applicationServerKey() async throws -> String { try await identity().applicationServerKey }
+
+    func fault(of browser: WebPushAddress) -> ServerError? {
+        guard services.sendsTo(browser.endpoint) else {
+            return .badValue(
+                "endpoint", "push service is not allowed",
+                remedy: "The server sends to push services that it knows by their hosts, over HTTPS: "
+                    + "\(services.hosts.names.joined(separator: ", ")). An administrator names others: nacre serve --web-push-host HOST.")
+        }
+        do {
+            _ = try WebPushContent.Receiver(point: browser.point, authentication: browser.authentication)
+            return nil
+        } catch {
+            return .badValue(
+                "keys", "invalid keys of a push subscription", remedy: "Send keys.p256dh and keys.auth as PushSubscription.toJSON() gives them.")
+        }
+    }
+
+    /// The server's, made at the first use.
+    private func identity() async throws -> WebPushIdentity {
+        if let known = browserIdentity.withLock({ $0 }) { return known }
+        let sealed = try await registry.pushIdentity { [sealer] in
+            try sealer.seal(Array(try P256.PrivateKey().pem().utf8), for: .browserPushKey)
+        }
+        guard let pem = sealer.open(sealed, for: .browserPushKey) else { throw CryptoError(.malformedKey) }
+        let identity = try WebPushIdentity(key: P256.PrivateKey(pem: String(decoding: pem, as: UTF8.self)), contact: services.contact)
+        browserIdentity.withLock { $0 = identity }
+        return identity
+    }
+
+    // MARK: Apple
+
+    private func identity(_ entry: PushKeyEntry) throws -> APNsIdentity {
+        let place = "\(entry.container) \(entry.environment)"
+        if let known = appleIdentities.withLock({ $0[place] }), known.entry == entry { return known.identity }
+        guard let pem = sealer.open(entry.sealed, for: .applePushKey, binding: place) else { throw CryptoError(.malformedKey) }
+        let identity = try APNsIdentity(pem: String(decoding: pem, as: UTF8.self), keyID: entry.keyID, teamID: entry.teamID)
+        appleIdentities.withLock { $0[place] = Apple(entry: entry, identity: identity) }
+        return identity
+    }
+}
+
+extension PushKeyEntry {
+    /// A key as an administrator gives it.
+    /// - Parameters:
+    ///   - key: the text of the `.p8` file.
+    ///   - keyID: ten characters, as the developer's page names the key.
+    ///   - teamID: likewise.
+    ///   - topic: the app's bundle ID.
+    /// - Throws: what is wrong with them.
+    init(
+        container: String, environment: APNsEnvironment, key: String, keyID: String, teamID: String, topic: String, sealer: TokenSealer,
+        at now: Timestamp
+    ) throws {
+        for (field, text) in [("keyID", keyID), ("teamID", teamID)] where !Self.isID(text) {
+            throw ServerError.badValue(field, "invalid ID of Apple's", remedy: "It has ten letters and digits, as the developer's page shows it.")
+        }
+        guard APNsAddress(token: "00", environment: environment, topic: topic).isWellFormed else {
+            throw ServerError.badValue("topic", "invalid topic", remedy: "Give the app's bundle ID, such as com.example.notes.")
+        }
+        do {
+            _ = try APNsIdentity(pem: key, keyID: keyID, teamID: teamID).authorization(at: now)
+        } catch {
+            throw ServerError.badValue("key", "invalid key", remedy: "Give the file AuthKey_….p8 as it was downloaded.")
+        }
+        let sealed = try sealer.seal(Array(key.utf8), for: .applePushKey, binding: "\(container) \(environment.rawValue)")
+        self.init(container: container, environment: environment, sealed: sealed, keyID: keyID, teamID: teamID, topic: topic, created: now)
+    }
+
+    private static func isID(_ text: String) -> Bool {
+        text.utf8.count == 10 && text.utf8.allSatisfy { Names.isLetter($0) || Names.isDigit($0) }
+    }
+}

@@ -1,0 +1,34 @@
+/// `POST tokens/web-push`, which is ours: a browser's push subscription, as `PushSubscription.toJSON()` gives it, to which the user's notifications go from
+/// now on.
+package struct WebPushRegisterRequest: Equatable, Sendable {
+    package struct Subscription: Equatable, Sendable {
+        package var endpoint: String
+        /// Base64 for URLs, as the others: a point of 65 bytes.
+        package var p256dh: String
+        /// 16 bytes.
+        package var auth: String
+
+        package init(endpoint: String, p256dh: String, auth: String) {
+            (self.endpoint, self.p256dh, self.auth) = (endpoint, p256dh, auth)
+        }
+    }
+
+    /// nil: the browser is not told by a push service any more.
+    package var subscription: Subscription?
+    package var clientID: String?
+    package var `extension`: RequestExtension
+
+    package init(subscription: Subscription?, clientID: String? = nil, extension: RequestExtension = RequestExtension()) {
+        (self.subscription, self.clientID, self.extension) = (subscription, clientID, `extension`)
+    }
+}
+
+/// The answer to `GET tokens/web-push`: what pages give to `pushManager.subscribe`.
+package struct WebPushKeyResponse: Equatable, Sendable {
+    /// A point of 65 bytes, in base64 for URLs.
+    package var applicationServerKey: String
+
+    package init(applicationServerKey: String) {
+        self.applicationServerKey = applicationServerKey
+    }
+}
