@@ -289,6 +289,14 @@ extension Limits {
     package static let pushesAtOnce = 8
     /// Seconds that a push service has to take a notification. On this server.
     package static let pushSeconds: Double = 10
+    /// Seconds for which it is kept what became of a notification, for who asks why. On this server.
+    package static let pushLogSeconds: Double = 7 * 24 * 3600
+    /// Rows of it that a device has, one for each transaction that changed its queue; of more, the oldest go. On this server.
+    package static let pushLogRowsPerDevice = 100
+    /// Bytes of such a row; what finds no room is left out. On this server: 50 lines.
+    package static let pushLogBytes = 4000
+    /// Lines of it that are told of a device. On this server.
+    package static let pushLogLinesTold = 50
     /// Seconds for which a notification waits for its device; then the device is told to fetch everything. On this server: as retries of work in the
     /// background go on.
     package static let notificationSeconds: Double = 7 * 24 * 3600

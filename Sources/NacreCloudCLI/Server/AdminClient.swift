@@ -220,6 +220,16 @@ struct AdminClient {
         try read(AdminMessages.PushKey.self, try await web.send("POST", "/admin/1/push/apns/remove", bearer: token, body: asked))
     }
 
+    func subscriptions(of user: String, in container: String, _ environment: String, _ database: String) async throws -> AdminMessages.Subscriptions {
+        try await get(
+            AdminMessages.Subscriptions.self, "/admin/1/subscriptions",
+            [("container", container), ("environment", environment), ("database", database), ("user", user)])
+    }
+
+    func explain(_ asked: AdminMessages.NewNotificationQuestion) async throws -> AdminMessages.NotificationAnswer {
+        try read(AdminMessages.NotificationAnswer.self, try await web.send("POST", "/admin/1/subscriptions/why", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

@@ -16,9 +16,14 @@ package struct QueuedNotification: Hashable, Sendable {
     var expires = Timestamp(secondsSince2001: 0)
 
     /// Whether it says that not everything was told.
-    var tellsEverything: Bool { identity.hasSuffix(" ") }
+    var tellsEverything: Bool { subscriptionID.isEmpty }
 
-    private static let version: UInt8 = 1
+    /// Empty for a word to fetch everything.
+    var subscriptionID: String
+    /// Of a query subscription; empty: none.
+    var recordName: String
+
+    private static let version: UInt8 = 2
 
     static func key(_ device: String, _ number: Int64) -> String {
         let digits = String(number)
@@ -34,6 +39,8 @@ package struct QueuedNotification: Hashable, Sendable {
         coalescing = payload.coalescing ?? ""
         collapseID = payload.collapseID ?? ""
         priority = payload.priority.rawValue
+        subscriptionID = payload.subscriptionID ?? ""
+        recordName = payload.recordName ?? ""
     }
 
     func row(of device: String, in database: DatabaseID, at now: Timestamp) -> EntryRow {
@@ -45,6 +52,8 @@ package struct QueuedNotification: Hashable, Sendable {
         writer.string(coalescing)
         writer.string(collapseID)
         writer.block(json)
+        writer.string(subscriptionID)
+        writer.string(recordName)
         return EntryRow(
             key: EntryKey(database, .notification, Self.key(device, number)), value: writer.bytes, expires: now + Limits.notificationSeconds)
     }
@@ -52,13 +61,17 @@ package struct QueuedNotification: Hashable, Sendable {
     init(_ row: EntryRow) throws(StoreError) {
         do {
             var reader = ByteReader(row.value)
-            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            let version = try reader.byte()
+            guard (1...Self.version).contains(version) else { throw MalformedBytes() }
             number = try reader.signed()
             priority = try reader.byte()
             identity = try reader.string()
             coalescing = try reader.string()
             collapseID = try reader.string()
             json = try reader.block()
+            // An earlier version has it in the identity alone.
+            subscriptionID = version > 1 ? try reader.string() : identity.hasSuffix(" ") ? "" : "\(identity.dropFirst(37))"
+            recordName = version > 1 ? try reader.string() : ""
             if let expires = row.expires { self.expires = expires }
         } catch {
             throw StoreError(.corrupt, "A notification is malformed")
@@ -113,6 +126,7 @@ struct NotificationQueue {
     private var gone: Set<Int64> = []
     /// What is to be written for those that are not kept yet, and with which badge.
     private var come: [Int64: (payload: QueuedPayload, badge: Int64)] = [:]
+    private var log: [PushLogLine] = []
 
     /// - Parameter rows: of the queue, in their order.
     init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, at now: Timestamp) throws {
@@ -130,7 +144,7 @@ struct NotificationQueue {
         let payload = queued.payload
         let notification = QueuedNotification(queued, number: device.count + 1)
         guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
-        drop { other in
+        drop(as: .coalesced) { other in
             (!other.coalescing.isEmpty && other.coalescing == notification.coalescing)
                 || (!other.collapseID.isEmpty && other.collapseID == notification.collapseID)
         }
@@ -141,6 +155,7 @@ struct NotificationQueue {
     }
 
     private mutating func put(_ notification: QueuedNotification, _ payload: QueuedPayload) {
+        note(.queued, notification)
         device.count = notification.number
         come[notification.number] = (payload, device.badge)
         waiting.append(notification)
@@ -148,7 +163,7 @@ struct NotificationQueue {
 
     /// In the place of all that waits, and of what was lost: one word for each database that it was about.
     mutating func forgetAll(like payload: Payload) {
-        drop { _ in true }
+        drop(as: .everything) { _ in true }
         hasLost = false
         let scopes = device.scopes.isEmpty ? [.private] : device.scopes
         for scope in scopes.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -165,8 +180,18 @@ struct NotificationQueue {
         if waiting.isEmpty, !hasLost { device.scopes = [] }
     }
 
-    private mutating func drop(where isGone: (QueuedNotification) -> Bool) {
+    /// Has the push log say what became of a notification.
+    /// - Parameter said: by a push service.
+    mutating func note(_ event: PushLogLine.Event, _ notification: QueuedNotification, said: String? = nil) {
+        log.append(
+            PushLogLine(
+                time: now, event: event, number: notification.number, subscriptionID: notification.subscriptionID,
+                recordName: notification.recordName, said: said ?? ""))
+    }
+
+    private mutating func drop(as event: PushLogLine.Event? = nil, where isGone: (QueuedNotification) -> Bool) {
         for notification in waiting where isGone(notification) {
+            if let event { note(event, notification) }
             if come.removeValue(forKey: notification.number) == nil { gone.insert(notification.number) }
         }
         waiting.removeAll(where: isGone)
@@ -190,6 +215,10 @@ struct NotificationQueue {
             guard let (payload, badge) = come[notification.number] else { continue }
             notification.json = payload.json(badge: badge, room: device.address?.payloadBytes ?? Limits.payloadBytes)
             plan.entries.append(notification.row(of: key, in: database, at: now))
+        }
+        if !log.isEmpty {
+            plan.entries.append(PushLog.row(log, of: key, count: device.logged, in: database, at: now))
+            device.logged += 1
         }
         plan.entries.append(device.row(key, in: database))
     }
@@ -297,7 +326,7 @@ extension WritePlan {
     mutating func forget(device key: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved.append(EntryKey(database, .notifiedDevice, key))
         entriesRemoved += try transaction.queueRows(of: key, in: database).map(\.key)
-        // Its task finds nobody, and ends.
+        entriesRemoved += try transaction.pushLogRows(of: key, in: database).map(\.key)
     }
 }
 

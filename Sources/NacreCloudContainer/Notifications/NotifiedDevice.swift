@@ -23,6 +23,8 @@ package struct NotifiedDevice: Hashable, Sendable {
     var waiting: Int64 = 0
     /// The databases that those tell of which were put there since it was empty.
     var scopes: Set<DatabaseKey.Scope> = []
+    /// How many rows its push log has had.
+    var logged: Int64 = 0
     /// Where it is told without asking, and since when; nil: it asks.
     var address: PushAddress?
     var addressSince = Timestamp(secondsSince2001: 0)
@@ -45,6 +47,7 @@ package struct NotifiedDevice: Hashable, Sendable {
         writer.signed(waiting)
         writer.number(UInt64(scopes.count))
         for scope in scopes.map(\.rawValue).sorted() { writer.string(scope) }
+        writer.signed(logged)
         writer.byte(address == nil ? 0 : 1)
         if let address {
             writer.write(address)
@@ -72,7 +75,9 @@ package struct NotifiedDevice: Hashable, Sendable {
             for _ in 0..<(try reader.count()) {
                 if let scope = DatabaseKey.Scope(rawValue: try reader.string()) { scopes.insert(scope) }
             }
-            if version > 1, try reader.byte() == 1 {
+            guard version > 1 else { return }
+            logged = try reader.signed()
+            if try reader.byte() == 1 {
                 address = try reader.pushAddress()
                 addressSince = Timestamp(secondsSince2001: try reader.double())
             }

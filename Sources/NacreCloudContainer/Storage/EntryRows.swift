@@ -55,6 +55,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     /// Of the server: by which Apple's push services know a container, and by which those of browsers know the server.
     case pushKey = 45
     case pushIdentity = 46
+    /// Of a device that is told of changes: what became of its notifications.
+    case pushLog = 47
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -78,7 +78,7 @@ extension FiresOn {
     private static let words: [(FiresOn, String)] = [(.create, "create"), (.update, "update"), (.delete, "delete")]
 
     /// As a schema keeps a kind of subscriptions: `create,update,delete`, or some of it in that order.
-    var kind: String { Self.words.filter { contains($0.0) }.map(\.1).joined(separator: ",") }
+    package var kind: String { Self.words.filter { contains($0.0) }.map(\.1).joined(separator: ",") }
 }
 
 extension NotificationInfo {

@@ -46,7 +46,7 @@ struct DeliverNotifications: TaskHandler {
         }
         var delivery = Delivery(registered: device.addressSince, refusals: refusals)
         for next in try await cloud.notifications(for: address, after: 0, limit: Self.notificationsAtATime) where delivery.goesOn {
-            delivery.add(await pushes.send(next.message, to: place, of: container).outcome, of: next)
+            delivery.add(await pushes.send(next.message, to: place, of: container), of: next)
         }
         refusals = delivery.refusals
         let (end, rest) = (delivery, payload)
@@ -72,6 +72,8 @@ struct Delivery: Sendable {
     private(set) var dropsAddress = false
     /// Something will never be taken: in its place the device is told to fetch everything.
     private(set) var hasLost = false
+    /// For the push log.
+    private var notes: [(event: PushLogLine.Event, notification: QueuedNotification, said: String?)] = []
 
     init(registered: Timestamp, refusals: Int64) {
         (self.registered, self.refusals) = (registered, refusals)
@@ -79,7 +81,15 @@ struct Delivery: Sendable {
 
     var goesOn: Bool { pause == nil && !dropsAddress && !hasLost }
 
-    mutating func add(_ outcome: PushOutcome, of notification: QueuedNotification) {
+    mutating func add(_ report: PushReport, of notification: QueuedNotification) {
+        decide(report.outcome, of: notification)
+        var what = report.said
+        if case .giveUp(let why) = report.outcome { what = [report.said, why.rawValue].compactMap(\.self).joined(separator: " ") }
+        let event: PushLogLine.Event = dropsAddress ? .addressEnded : pause != nil ? .postponed : report.outcome == .taken ? .sent : .refused
+        notes.append((event, notification, what))
+    }
+
+    private mutating func decide(_ outcome: PushOutcome, of notification: QueuedNotification) {
         switch outcome {
         case .taken:
             (through, refusals) = (notification.number, 0)
@@ -110,6 +120,7 @@ struct Delivery: Sendable {
         var plan = WritePlan()
         var isOver = true
         if let key, var queue = try transaction.queue(of: address, at: now) {
+            for note in notes { queue.note(note.event, note.notification, said: note.said) }
             if through > 0 { queue.acknowledge(through: through) }
             if hasLost { queue.forgetAll(like: Payload(of: key)) }
             if dropsAddress { queue.drop(place) }

@@ -298,10 +298,7 @@ struct FireSubscriptions: TaskHandler {
         let users = Set(matching.map(\.user)).sorted()
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)
         return try matching.filter { subscription in
-            let caller = Caller(.user(subscription.user))
-            var rule = readRule.or(ruleOf: key, for: caller)
-            if rule.wantsSchema { rule = ReadRule(known.schema, try known.roles(of: caller, by: assigned)) }
-            return rule.verdict(on: record, of: key, by: caller) == .whole
+            try readRule.verdict(on: record, of: key, by: Caller(.user(subscription.user)), known, assigned) == .whole
         }
     }
 
@@ -359,4 +356,16 @@ extension StoredSubscription {
     fileprivate var isQuery: Bool { if case .query = subscription.kind { true } else { false } }
 
     fileprivate var firesOnce: Bool { if case .query(let subscribed) = subscription.kind { subscribed.firesOnce } else { false } }
+}
+
+extension ReadRule {
+    /// Whether a subscriber may read a record.
+    /// - Parameter assigned: the roles of subscribers, where the schema has any.
+    func verdict(
+        on record: StoredRecord, of key: DatabaseKey, by caller: Caller, _ known: KnownSchema, _ assigned: [EntryRow]
+    ) throws -> ReadVerdict {
+        var rule = or(ruleOf: key, for: caller)
+        if rule.wantsSchema { rule = ReadRule(known.schema, try known.roles(of: caller, by: assigned)) }
+        return rule.verdict(on: record, of: key, by: caller)
+    }
 }

@@ -70,7 +70,7 @@ final class AuditedRequest: Sendable {
         "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
         "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "name", "operation", "options", "origins", "owner", "path",
         "publicBytes", "record", "recordType", "redirect", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes",
-        "resetsUserRate", "role", "state", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
+        "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
     ]
     /// Longer values are cut. On this server: as long as a container's name may be.
     private static let valueCharacters = 255

@@ -95,6 +95,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/tasks/retry", bodyBytesMax: Limits.accountBodyBytes, retryTask)
         router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
         addPushRoutes(to: &router)
+        addSubscriptionRoutes(to: &router)
         addAssetRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         router.get(Self.documentPath) { _, _ in .json(Self.documentJSON) }

@@ -278,7 +278,7 @@ private final class PushRecorder: PushDelivering {
         var next = try #require(try await scene.scene.cloud.notifications(for: address, after: 0, limit: 1).first)
         next.number = 7
         var delivery = Delivery(registered: Timestamp(secondsSince2001: 100), refusals: 3)
-        delivery.add(outcome, of: next)
+        delivery.add(PushReport(outcome), of: next)
         #expect(delivery.through == through && delivery.pause == pause && delivery.dropsAddress == drops && delivery.hasLost == loses)
         #expect(delivery.goesOn == (outcome == .taken || outcome == .giveUp(.expired)))
         #expect(delivery.refusals == (outcome == .taken ? 0 : pause == nil ? 3 : 4))

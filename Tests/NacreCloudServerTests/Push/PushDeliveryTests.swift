@@ -170,6 +170,30 @@ import Testing
         #expect(scene.service.seen.count == 2)
     }
 
+    @Test func `an administrator sees what Apple said, and why a record did not fire`() async throws {
+        let scene = try await Scene()
+        defer { scene.service.close() }
+        _ = try await give(scene, try P256.PrivateKey().pem())
+        #expect(await register(scene).status == 200)
+        scene.service.answerNext(.init(status: 410, body: #"{"reason":"Unregistered"}"#))
+        try await scene.save("a")
+        func why(_ record: String) async -> Answer {
+            await scene.server.administrate(
+                "POST", "/admin/1/subscriptions/why",
+                #"{"container":"\#(TestServer.container)","environment":"development","database":"private","user":"ada@example.com","record":"\#(record)","subscription":"notes"}"#
+            )
+        }
+        let told = await why("a")
+        #expect(told.json?.at("fires") == .bool(true) && told.json?.at("devices[0].log[0].event")?.text == "queued", "\(told.text)")
+        #expect(told.json?.at("devices[0].log[1].event")?.text == "addressEnded")
+        #expect(told.json?.at("devices[0].log[1].said")?.text == "410 Unregistered")
+        #expect(!told.text.contains("Secret words") && !told.text.contains(Self.token))
+        #expect(await why("nothing").json?.at("fires") == .bool(false))
+        let list = await scene.server.administrate(
+            "GET", "/admin/1/subscriptions?container=\(TestServer.container)&environment=development&database=private&user=ada@example.com")
+        #expect(list.json?.at("subscriptions[0].id")?.text == "notes" && list.json?.at("subscriptions[0].firesOn")?.text == "create")
+    }
+
     @Test func `what Apple refuses for good ends with its device, its notification, or when the key is mended`() async throws {
         let scene = try await Scene()
         defer { scene.service.close() }

@@ -1,0 +1,81 @@
+import NacreCloudContainer
+import NacreCloudWire
+import NacreHTTPServer
+
+/// The subscriptions of a user, and why they fired or not.
+extension AdminAPI {
+    func addSubscriptionRoutes(to router: inout Router) {
+        router.get("/admin/1/subscriptions", subscriptions)
+        router.post("/admin/1/subscriptions/why", bodyBytesMax: Limits.accountBodyBytes, explainNotification)
+    }
+
+    /// `GET /admin/1/subscriptions?container=…&environment=…&database=…&user=…`
+    @Sendable private func subscriptions(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        func value(_ name: String) throws -> String {
+            guard let value = request.query(name) else { throw ServerError.missingQuery(name) }
+            return value
+        }
+        let (target, user) = try await subscriber(
+            try value("user"), of: try value("container"), environment: try value("environment"), database: try value("database"))
+        let found = try await cloud.listSubscriptions(in: target, by: Caller(.user(user)))
+        let lines = found.subscriptions.compactMap { result -> AdminMessages.SubscriptionLine? in
+            if case .subscription(let subscription) = result { AdminMessages.SubscriptionLine(subscription) } else { nil }
+        }
+        return try answer(AdminMessages.Subscriptions(subscriptions: lines))
+    }
+
+    /// `POST /admin/1/subscriptions/why`
+    @Sendable private func explainNotification(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewNotificationQuestion.self, of: request)
+        let (target, user) = try await subscriber(
+            asked.user, of: asked.container, environment: asked.environment, database: asked.database)
+        let found = try await cloud.explainNotification(
+            NotificationQuestion(
+                subscriptionID: asked.subscription, recordName: asked.record, zoneName: asked.zone ?? ZoneID.defaultZoneName, user: user), in: target)
+        return try answer(AdminMessages.NotificationAnswer(found))
+    }
+
+    private func subscriber(
+        _ user: String, of container: String, environment: String, database: String
+    ) async throws -> (DatabaseTarget, user: String) {
+        let environment = try Self.environment(environment)
+        try await cloud.registry.requireContainer(container)
+        guard let scope = DatabaseKey.Scope(rawValue: database), scope != .registry else {
+            throw ServerError(.badRequest, "unknown database", field: "database", remedy: "Take public, private or shared.")
+        }
+        let name = try await userRecordName(user, in: container, environment)
+        try await requireUser(name, in: container, environment)
+        return (DatabaseTarget(container: container, environment: environment, scope: scope), name)
+    }
+}
+
+extension AdminMessages.SubscriptionLine {
+    fileprivate init(_ subscription: Subscription) {
+        switch subscription.kind {
+        case .query(let subscribed):
+            self.init(id: subscription.subscriptionID, kind: "query", of: subscribed.query.recordType, firesOn: subscribed.firesOn.kind)
+        case .zone(let zoneID, _): self.init(id: subscription.subscriptionID, kind: "zone", of: zoneID.zoneName)
+        case .database(let type): self.init(id: subscription.subscriptionID, kind: "database", of: type ?? "")
+        }
+    }
+}
+
+extension AdminMessages.NotificationAnswer {
+    fileprivate init(_ found: NotificationExplanation) {
+        self.init(
+            fires: found.fires,
+            steps: found.steps.map { AdminMessages.NotificationStep(name: $0.name, isPassed: $0.isPassed, text: $0.text) },
+            devices: found.devices.map { device in
+                AdminMessages.NotifiedDevice(
+                    name: device.name, isAuthor: device.isAuthor, way: device.way, log: device.lines.map(AdminMessages.PushLogLine.init))
+            })
+    }
+}
+
+extension AdminMessages.PushLogLine {
+    fileprivate init(_ line: PushLogLine) {
+        self.init(
+            time: line.time.millisecondsSince1970, event: "\(line.event)", number: line.number, subscription: line.subscriptionID,
+            record: line.recordName, said: line.said)
+    }
+}

@@ -1,0 +1,69 @@
+extension AdminMessages {
+    /// `GET /admin/1/subscriptions`: a user's, in the order of their IDs.
+    package struct Subscriptions: Codable, Hashable, Sendable {
+        package var subscriptions: [SubscriptionLine]
+    }
+
+    package struct SubscriptionLine: Codable, Hashable, Sendable {
+        package var id: String
+        /// query, zone or database.
+        package var kind: String
+        /// What it is to: a record type, a zone, or nothing.
+        package var of: String
+        /// Of a query subscription: what fires it, such as `create,update`.
+        package var firesOn: String?
+    }
+
+    /// `POST /admin/1/subscriptions/why`
+    package struct NewNotificationQuestion: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// public or private.
+        package var database: String
+        /// Whose subscription it is: an e-mail address, or a user record name.
+        package var user: String
+        /// nil: the default zone.
+        package var zone: String?
+        package var record: String
+        package var subscription: String
+
+        package init(container: String, environment: String, database: String, user: String, zone: String?, record: String, subscription: String) {
+            (self.container, self.environment, self.database, self.user) = (container, environment, database, user)
+            (self.zone, self.record, self.subscription) = (zone, record, subscription)
+        }
+    }
+
+    package struct NotificationAnswer: Codable, Hashable, Sendable {
+        package var fires: Bool
+        package var steps: [NotificationStep]
+        package var devices: [NotifiedDevice]
+    }
+
+    package struct NotificationStep: Codable, Hashable, Sendable {
+        package var name: String
+        package var isPassed: Bool
+        package var text: String
+    }
+
+    package struct NotifiedDevice: Codable, Hashable, Sendable {
+        package var name: String
+        /// It made the change, and is not told.
+        package var isAuthor: Bool
+        package var way: String
+        /// Oldest first.
+        package var log: [PushLogLine]
+    }
+
+    package struct PushLogLine: Codable, Hashable, Sendable {
+        /// Milliseconds since 1970.
+        package var time: Int64
+        /// queued, coalesced, everything, sent, postponed, refused or addressEnded.
+        package var event: String
+        /// In the device's queue.
+        package var number: Int64
+        package var subscription: String
+        package var record: String
+        /// By a push service.
+        package var said: String
+    }
+}

@@ -1,0 +1,134 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What an administrator is told of why a device was told, or not.
+@Suite(.timeLimit(.minutes(5))) struct PushLogTests {
+    private struct Scene {
+        let scene: SubscriptionScene
+        let author: SubscriptionScene.Device
+        let device: SubscriptionScene.Device
+
+        init(_ engine: Engine) async throws {
+            scene = try await SubscriptionScene(try await engine.makeStore())
+            (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
+        }
+
+        func why(
+            _ record: String, _ subscription: String = "q", zone: String = "_defaultZone", in scope: DatabaseKey.Scope = .private,
+            of person: String = "ada"
+        ) async throws -> NotificationExplanation {
+            try await scene.cloud.explainNotification(
+                NotificationQuestion(
+                    subscriptionID: subscription, recordName: record, zoneName: zone, user: #require(scene.names[person])),
+                in: scene.target(scope))
+        }
+
+        func save(_ operations: RecordOperation..., in scope: DatabaseKey.Scope = .private) async throws {
+            try await scene.user(author, in: scope).modify(operations)
+            try await scene.test.runAllTasks()
+        }
+    }
+
+    /// The name of the step that stands in the way, and what it says.
+    private func obstacle(_ found: NotificationExplanation) -> String {
+        found.steps.filter { !$0.isPassed }.map { "\($0.name): \($0.text)" }.joined(separator: "; ")
+    }
+
+    @Test(arguments: Engine.allCases) func `every step has its verdict, with both values where a part of the predicate failed`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await Scene(engine)
+        try await scene.scene.subscribe(
+            scene.device,
+            .query("q", [.equals("text", .string("red")), QueryFilter(.greaterThan, fieldName: "count", value: .int64(5))], on: .create),
+            .query("gone", on: .delete), .zone("z", "Work"))
+        try await scene.save(
+            .create("good", ["text": .string("red"), "count": .int64(6)]), .create("blue", ["text": .string("blue"), "count": .int64(6)]),
+            .create("bare", ["text": .string("red")]), .make(.create, "list", type: "List"))
+        let good = try await scene.why("good")
+        #expect(good.fires && good.steps.map(\.name) == ["subscription", "saved", "type", "event", "filter", "filter"], "\(good)")
+        let blue = obstacle(try await scene.why("blue"))
+        #expect(blue.contains("filter: text EQUALS") && blue.contains("red") && blue.contains("text is") && blue.contains("blue"), "\(blue)")
+        #expect(obstacle(try await scene.why("bare")).contains("count is not set"))
+        #expect(obstacle(try await scene.why("list")) == "type: Note is asked for, the record is a List")
+        #expect(obstacle(try await scene.why("nothing")).hasPrefix("saved: no record"))
+        #expect(obstacle(try await scene.why("good", zone: "Nowhere")).hasPrefix("saved: there is no zone"))
+        #expect(obstacle(try await scene.why("good", "other")).hasPrefix("subscription: the user has none"))
+        #expect(obstacle(try await scene.why("good", "gone")) == "event: fires on delete, the record was last created")
+        #expect(obstacle(try await scene.why("good", "z")).contains("zone: the subscription is to Work"))
+        #expect(obstacle(try await scene.why("good", in: .public)).hasPrefix("subscription: the user has none"))
+        try await scene.save(.update("good", ["count": .int64(7)]))
+        #expect(obstacle(try await scene.why("good")) == "event: fires on create, the record was last updated")
+        try await scene.save(.delete("good"))
+        #expect(try await scene.why("good", "gone").fires)
+    }
+
+    @Test(arguments: Engine.allCases) func `each device says whether it made the change and what became of its notification`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await Scene(engine)
+        _ = try await scene.scene.cloud.registerDevice(
+            nil, in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.author.caller)
+        var info = NotificationInfo.alert("New")
+        info.collapseIDKey = "text"
+        try await scene.scene.subscribe(scene.device, .query("q", info: info))
+        try await scene.save(.create("a", ["text": .string("x")]))
+        try await scene.save(.create("b", ["text": .string("x")]))
+        let found = try await scene.why("a")
+        let mine = try #require(found.devices.first { $0.isAuthor })
+        let other = try #require(found.devices.first { !$0.isAuthor })
+        #expect(mine.lines.isEmpty && other.lines.map(\.event) == [.queued, .coalesced])
+        #expect(try await scene.why("b").devices.flatMap(\.lines).map(\.event) == [.queued])
+        // Kept for a week.
+        scene.scene.test.clock.move(bySeconds: Limits.pushLogSeconds + 1)
+        #expect(try await scene.why("a").devices.flatMap(\.lines).isEmpty)
+    }
+
+    @Test func `an encrypted value is not told`() async throws {
+        let scene = try await Scene(.memory)
+        try await scene.scene.subscribe(scene.device, .query("q"))
+        try await scene.save(.create("a", ["text": .string("hush-hush")]))
+        let found = try await scene.why("a")
+        #expect(found.fires && !"\(found)".contains("hush-hush"), "no part of the predicate asks for it")
+    }
+
+    @Test(arguments: Engine.allCases) func `the log of a device has its bounds, and goes with it`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        try await scene.scene.subscribe(scene.device, .query("q", info: .alert("New")))
+        for place in 0..<Limits.pushLogRowsPerDevice + 20 { try await scene.save(.create("n\(place)")) }
+        func rows() async throws -> [EntryRow] {
+            try await scene.scene.test.store.read { try $0.rows(of: .entries, after: nil, limit: 5000) }.compactMap { row in
+                if case .entry(let entry) = row.value, entry.key.kind == .pushLog { entry } else { nil }
+            }
+        }
+        let kept = try await rows()
+        #expect(kept.count == Limits.pushLogRowsPerDevice && kept.allSatisfy { $0.value.count <= Limits.pushLogBytes + 700 })
+        #expect(try await scene.why("n1").devices.flatMap(\.lines).contains { $0.recordName == "n1" } == false)
+        let last = "n\(Limits.pushLogRowsPerDevice + 19)"
+        #expect(try await scene.why(last).devices.flatMap(\.lines).contains { $0.recordName == last })
+        guard case .device(let id, let account)? = scene.device.caller.credential else { return }
+        try await scene.scene.cloud.registry.revokeAccountToken(id, of: account)
+        let second = try await scene.scene.signIn("ada")
+        try await scene.save(.create("later"))
+        #expect(try await rows().count == 1, "of the other device: \(second.person)")
+    }
+
+    @Test(arguments: Engine.allCases) func `who may not read the record is not told, and that is said`(_ engine: Engine) async throws {
+        let scene = try await Scene(engine)
+        let bob = try await scene.scene.signIn("bob")
+        try await scene.scene.subscribe(bob, .query("q"), in: .public)
+        _ = try await scene.scene.cloud.registry.importSchema(
+            """
+            DEFINE SCHEMA
+            RECORD TYPE Users (roles LIST<INT64>);
+            RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, "___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE SORTABLE SEARCHABLE,
+                count INT64 QUERYABLE SORTABLE, open STRING QUERYABLE SORTABLE SEARCHABLE, tags LIST<STRING> QUERYABLE SEARCHABLE, owner REFERENCE QUERYABLE,
+                GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
+            """, to: SubscriptionScene.container, isDryRun: false)
+        try await scene.save(.create("a"), in: .public)
+        #expect(obstacle(try await scene.why("a", in: .public, of: "bob")).hasPrefix("permission: the user may not"))
+    }
+}
