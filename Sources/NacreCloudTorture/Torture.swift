@@ -16,6 +16,8 @@ package struct TortureOptions: Sendable {
     /// In each account's zone.
     package var writers = 8
     package var readers = 4
+    /// How late a notification may be. Ours: a worker that was killed is followed by another after a minute.
+    package var tellingSeconds = 90.0
     package var seed: UInt64
     /// nil: the server is left alone.
     package var restarts: TortureRestarts?
@@ -167,11 +169,14 @@ package struct Torture: Sendable {
         let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)")
         let families = ZoneID(zoneName: zone.zoneName + "-families")
         let files = ZoneID(zoneName: zone.zoneName + "-files")
+        let told = ZoneID(zoneName: zone.zoneName + "-told")
         for devices in accounts {
-            for zone in [zone, families, files] { try await change(.create, zone, devices[0]) }
+            for zone in [zone, families, files, told] { try await change(.create, zone, devices[0]) }
         }
         let arenas = accounts.map {
-            Arena(zoneID: zone, familyZoneID: families, fileZoneID: files, devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
+            Arena(
+                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, tellingPatience: .seconds(options.tellingSeconds),
+                devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
         }
         var restarts = options.restarts
         restarts?.isUp = {
@@ -192,7 +197,7 @@ package struct Torture: Sendable {
         // What was found is left on the server, to be looked at.
         guard report.violations.isEmpty, silence == nil else { return silence }
         for devices in accounts {
-            for zone in [zone, families, files] { try await change(.delete, zone, devices[0]) }
+            for zone in [zone, families, files, told] { try await change(.delete, zone, devices[0]) }
         }
         if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0][0], restarts, putBacks, &report) }
         return nil

@@ -30,6 +30,7 @@ package struct TortureReport: Sendable, Encodable {
                 + "\(counts.tokensExpired) expired",
             "lookups  \(counts.lookups), queries \(counts.queries)",
             "files    \(counts.filesSaved) saved, \(counts.filesRead) read back",
+            "pushes   \(counts.recordsTold) records told to another device",
             "cascades \(counts.cascades), followed over \(counts.familyPages) pages",
         ]
         lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }

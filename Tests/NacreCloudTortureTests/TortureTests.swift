@@ -9,10 +9,11 @@ import Testing
 /// The whole run, over HTTP, against servers in this process. One after the other: each keeps the machine busy.
 @Suite(.serialized) struct TortureTests {
     /// Ends by what was done. The time is a bound for a machine that hangs.
-    private func run(over store: any Store, restarting: Bool = false) async throws -> TortureReport {
+    private func run(over store: any Store, restarting: Bool = false, tellingSeconds: Double = 90) async throws -> TortureReport {
         let server = try await ServedStore(store)
         var options = server.options(seconds: 300, seed: HistorySeed.value)
         options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: 10, restarts: restarting ? 2 : 0)
+        options.tellingSeconds = tellingSeconds
         if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
         let result = await Task { try await Torture(options).run() }.result
         await server.close()
@@ -30,7 +31,7 @@ import Testing
     private func isVaried(_ counts: TortureCounts) -> Bool {
         counts.batchesApplied > 50 && counts.recordsChanged > 100 && counts.batchesRefused > 5
             && counts.changesRead > 100 && counts.pages > 20 && counts.lookups > 0 && counts.tokensReplayed > 0
-            && counts.filesSaved > 2 && counts.filesRead > counts.filesSaved
+            && counts.recordsTold > 2 && counts.filesSaved > 2 && counts.filesRead > counts.filesSaved
             && counts.queries > 0 && counts.cascades > 2 && counts.familyPages > 2 && counts.repetitions > 0 && counts.answersAbandoned > 0
     }
 
@@ -65,6 +66,11 @@ import Testing
     @Test func `a record that outlives the one with which it was to go is found out`() async throws {
         let report = try await report(on: { TornCascadeStore($0) }, finding: .orphan)
         #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
+    }
+
+    @Test func `a change that is told to nobody is found out`() async throws {
+        let silent = try await run(over: SilentStore(try await Engine.sqlite.makeStore()), tellingSeconds: 2)
+        #expect(Set(silent.violations.map(\.kind)) == [.notTold], "NACRE_SEED=\(silent.seed), \(silent.violations)")
     }
 
     /// - Parameter run: that a put-back copy is opened in, after those before it.

@@ -43,6 +43,16 @@ package final class Web: Sendable {
         return await withCheckedContinuation { outcome.await($0) }
     }
 
+    /// An event stream; nil where there is none now.
+    func events(_ url: URL, token: String, after last: String?) async -> HTTPEvents? {
+        var headers: [HTTPClient.Header] = [.init("Authorization", "Bearer \(token)")]
+        if let last { headers.append(.init("Last-Event-ID", last)) }
+        // A sign of life comes every quarter of a minute.
+        let request = HTTPClient.Request("GET", url.absoluteString, headers: headers, idleTimeout: Self.timeout * 3)
+        guard let stream = try? await client.open(request), stream.head.status == 200 else { return nil }
+        return stream
+    }
+
     private func reply(to request: HTTPClient.Request) async -> Reply {
         do {
             let answer = try await client.send(request)
@@ -52,6 +62,8 @@ package final class Web: Sendable {
         }
     }
 }
+
+typealias HTTPEvents = HTTPClient.AnswerStream
 
 /// The first of an answer and the end of patience.
 private final class Outcome: Sendable {

@@ -36,6 +36,10 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case orphan
         /// A file is gone, or has other bytes than those that were acknowledged.
         case lostFile
+        /// Nobody was told of a change that somebody has subscribed to.
+        case notTold
+        /// Somebody was told of what is not there, or was not asked for.
+        case wronglyTold
         /// The server answered what it has no reason for.
         case unexpectedAnswer
     }

@@ -8,6 +8,9 @@ struct Arena: Sendable {
     let familyZoneID: ZoneID
     /// Where records have files.
     let fileZoneID: ZoneID
+    /// Where one device hears of what another saves.
+    let toldZoneID: ZoneID
+    let tellingPatience: Duration
     /// One for each token of the account: its devices.
     let devices: [Asker]
     let board: Board
@@ -41,6 +44,8 @@ package struct TortureCounts: Sendable, Encodable {
     package var filesSaved = 0
     /// Files that were fetched and compared.
     package var filesRead = 0
+    /// Records of which another device was told.
+    package var recordsTold = 0
     /// Old tokens that were used again.
     package var tokensReplayed = 0
     /// Tokens that the server said it no longer takes.
@@ -64,6 +69,7 @@ package struct TortureCounts: Sendable, Encodable {
         familyPages += other.familyPages
         filesSaved += other.filesSaved
         filesRead += other.filesRead
+        recordsTold += other.recordsTold
         tokensReplayed += other.tokensReplayed
         tokensExpired += other.tokensExpired
     }

@@ -42,8 +42,8 @@ struct Round: Sendable {
 
     private static let familyWriters = 2
     private static let fileKeepers = 1
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, and who keeps files.
-    static let others = 1 + familyWriters + 1 + fileKeepers
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, and who tells and listens.
+    static let others = 1 + familyWriters + 1 + fileKeepers + 3
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
@@ -67,6 +67,12 @@ struct Round: Sendable {
             await keeper.run()
             return keeper.testimony
         }
+        // An account with one device has nobody to tell.
+        async let told = all(arena.devices.count > 1 ? 1 : 0) { number in
+            var teller = Teller(number: number, arena: arena, random: random(for: place, 7 << 16 | number))
+            await teller.run()
+            return teller.testimony
+        }
         let written = await all(writers) { number in
             var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
@@ -75,7 +81,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen + files
+        var all = await written + founded + followed + seen + files + told
         // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))
