@@ -112,7 +112,7 @@ let package = Package(
             "NacreEndToEndTests",
             [
                 "NacreCloudCLI", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
-                "NacreCloudTestSupport",
+                "NacreCloudTestSupport", "NacreCrypto",
             ]),
         tests("NacreTidyTests", []),
     ]

@@ -73,7 +73,11 @@ extension Scenario {
                 200, ["apnsEnvironment": "production", "apnsToken": .some]),
             .post("/device/1/iCloud.test.scenes/development/tokens/create", .world, #"{"apnsEnvironment":"development"}"#).gives(421, [:]),
             .post("/device/1/iCloud.test.scenes/development/tokens/register", .ada, #"{"apnsEnvironment":"development","apnsToken":"0011"}"#).refuses(
-                400, "BAD_REQUEST", "push token is not of this server"),
+                400, "BAD_REQUEST", "invalid push token"),
+            .post(
+                "/device/1/iCloud.test.scenes/development/tokens/register", .ada,
+                #"{"apnsEnvironment":"development","apnsToken":"\#(String(repeating: "0011", count: 16))"}"#
+            ).refuses(400, "BAD_REQUEST", "push token is not of this server"),
             .get("/push/1/aps", .nobody).query(["tok": "0011"]).refuses(404, "NOT_FOUND", "there is no such push token")),
     ]
 }
