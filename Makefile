@@ -48,6 +48,7 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 # Suites run in parallel inside one process, a few at a time: many more than there are cores would only starve the ones that talk over sockets.
 TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
 test: setup ## build and run every test
+	@Scripts/s3/setup
 	@swift build --build-tests $(BUILD_FLAGS)
 	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
 

@@ -52,7 +52,9 @@ let package = Package(
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
         module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient")),
         module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
-        module("NacreCloudStore", ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
+        module(
+            "NacreCloudStore",
+            ["NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient", "NacreLocks", "CNacreSQLite", "CNacreFileReads"]),
         module("NacreHTTPServer", ["NacreTelemetry", "NacreLocks", "CNacreMicroHTTPD", "CNacreZlib"]),
         module(
             "NacreCloudServer",
@@ -79,7 +81,9 @@ let package = Package(
             ]),
         tests(
             "NacreCloudStoreTests",
-            ["NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks"],
+            [
+                "NacreCloudStore", "NacreCloudContainer", "NacreCloudWire", "NacreCrypto", "NacreCloudTestSupport", "CNacreSQLite", "NacreLocks",
+            ],
             resources: [.copy("Fixtures")]),
         tests(
             "NacreHTTPClientTests",

@@ -89,7 +89,7 @@ package final class Server: Sendable {
 
     /// Serves what a store keeps: for tests that bring a store of their own, and for `start`.
     package func start(over store: any Store) async throws -> Addresses {
-        let assets = try await openAssets()
+        let assets = try await openAssets(store)
         do {
             return try await start(over: store, assets)
         } catch {
@@ -98,12 +98,18 @@ package final class Server: Sendable {
         }
     }
 
-    private func openAssets() async throws -> any AssetStorage {
-        switch configuration.engine {
-        case .memory: return MemoryAssets()
-        case .sqlite:
-            return try await AssetFiles.open(folder: configuration.dataFolder + "/assets")
+    private func openAssets(_ store: any Store) async throws -> any AssetStorage {
+        guard configuration.engine == .sqlite else { return MemoryAssets() }
+        let home = AssetHome(folder: configuration.dataFolder)
+        guard let bucket = configuration.assetBucket else {
+            try home.requireFiles()
+            return try await AssetFiles.open(folder: home.files)
         }
+        let mayBegin = try home.mayBegin(bucket)
+        let registry = Registry(store: store, clock: configuration.clock.now, random: { Self.random() })
+        let assets = try await S3Assets.open(bucket, owner: try await registry.assetOwner { HMACSHA256.code(for: $0, key: $1) }, mayBegin: mayBegin)
+        try home.note(bucket)
+        return assets
     }
 
     private func start(over store: any Store, _ assets: any AssetStorage) async throws -> Addresses {
@@ -125,7 +131,7 @@ package final class Server: Sendable {
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
         let tasks = TaskRunner(cloud: cloud, alarm: alarm, clock: clock, logger: configuration.logger)
-        let backups = BackupRunner(store, folder: configuration.dataFolder)
+        let backups = BackupRunner(store, folder: configuration.dataFolder, assets)
         let sweep = BackgroundWork()
         let scheduled = configuration.backups.map { ScheduledBackups($0, backups, clock: clock, logger: configuration.logger) }
 

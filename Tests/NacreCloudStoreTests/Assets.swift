@@ -7,18 +7,28 @@ import Testing
 
 /// What every store of files promises, and what one of folders does besides.
 @Suite(.timeLimit(.minutes(5))) struct AssetStorageTests {
-    enum Kind: CaseIterable, Sendable { case memory, files }
+    enum Kind: CaseIterable, Sendable {
+        case memory, files, bucket
+
+        /// Those that this machine can run: without an S3 server `S3AssetsTests` is skipped by name.
+        static let here = allCases.filter { $0 != .bucket || mayRun(S3Server.program != nil) }
+    }
 
     private static let key = [UInt8](repeating: 7, count: 32)
 
     private func withStorage(_ kind: Kind, _ body: (any AssetStorage, String) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let storage: any AssetStorage
+        var server: S3Server?
         switch kind {
         case .memory: storage = MemoryAssets()
         case .files: storage = try await AssetFiles.open(folder: folder.path + "/assets")
+        case .bucket:
+            let real = try S3Server()
+            server = real
+            storage = try await S3Assets.open(try S3Server.bucket(real.port), owner: "me", mayBegin: true)
         }
-        try await body(storage, folder.path + "/assets")
+        try await body(storage, server.map { $0.objects + "/some/place" } ?? folder.path + "/assets")
         await storage.close()
     }
 
@@ -47,7 +57,7 @@ import Testing
         return bytes
     }
 
-    @Test(arguments: Kind.allCases) func `bytes come back, however they were sent, under names that depend on them and the key alone`(
+    @Test(arguments: Kind.here) func `bytes come back, however they were sent, under names that depend on them and the key alone`(
         kind: Kind
     ) async throws {
         try await withStorage(kind) { storage, _ in
@@ -64,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `a change in the middle leaves most chunks as they are`(kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `a change in the middle leaves most chunks as they are`(kind: Kind) async throws {
         try await withStorage(kind) { storage, _ in
             let before = bytes(6_000_000)
             var after = before
@@ -76,7 +86,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Kind.allCases) func `what is not needed is removed, and never what a receiver has`(kind: Kind) async throws {
+    @Test(arguments: Kind.here) func `what is not needed is removed, and never what a receiver has`(kind: Kind) async throws {
         try await withStorage(kind) { storage, _ in
             let bytes = bytes(100_000)
             let kept = try await keep(bytes, in: storage)
@@ -100,6 +110,44 @@ import Testing
             await late.release()
             try await storage.remove(names) { _ in [] }
             await #expect(throws: StoreError.self) { _ = try await read(kept, from: storage) }
+        }
+    }
+
+    @Test(arguments: Kind.here)
+    func `a chunk that is taken up or in one by one stays until its receiver lets go, and is told of then`(kind: Kind) async throws {
+        try await withStorage(kind) { storage, _ in
+            let bytes = bytes(1_000_000, seed: 3)
+            let kept = try await keep(bytes, in: storage)
+            try await storage.remove([kept.chunks[0].name]) { _ in [] }
+            let receiver = storage.receiver(under: Self.key)
+            #expect(try await !receiver.takeUp(kept.chunks[0]))
+            for chunk in kept.chunks.dropFirst() { #expect(try await receiver.takeUp(chunk)) }
+            await #expect(throws: StoreError.self) { _ = try await receiver.finish(kept.chunks) }
+            let first = Array(bytes.prefix(kept.chunks[0].size))
+            #expect(try await !receiver.add(first.dropLast() + [first[first.count - 1] ^ 1], as: kept.chunks[0]))
+            #expect(try await receiver.add(first, as: kept.chunks[0]))
+            #expect(try await receiver.finish(kept.chunks) == kept)
+            try await storage.remove(kept.chunks.map(\.name)) { _ in [] }
+            #expect(try await read(kept, from: storage) == bytes)
+            let names = await receiver.release()
+            #expect(Set(names) == Set(kept.chunks.map(\.name)))
+            try await storage.remove(names) { _ in [] }
+            for chunk in kept.chunks { await #expect(throws: StoreError.self) { _ = try await storage.chunk(chunk, under: Self.key) } }
+        }
+    }
+
+    @Test(arguments: Kind.here)
+    func `what is there is listed by the first byte of its name, and summed up when all was looked through`(kind: Kind) async throws {
+        try await withStorage(kind) { storage, _ in
+            let kept = try await keep(bytes(1_500_000, seed: 4), in: storage)
+            var found: Set<AssetChunk> = []
+            for part in UInt8.min ... .max {
+                let chunks = try await storage.chunks(in: part)
+                #expect(chunks.allSatisfy { $0.name.bytes[0] == part })
+                found.formUnion(chunks)
+            }
+            #expect(found == Set(kept.chunks))
+            #expect(storage.usage?.bytes == kept.size && storage.usage?.chunks == kept.chunks.count)
         }
     }
 
@@ -132,17 +180,21 @@ import Testing
         await second.close()
     }
 
-    @Test func `a chunk that was altered, cut or lengthened is an error, and another upload of it mends it`() async throws {
-        try await withStorage(.files) { storage, folder in
+    @Test(arguments: Kind.here.filter { $0 != .memory })
+    func `a chunk that was altered, cut or lengthened is an error, and another upload of it mends it`(kind: Kind) async throws {
+        try await withStorage(kind) { storage, folder in
             let bytes = bytes(100_000)
             let kept = try await keep(bytes, in: storage)
-            let name = try #require(kept.chunks.first).name.text
-            let url = URL(fileURLWithPath: "\(folder)/\(name.prefix(2))/\(name)")
-            let whole = try Data(contentsOf: url)
+            let chunk = try #require(kept.chunks.first)
+            let whole = try await storage.chunk(chunk, under: Self.key)
             var altered = whole
             altered[1000] ^= 4
-            for content in [altered, whole.dropLast(), whole + [0], Data()] {
-                try content.write(to: url)
+            for content in [altered, whole.dropLast(), whole + [0], []] {
+                if let bucket = storage as? S3Assets {
+                    try await bucket.bucket.put(content, as: S3Assets.key(of: chunk.name))
+                } else {
+                    try Data(content).write(to: URL(fileURLWithPath: "\(folder)/\(chunk.name.text.prefix(2))/\(chunk.name.text)"))
+                }
                 await #expect(throws: StoreError.self) { _ = try await read(kept, from: storage) }
                 _ = try await keep(bytes, in: storage)
                 #expect(try await read(kept, from: storage) == bytes)

@@ -141,9 +141,7 @@ extension Cloud {
     private func drop(_ upload: AnnouncedUpload) async {
         guard upload.kept == nil else { return }
         waitingUploads.end(upload.size, for: upload.sender, with: nil)
-        await upload.receiver.release()
-        // Those that were moved to their places before something failed.
-        if !upload.names.isEmpty { try? await remove(upload.names, from: upload.purpose.database) }
+        await letGo(of: upload.receiver, in: upload.purpose.database)
     }
 }
 

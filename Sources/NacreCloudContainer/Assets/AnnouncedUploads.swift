@@ -43,8 +43,6 @@ final class AnnouncedUpload: Sendable {
     var sender: WaitingUploads.Sender { WaitingUploads.Sender(database: purpose.database, name: purpose.place.sender) }
     var touched: Timestamp { state.withLock { $0.touched } }
     var kept: StoredAsset? { state.withLock { $0.kept } }
-    /// Names of the chunks that it brings.
-    var names: [ChunkName] { missing.map { purpose.chunks[$0].name } }
 
     private func offset(_ received: Int) -> Int64 { missing.prefix(received).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
 

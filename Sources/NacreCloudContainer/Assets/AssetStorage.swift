@@ -60,7 +60,9 @@ package protocol AssetReceiver: Sendable {
     func finish(_ chunks: [AssetChunk]) async throws -> ReceivedAsset
 
     /// Says that what was received is named by committed rows, or that nobody wants it. To be called once, however it ends.
-    func release() async
+    /// - Returns: the chunks that it had, which may stand in their places by now: those that no rows name are to be removed.
+    @discardableResult
+    func release() async -> [ChunkName]
 }
 
 /// The name of a chunk: 32 bytes.

@@ -68,7 +68,6 @@ extension Cloud {
         defer { waitingUploads.end(taken, for: sender, with: asset) }
         let storage = try assetStorage()
         let receiver = storage.receiver(under: try await chunkKey(of: database.id))
-        var received: ReceivedAsset?
         do {
             var size = 0
             while let piece = try await next() {
@@ -78,7 +77,6 @@ extension Cloud {
                 try await stored(of: database.key) { try await receiver.add(piece) }
             }
             let whole = try await stored(of: database.key) { try await receiver.finish() }
-            received = whole
             try await still()
             try await requireRoom(for: whole.size, in: database)
             let kept = try await keep(whole, permit, in: database)
@@ -86,10 +84,7 @@ extension Cloud {
             await receiver.release()
             return AssetUploadResponse(singleFile: try sent(kept, in: database))
         } catch {
-            await receiver.release()
-            // Whether the rows were written is not always known: what they name stays.
-            let names = Array(Set(received?.chunks.map(\.name) ?? []))
-            if !names.isEmpty { try? await remove(names, from: database.id) }
+            await letGo(of: receiver, in: database.id)
             throw error
         }
     }
@@ -101,6 +96,12 @@ extension Cloud {
         let database = try await database(target, for: .write, by: caller)
         guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
         return database
+    }
+
+    /// Removes what a receiver brought and no rows name. Whether rows were written is not always known: what they name stays.
+    func letGo(of receiver: any AssetReceiver, in database: DatabaseID) async {
+        let names = await receiver.release()
+        if !names.isEmpty { try? await remove(names, from: database) }
     }
 
     /// Removes those of the chunks that no asset has.
@@ -184,6 +185,11 @@ extension Cloud {
 }
 
 extension Registry {
+    /// What names these data among all that may keep assets in one place: the same for every copy of them. 64 hexadecimal digits.
+    package func assetOwner(_ code: (_ message: [UInt8], _ key: [UInt8]) -> [UInt8]) async throws -> String {
+        HexText.encode(code(Array("whose assets these are".utf8), try await chunkKey()))
+    }
+
     /// The key of this server under which chunks are named, 32 bytes.
     func chunkKey() async throws -> [UInt8] {
         let database = try await databaseID(Part.server.key)

@@ -15,19 +15,24 @@ final class BackupRunner: Sendable {
         var task: Task<Void, Never>?
     }
 
+    /// Brings chunks to a place beside backups.
+    typealias Share = @Sendable (_ pool: String, BackupControl) async throws -> Void
+
     private let make: Make?
+    private let share: Share
     let folder: String
     private let job = Locked<Job?>(nil)
 
     /// - Parameter store: a store in memory has nothing to back up.
-    convenience init(_ store: any Store, folder: String) {
+    convenience init(_ store: any Store, folder: String, _ assets: any AssetStorage) {
         var make: Make?
         if let store = store as? SQLiteStore { make = { order, control in try await store.backUp(order, control) } }
-        self.init(folder: folder, make)
+        self.init(folder: folder, share: { pool, control in try await AssetBackup.sharing(assets, with: pool, control) }, make)
     }
 
-    init(folder: String, _ make: Make?) {
+    init(folder: String, share: @escaping Share = { _, _ in }, _ make: Make?) {
         self.folder = OfflineFolder.absolute(folder)
+        self.share = share
         self.make = make
     }
 
@@ -68,11 +73,11 @@ final class BackupRunner: Sendable {
         do {
             guard let make else { throw StoreError(.unavailable, "The data are in memory") }
             let order = BackupOrder(path: path, folder: folder, nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
-            let (chunks, pool) = (folder + "/assets", AssetBackup.folder(besides: path))
+            let pool = AssetBackup.folder(besides: path)
             // Before it, so that what goes meanwhile is there; and after it, with what came.
-            try await AssetBackup.sharing(chunks, with: pool, control)
+            try await share(pool, control)
             let manifest = try await make(order, control)
-            try await AssetBackup.sharing(chunks, with: pool, control)
+            try await share(pool, control)
             result = .success(AdminMessages.Backup(manifest, path: path))
         } catch {
             result = .failure(BackupFault(error, file: path))

@@ -36,6 +36,7 @@ package enum OfflineFolder {
     /// - Throws: `BackupFault`.
     package static func create(_ path: String, of folder: String, bytesPerSecond: Int?, _ cancellation: Cancellation) throws -> AdminMessages.Backup {
         do {
+            try AssetHome(folder: folder).requireFiles()
             let path = named(path)
             let order = BackupOrder(path: path, folder: absolute(folder), nacre: ServerVersion.current, bytesPerSecond: bytesPerSecond)
             let manifest = try FolderBackup.create(order, cancellation.control)
@@ -110,6 +111,7 @@ package enum OfflineFolder {
             throw BackupFault(error)
         }
         do {
+            try AssetHome(folder: folder).requireFiles()
             assets = try await AssetFiles.open(folder: folder + "/assets")
         } catch {
             await store.close()

@@ -50,6 +50,20 @@ package struct ServerConfiguration: Sendable {
         quotas = Quotas(userBytes: Int64(userBytes ?? 0), publicBytes: Int64(publicBytes ?? 0))
     }
 
+    /// Where the files of assets are kept; nil: in the data folder.
+    var assetBucket: AssetBucket?
+
+    /// The same, as `AssetBucket.init` reads it.
+    /// - Returns: what is wrong with it.
+    package mutating func setAssets(url: String, environment: [String: String]) -> String? {
+        do throws(AssetBucket.Fault) {
+            assetBucket = try AssetBucket(url: url, environment: environment)
+            return nil
+        } catch {
+            return error.text
+        }
+    }
+
     /// How large a file may be.
     var assetSizes = AssetSizes()
 

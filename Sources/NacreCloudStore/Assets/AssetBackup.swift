@@ -37,9 +37,14 @@ package enum AssetBackup {
         return count
     }
 
-    /// `share`, off the thread that asks.
-    package static func sharing(_ source: String, with target: String, _ control: BackupControl) async throws {
-        _ = try await onThread { try share(source, with: target) { control.isCancelled } }
+    /// Brings the chunks of a running server's storage beside its backups, where they are not there: of files by `share`, off the thread that asks, of a bucket
+    /// as copies.
+    package static func sharing(_ source: any AssetStorage, with target: String, _ control: BackupControl) async throws {
+        switch source {
+        case let files as AssetFiles: _ = try await onThread { try share(files.folder, with: target) { control.isCancelled } }
+        case let bucket as S3Assets: try await bucket.copy(to: target) { control.isCancelled }
+        default: break
+        }
     }
 
     /// `prune`, off the thread that asks.

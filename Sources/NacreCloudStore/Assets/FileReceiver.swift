@@ -90,15 +90,17 @@ final class FileReceiver: AssetReceiver {
         }
     }
 
-    func release() async {
-        try? await files.threads.run { [self] in
-            state.withLock { state in
-                guard !state.isReleased else { return }
+    func release() async -> [ChunkName] {
+        let names = try? await files.threads.run { [self] in
+            state.withLock { state -> [ChunkName] in
+                guard !state.isReleased else { return [] }
                 state.isReleased = true
                 for case let path? in state.pinned.values { try? FileCall.remove(path) }
                 files.unpin(state.pinned.keys)
+                return state.pinned.compactMap { $0.value == nil ? $0.key : nil }
             }
         }
+        return names ?? []
     }
 
     private func inline(_ state: inout State) -> ReceivedAsset {

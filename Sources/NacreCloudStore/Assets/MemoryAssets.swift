@@ -135,7 +135,7 @@ package final class MemoryAssets: AssetStorage {
                 size: chunks.reduce(0) { $0 + Int64($1.size) }, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: chunks, inline: nil)
         }
 
-        func release() async {
+        func release() async -> [ChunkName] {
             let names = received.withLock { received in
                 defer { (received.bytes, received.pinned) = ([:], []) }
                 return Array(received.pinned) + (received.size <= inlineAssetBytesMax ? [] : Array(received.bytes.keys))
@@ -143,6 +143,7 @@ package final class MemoryAssets: AssetStorage {
             storage.state.withLock { state in
                 for name in names { state.pins.unpin(name) }
             }
+            return names
         }
 
         private func take(_ bytes: [UInt8], _ received: inout Received) {

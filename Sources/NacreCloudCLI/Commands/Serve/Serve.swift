@@ -21,6 +21,10 @@ enum Serve {
     private static let userQuota = Option.value(
         "user-quota", "size", "What a user's private database may hold: a number of bytes, with K, M or G of 1024. By default as much as the disk.")
     private static let publicQuota = Option.value("public-quota", "size", "What a container's public database may hold, likewise.")
+    private static let assets = Option.value(
+        "assets", "url",
+        "Keep the files of assets in a bucket: s3://BUCKET[/PREFIX][?endpoint=URL][&region=NAME], with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. By default "
+            + "in the data folder.")
     private static let assetSizeWeb = Option.value(
         "asset-size-web", "size", fallback: "50M", "How large a file of a web client may be: a number of bytes, with K, M or G of 1024.")
     private static let assetSizeApp = Option.value(
@@ -47,7 +51,7 @@ enum Serve {
             was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
             """,
         options: [
-            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assetSizeWeb, assetSizeApp,
+            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
             adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + [webPushHost, logFormat, logLevel, SharedOptions.json]
     ) { call in
@@ -120,6 +124,12 @@ enum Serve {
         }
         configuration.requestRate = rate == 0 ? nil : rate
         configuration.setQuotas(userBytes: try QuotaOptions.bytes(userQuota, call), publicBytes: try QuotaOptions.bytes(publicQuota, call))
+        if let url = call.value(assets) {
+            guard !call.has(memory) else { throw UsageError(.exclusive("--\(assets.name)", "--\(memory.name)"), path: call.path) }
+            if let fault = configuration.setAssets(url: url, environment: ProcessInfo.processInfo.environment) {
+                throw UsageError(.invalid("--\(assets.name)", fault), path: call.path)
+            }
+        }
         configuration.setAssetSizes(web: try assetSize(assetSizeWeb, call), native: try assetSize(assetSizeApp, call))
         return configuration
     }

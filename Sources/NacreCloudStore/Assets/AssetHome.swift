@@ -1,0 +1,56 @@
+import Glibc
+package import NacreCloudContainer
+
+/// Where the chunks of a data folder's assets are: in it, or in a bucket that a file of it names, so that no start and no command takes one for the other.
+/// Its calls block for a moment.
+package struct AssetHome: Sendable {
+    private let folder: String
+
+    package init(folder: String) { self.folder = folder }
+
+    /// The folder of chunks.
+    package var files: String { folder + "/assets" }
+    private var note: String { folder + "/assets-bucket" }
+
+    /// - Throws: `StoreError.inUse` where the chunks are in a bucket.
+    package func requireFiles() throws(StoreError) {
+        guard let url = try noted else { return }
+        throw StoreError(
+            .inUse, "The files of assets are in a bucket",
+            [
+                "bucket": url,
+                "remedy": "ask the running server, or start it with --assets '\(url)'; "
+                    + "to keep them in the folder, copy all objects into \(files) and remove \(note)",
+            ])
+    }
+
+    /// Whether the server's assets may begin in this bucket: they are nowhere yet.
+    /// - Returns: false where they are in a bucket already, and in this one only if it has them.
+    /// - Throws: `StoreError.inUse` where the chunks are in the folder.
+    package func mayBegin(_ bucket: AssetBucket) throws(StoreError) -> Bool {
+        for part in try FileCall.names(in: files) where part.utf8.count == 2 {
+            guard try FileCall.names(in: "\(files)/\(part)").isEmpty else {
+                throw StoreError(
+                    .inUse, "The files of assets are in the data folder",
+                    [
+                        "folder": files,
+                        "remedy": "copy what is in it to the bucket under the same names, such as with rclone copy, and move the folder away: "
+                            + "s3://\(bucket.name)/\(bucket.prefix)",
+                    ])
+            }
+        }
+        return try noted == nil
+    }
+
+    /// Notes the bucket: from here on it is wanted.
+    package func note(_ bucket: AssetBucket) throws(StoreError) {
+        guard try noted != bucket.url else { return }
+        try FileCall.write(Array(bucket.url.utf8), to: note + ".part")
+        try FileCall.move(note + ".part", to: note)
+        try FileCall.sync(folder: folder)
+    }
+
+    private var noted: String? {
+        get throws(StoreError) { try FileCall.contents(note, bytesMax: 4096).map { String(decoding: $0, as: UTF8.self) } }
+    }
+}
