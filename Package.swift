@@ -131,6 +131,8 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
             // Foundation would bring the C library's mathematics along.
             linkerSettings: [.linkedLibrary("m")]),
         .executableTarget(
+            name: "NacreChunking", dependencies: ["NacreCloudWire", "NacreCrypto"], path: "Benchmarks/NacreChunking", swiftSettings: settings),
+        .executableTarget(
             name: "NacreAuthenticationCost",
             dependencies: [
                 "NacreCloudContainer", "NacreCloudServer", "NacreCloudServerWire", "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",

@@ -3,12 +3,13 @@ import Foundation
 
 /// What does an app spend on each record that it saves or fetches? Prints one JSON object.
 ///
-///     NacreFrameworkCost save|fetch|sync|bytes|wait ZONE COUNT
+///     NacreFrameworkCost save|fetch|sync|bytes|wait|upload|download ZONE COUNT
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
 /// server and the account come from the environment, as for any app. `sync` fetches as an app does that follows a zone (one operation), waits
 /// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
 /// their tokens, and says as `records` how many bytes came. `wait` has COUNT requests at once wait for changes, and says what that costs.
+/// `upload` and `download` move one file of COUNT bytes, and say as `growth_megabytes` what memory that took above rest.
 @main
 struct NacreFrameworkCost {
     private static let recordsPerSave = 400
@@ -20,6 +21,11 @@ struct NacreFrameworkCost {
         let database = CKContainer.default().privateCloudDatabase
         let zone = CKRecordZone.ID(zoneName: arguments[2], ownerName: CKCurrentUserDefaultName)
         if arguments[1] == "wait" { return try await Waiting().wait(count, seconds: 5, usage: usage) }
+        if ["upload", "download"].contains(arguments[1]) {
+            let files = Files(zone, of: database)
+            let growth = try await arguments[1] == "upload" ? files.upload(count) : files.download(count)
+            return print(#"{"growth_megabytes":\#(growth)}"#)
+        }
         let start = usage()
         let clock = ContinuousClock()
         let began = clock.now
