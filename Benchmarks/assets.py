@@ -35,7 +35,7 @@ BASE = os.urandom(MEGABYTES * 1_000_000)
 
 def ask(bench):
     files = FILES_QUICK if bench.quick else FILES
-    server, pocketbase = bench.nacre(), bench.pocketbase()
+    server, pocketbase = bench.nacre(options=["--asset-size-app", "2G"]), bench.pocketbase()
     plain = nginx.Nginx(nginx_binary(bench), bench.path("nginx"))
     bench.servers.append(plain)
     make_collection(pocketbase)

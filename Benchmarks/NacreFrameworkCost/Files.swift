@@ -22,7 +22,8 @@ struct Files {
         let record = CKRecord(recordType: "Large", recordID: recordID)
         record["file"] = CKAsset(fileURL: url)
         return try await measured {
-            for (_, result) in try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys).saveResults { _ = try result.get() }
+            let results = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys).saveResults
+            for (_, result) in results { _ = try result.get() }
         }
     }
 

@@ -44,8 +44,8 @@ class Bench:
 
     # Servers
 
-    def nacre(self, records=0, name="nacre"):
-        server = nacre.Nacre(self.nacre_binary, self.path(name))
+    def nacre(self, records=0, name="nacre", options=()):
+        server = nacre.Nacre(self.nacre_binary, self.path(name), options=options)
         self.servers.append(server)
         server.make_user()
         # As PocketBase's collection: no field is indexed.
