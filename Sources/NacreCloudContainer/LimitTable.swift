@@ -66,6 +66,8 @@ extension Limits {
         Limit("waitingAssetBytes", Int(waitingAssetBytes), .server),
         Limit("announcedChunks", announcedChunks, .server),
         Limit("announcedChunksInAll", announcedChunksInAll, .server),
+        Limit("announcedReadsAtOnce", announcedReadsAtOnce, .server),
+        Limit("announcedRows", announcedRows, .server),
         Limit("announcedSeconds", Int(announcedSeconds), .server),
         Limit("taskLeaseSeconds", Int(taskLeaseSeconds), .server),
         Limit("taskAttempts", Int(taskAttempts), .server),

@@ -69,6 +69,10 @@ extension Limits {
     package static let announcedChunks = 20_000
     /// The same of all users. On this server: their lists take some tens of megabytes.
     package static let announcedChunksInAll = 400_000
+    /// Chunks of an announced file that are read at a time, to see which of them are there. On this server: as a bucket is a while away.
+    package static let announcedReadsAtOnce = 8
+    /// Rows of announced files that are read at once. On this server: each may name thousands of chunks.
+    package static let announcedRows = 10
     /// Seconds for which an announced file is waited for after something of it came. On this server: a device is without a network for a while.
     package static let announcedSeconds: Double = 3600
     /// Seconds for which a worker has a task to itself. On this server.

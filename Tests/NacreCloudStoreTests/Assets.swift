@@ -120,8 +120,8 @@ import Testing
             let kept = try await keep(bytes, in: storage)
             try await storage.remove([kept.chunks[0].name]) { _ in [] }
             let receiver = storage.receiver(under: Self.key)
-            #expect(try await !receiver.takeUp(kept.chunks[0]))
-            for chunk in kept.chunks.dropFirst() { #expect(try await receiver.takeUp(chunk)) }
+            #expect(try await !receiver.takeUp(kept.chunks[0], isNamed: true))
+            for chunk in kept.chunks.dropFirst() { #expect(try await receiver.takeUp(chunk, isNamed: true)) }
             await #expect(throws: StoreError.self) { _ = try await receiver.finish(kept.chunks) }
             let first = Array(bytes.prefix(kept.chunks[0].size))
             #expect(try await !receiver.add(first.dropLast() + [first[first.count - 1] ^ 1], as: kept.chunks[0]))

@@ -23,17 +23,22 @@ final class ServedStore: Sendable {
     private let store: any Store
     private let running: Locked<Server>
 
-    init(_ store: any Store) async throws {
+    private let bucket: AssetBucket?
+
+    /// - Parameter bucket: for files; nil: they are in a folder.
+    init(_ store: any Store, bucket: AssetBucket? = nil) async throws {
         self.store = store
+        self.bucket = bucket
         folder = try TemporaryFolder()
-        let server = Server(Self.configuration(folder.path, port: 0))
+        let server = Server(Self.configuration(folder.path, port: 0, bucket))
         url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
         accountTokens = try await Self.populate(store)
     }
 
-    private static func configuration(_ folder: String, port: Int) -> ServerConfiguration {
+    private static func configuration(_ folder: String, port: Int, _ bucket: AssetBucket?) -> ServerConfiguration {
         var configuration = ServerConfiguration(dataFolder: folder, logger: Logger(level: .error, format: .json, sink: Quiet()))
+        configuration.assetBucket = bucket
         configuration.listen = ListenAddress(host: "127.0.0.1", port: port)
         return configuration
     }
@@ -74,7 +79,7 @@ final class ServedStore: Sendable {
     /// Listens again where it did.
     func start() async throws {
         let port = ListenAddress(String(url.dropFirst("http://".count)))?.port ?? 0
-        let server = Server(Self.configuration(folder.path, port: port))
+        let server = Server(Self.configuration(folder.path, port: port, bucket))
         _ = try await server.start(over: KeptOpen(below: store))
         running.withLock { $0 = server }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudContainer
 import NacreCloudTestSupport
 import NacreCloudWire
@@ -9,10 +10,12 @@ import Testing
 /// The whole run, over HTTP, against servers in this process. One after the other: each keeps the machine busy.
 @Suite(.serialized) struct TortureTests {
     /// Ends by what was done. The time is a bound for a machine that hangs.
-    private func run(over store: any Store, restarting: Bool = false, tellingSeconds: Double = 90) async throws -> TortureReport {
-        let server = try await ServedStore(store)
+    private func run(
+        over store: any Store, restarting: Bool = false, bucket: AssetBucket? = nil, tellingSeconds: Double = 90
+    ) async throws -> TortureReport {
+        let server = try await ServedStore(store, bucket: bucket)
         var options = server.options(seconds: 300, seed: HistorySeed.value)
-        options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: 10, restarts: restarting ? 2 : 0)
+        options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: bucket == nil ? 10 : 40, restarts: restarting ? 2 : 0)
         options.tellingSeconds = tellingSeconds
         if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
         let result = await Task { try await Torture(options).run() }.result
@@ -47,6 +50,15 @@ import Testing
         #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
         #expect(report.restarts >= 2 && report.counts.retries > 0 && report.counts.batchesApplied > 20, "\(report.restarts), \(report.counts)")
         #expect(report.counts.batchesUnanswered == 0)
+    }
+
+    @Test(.enabled(if: mayRun(S3Server.program != nil), "\(S3Server.absent)"))
+    func `a server that keeps files in a bucket breaks no promise, also where it is stopped in the middle`() async throws {
+        let bucket = try S3Server()
+        let report = try await run(over: try await Engine.sqlite.makeStore(), restarting: true, bucket: try S3Server.bucket(bucket.port))
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        #expect(report.restarts >= 2 && report.counts.filesSaved > 2 && report.counts.filesRead > 2, "\(report.counts)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bucket.objects + "/some/place").count > 1)
     }
 
     @Test func `change numbers that are taken before the transaction are found out`() async throws {

@@ -27,32 +27,77 @@ extension Cloud {
         let key = try await chunkKey(of: database.id)
         let chunks = file.chunks.map { AssetChunk(name: storage.name(ofDigest: $0.digest, under: key), size: $0.size) }
         let purpose = AnnouncedUpload.Purpose(database: database.id, zone: zone.address.zone, place: place, chunks: chunks)
-        if let known = announcedUploads[purpose] { return (known.id, AwaitedFile(missing: known.missing, offset: known.offset)) }
-        let sender = WaitingUploads.Sender(database: database.id, name: place.sender)
-        guard announcedUploads.hasRoom(for: chunks.count, of: sender) else { return nil }
-        try await requireRoom(for: file.size, in: database)
-        try waitingUploads.take(file.size, for: sender, at: clock())
-        let receiver = storage.receiver(under: key)
-        var missing: [Int] = []
-        do {
-            let own = try await chunksToReuse(of: chunks, at: place, in: database)
+        let id = purpose.id { tokens.code(for: $0, key: key) }
+        if let known = try await announced(id, in: database) { return (known.id, AwaitedFile(missing: known.missing, offset: known.offset)) }
+        let upload = try await taking(purpose, in: database) { receiver in
+            let own = try await self.chunksToReuse(of: chunks, at: place, in: database)
             var seen: Set<ChunkName> = []
-            for (index, chunk) in chunks.enumerated() where seen.insert(chunk.name).inserted {
-                let isThere = own.contains(chunk.name) ? try await stored(of: database.key) { try await receiver.takeUp(chunk) } : false
-                if isThere { WorkMeter.current?.add(bytes: chunk.size) } else { missing.append(index) }
-            }
+            let first = chunks.indices.filter { seen.insert(chunks[$0].name).inserted }
+            let there = try await self.takenUp(first.filter { own.contains(chunks[$0].name) }, of: purpose, isNamed: true, by: receiver)
+            return AnnouncedUpload(
+                id: id, purpose: purpose, missing: first.filter { !there.contains($0) }, receiver: receiver, at: self.clock())
+        }
+        guard let upload else { return nil }
+        do {
+            try await note(upload, zone: zone, of: database)
         } catch {
-            await receiver.release()
-            waitingUploads.end(file.size, for: sender, with: nil)
+            await letGo(of: upload)
             throw error
         }
-        let upload = AnnouncedUpload(
-            id: AnnouncedUploadID(high: random(), low: random()), purpose: purpose, missing: missing, receiver: receiver, at: clock())
         guard announcedUploads.add(upload) else {
-            await drop(upload)
-            return nil
+            // The same was announced at the same moment.
+            await letGo(of: upload)
+            return announcedUploads[id].map { ($0.id, AwaitedFile(missing: $0.missing, offset: $0.offset)) }
         }
-        return (upload.id, AwaitedFile(missing: missing, offset: 0))
+        return (id, AwaitedFile(missing: upload.missing, offset: 0))
+    }
+
+    /// Begins to take an announced file in, where there is room for it.
+    /// - Parameter body: makes the upload with the receiver; nil where it cannot be.
+    /// - Returns: nil where its sender has announced too much, or where `body` made none.
+    func taking(
+        _ purpose: AnnouncedUpload.Purpose, in database: CallerDatabase, _ body: (any AssetReceiver) async throws -> AnnouncedUpload?
+    ) async throws -> AnnouncedUpload? {
+        let sender = WaitingUploads.Sender(database: database.id, name: purpose.place.sender)
+        guard announcedUploads.hasRoom(for: purpose.chunks.count, of: sender) else { return nil }
+        try await requireRoom(for: purpose.size, in: database)
+        try waitingUploads.take(purpose.size, for: sender, at: clock())
+        let receiver = try assetStorage().receiver(under: try await chunkKey(of: database.id))
+        do {
+            if let upload = try await body(receiver) { return upload }
+        } catch {
+            await receiver.release()
+            waitingUploads.end(purpose.size, for: sender, with: nil)
+            throw error
+        }
+        await receiver.release()
+        waitingUploads.end(purpose.size, for: sender, with: nil)
+        return nil
+    }
+
+    /// Takes up those of a file's chunks that are there and whole, some at a time.
+    func takenUp(
+        _ places: [Int], of purpose: AnnouncedUpload.Purpose, isNamed: Bool, by receiver: any AssetReceiver
+    ) async throws -> Set<Int> {
+        let meter = WorkMeter.current
+        return try await stored(of: nil) {
+            try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
+                var (rest, there) = (places[...], Set<Int>())
+                func begin() {
+                    guard let place = rest.popFirst() else { return }
+                    group.addTask { (place, try await receiver.takeUp(purpose.chunks[place], isNamed: isNamed)) }
+                }
+                for _ in 0..<Limits.announcedReadsAtOnce { begin() }
+                for try await (place, isThere) in group {
+                    if isThere {
+                        there.insert(place)
+                        meter?.add(bytes: purpose.chunks[place].size)
+                    }
+                    begin()
+                }
+                return there
+            }
+        }
     }
 
     /// Those of the chunks that the sender may read already, so that knowing their digests tells nobody what others keep: in a private database what its assets
@@ -86,7 +131,7 @@ extension Cloud {
 
     private func announced(_ permit: UploadPermit, by caller: Caller) async throws -> (AnnouncedUpload, CallerDatabase) {
         let database = try await database(of: permit, by: caller)
-        guard let upload = permit.announced.flatMap({ announcedUploads[$0] }), upload.purpose.database == database.id,
+        guard let id = permit.announced, let upload = try await announced(id, in: database), upload.purpose.database == database.id,
             upload.purpose.place == permit.place
         else { throw ServerError.unknownUpload }
         return (upload, database)
@@ -137,9 +182,17 @@ extension Cloud {
         }
     }
 
-    /// Lets go of a file that will not come.
+    /// Forgets a file that will not come. What cannot be forgotten now its task forgets later.
     private func drop(_ upload: AnnouncedUpload) async {
         guard upload.kept == nil else { return }
+        try? await store.write { transaction in
+            try transaction.apply(WritePlan(removing: upload.id, from: upload.purpose.database))
+            return .commit(())
+        }
+        await letGo(of: upload)
+    }
+
+    func letGo(of upload: AnnouncedUpload) async {
         waitingUploads.end(upload.size, for: upload.sender, with: nil)
         await letGo(of: upload.receiver, in: upload.purpose.database)
     }

@@ -1,10 +1,13 @@
 import NacreCloudWire
 import NacreLocks
 
-/// Names an announced file among those of this process.
+/// Names an announced file: a code of who sends which bytes for which field, so that the same announcement finds it again.
 package struct AnnouncedUploadID: Hashable, Sendable {
     let high: UInt64
     let low: UInt64
+
+    /// Under which a row keeps it.
+    var key: String { HexText.encode([high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }) }
 }
 
 /// A file that was announced by its chunks and is being sent, in one part or several. Those that were there already, and those that came, stay until it ends.
@@ -15,11 +18,13 @@ final class AnnouncedUpload: Sendable {
         var zone: Int64
         var place: StoredAsset.Place
         var chunks: [AssetChunk]
+
+        var size: Int64 { chunks.reduce(0) { $0 + Int64($1.size) } }
     }
 
     private struct State {
         /// Of the missing chunks.
-        var received = 0
+        var received: Int
         /// Counts who sends: what comes from an earlier one is refused.
         var turn = 0
         var isEnding = false
@@ -34,12 +39,13 @@ final class AnnouncedUpload: Sendable {
     let receiver: any AssetReceiver
     private let state: Locked<State>
 
-    init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], receiver: any AssetReceiver, at now: Timestamp) {
+    /// - Parameter received: how many of the missing chunks are there already.
+    init(id: AnnouncedUploadID, purpose: Purpose, missing: [Int], received: Int = 0, receiver: any AssetReceiver, at now: Timestamp) {
         (self.id, self.purpose, self.missing, self.receiver) = (id, purpose, missing, receiver)
-        state = Locked(State(touched: now))
+        state = Locked(State(received: received, touched: now))
     }
 
-    var size: Int64 { purpose.chunks.reduce(0) { $0 + Int64($1.size) } }
+    var size: Int64 { purpose.size }
     var sender: WaitingUploads.Sender { WaitingUploads.Sender(database: purpose.database, name: purpose.place.sender) }
     var touched: Timestamp { state.withLock { $0.touched } }
     var kept: StoredAsset? { state.withLock { $0.kept } }
@@ -98,11 +104,10 @@ final class AnnouncedUpload: Sendable {
     }
 }
 
-/// The files that were announced and are on their way. Thread-safe. A new start forgets them: then they are announced again.
+/// The files that were announced and are on their way, as this process knows them. Thread-safe. Those of an earlier one are found by their rows.
 final class AnnouncedUploads: Sendable {
     private struct State {
         var uploads: [AnnouncedUploadID: AnnouncedUpload] = [:]
-        var ids: [AnnouncedUpload.Purpose: AnnouncedUploadID] = [:]
         var chunks = 0
         var chunksOf: [WaitingUploads.Sender: Int] = [:]
     }
@@ -110,10 +115,6 @@ final class AnnouncedUploads: Sendable {
     private let state = Locked(State())
 
     subscript(_ id: AnnouncedUploadID) -> AnnouncedUpload? { state.withLock { $0.uploads[id] } }
-
-    subscript(_ purpose: AnnouncedUpload.Purpose) -> AnnouncedUpload? {
-        state.withLock { state in state.ids[purpose].flatMap { state.uploads[$0] } }
-    }
 
     /// Whether so many chunks more have room.
     func hasRoom(for chunks: Int, of sender: WaitingUploads.Sender) -> Bool {
@@ -125,8 +126,7 @@ final class AnnouncedUploads: Sendable {
     /// - Returns: false where the same was announced at the same moment.
     func add(_ upload: AnnouncedUpload) -> Bool {
         state.withLock { state in
-            guard state.ids[upload.purpose] == nil else { return false }
-            state.ids[upload.purpose] = upload.id
+            guard state.uploads[upload.id] == nil else { return false }
             state.uploads[upload.id] = upload
             state.chunks += upload.purpose.chunks.count
             state.chunksOf[upload.sender, default: 0] += upload.purpose.chunks.count
@@ -140,7 +140,6 @@ final class AnnouncedUploads: Sendable {
             let old = state.uploads.values.filter { $0.touched + Limits.announcedSeconds <= now }
             for upload in old {
                 state.uploads[upload.id] = nil
-                state.ids[upload.purpose] = nil
                 state.chunks -= upload.purpose.chunks.count
                 let left = (state.chunksOf[upload.sender] ?? 0) - upload.purpose.chunks.count
                 state.chunksOf[upload.sender] = left > 0 ? left : nil

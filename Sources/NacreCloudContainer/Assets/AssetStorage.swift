@@ -47,11 +47,12 @@ package protocol AssetReceiver: Sendable {
     /// - Returns: what was kept. Everything of it is durable.
     func finish() async throws -> ReceivedAsset
 
-    /// Takes a chunk up that is kept already: it stays until `release`.
+    /// Takes a chunk up that is kept already: it stays until `release`. Several tasks may ask at a time, each for another chunk.
+    /// - Parameter isNamed: whether rows name it, so that it is known to be durable.
     /// - Returns: whether it is there, and whole.
-    func takeUp(_ chunk: AssetChunk) async throws -> Bool
+    func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool
 
-    /// Takes a whole chunk in.
+    /// Takes a whole chunk in: it stands in its place, and outlives the process. What does not name it by a row loses it to `remove`.
     /// - Returns: false where the bytes are not those of the chunk; nothing has happened then.
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool
 

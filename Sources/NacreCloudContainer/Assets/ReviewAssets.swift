@@ -153,7 +153,11 @@ extension Cloud {
 
     /// Chunks of one part that no asset has and no upload: those of a process that ended between the moment in which it kept them and its commit.
     ///
-    /// Costs a look into the folder, and where something is there a call of the store for some hundred databases.
+    /// What the rows of uses do not name is held against all assets before it is called an orphan: a row that were lost costs no file. It is written anew then,
+    /// and the log is told.
+    ///
+    /// Costs a look into the folder, and where something is there a call of the store for some hundred databases; where something is found that no row
+    /// names, a look at all assets.
     /// - Parameter removes: takes them away.
     package func orphans(in part: UInt8, removes: Bool) async throws -> [AssetChunk] {
         let there = try await stored { try await self.assetStorage().chunks(in: part) }
@@ -161,13 +165,65 @@ extension Cloud {
         let orphans = Locked<Set<ChunkName>>([])
         try await stored {
             try await self.assetStorage().remove(there.map(\.name)) { names in
-                let used = try await self.usedChunks(in: part)
+                var used = try await self.usedChunks(in: part)
+                let unnamed = Set(names).subtracting(used)
+                if !unnamed.isEmpty { used.formUnion(try await self.usedByAssets(of: unnamed)) }
                 let free = Set(names).subtracting(used)
                 orphans.withLock { $0 = free }
                 return removes ? used : Set(names)
             }
         }
         return orphans.withLock { orphans in there.filter { orphans.contains($0.name) } }
+    }
+
+    /// Those of the chunks that assets have though no row says so. The rows are written anew.
+    private func usedByAssets(of names: Set<ChunkName>) async throws -> Set<ChunkName> {
+        var used: Set<ChunkName> = []
+        var place: AssetPlace? = .start
+        while let here = place {
+            let (next, found) = try await assetPage(at: here, having: names)
+            for (asset, database) in found {
+                let rows = try await stored {
+                    try await self.store.write { transaction -> Ending<[EntryRow]> in
+                        // It may have gone meanwhile, and its rows with it.
+                        guard try !transaction.entries(in: database, .asset, keys: [asset.id.key]).isEmpty else { return .rollback([]) }
+                        let uses = asset.uses(in: database)
+                        let there = try transaction.entries(in: database, .chunkUse, keys: uses.map(\.key.key)).map(\.key)
+                        let lost = uses.filter { !there.contains($0.key) }
+                        var plan = WritePlan()
+                        plan.entries = lost
+                        try transaction.apply(plan)
+                        return .commit(lost)
+                    }
+                }
+                if !rows.isEmpty {
+                    let values = ["asset": asset.id.key, "rows": String(rows.count)]
+                    failed(StoreError(.corrupt, "Chunks of an asset were not noted as used, and are again", values))
+                }
+                used.formUnion(names.intersection(asset.chunks.map(\.name)))
+            }
+            place = next
+        }
+        return used
+    }
+
+    /// A page of the assets of a database, of which those are told that have one of the chunks; or the way to the next database.
+    private func assetPage(
+        at place: AssetPlace, having names: Set<ChunkName>
+    ) async throws -> (next: AssetPlace?, found: [(StoredAsset, DatabaseID)]) {
+        guard case .asset(let id, let key) = place else {
+            guard case .database(let id) = place, case .asset(let next, _)? = try await nextDatabase(after: id).next else { return (nil, []) }
+            return (.asset(database: next, after: ""), [])
+        }
+        let database = DatabaseID(rawValue: id)
+        return try await stored {
+            try await self.store.read { transaction in
+                let page = try transaction.entries(in: database, .asset, after: key, limit: Limits.checkRows)
+                let assets = try page.map { try StoredAsset($0) }
+                let found = assets.filter { asset in asset.chunks.contains { names.contains($0.name) } }
+                return (page.last.map { .asset(database: id, after: $0.key.key) } ?? .database(after: id), found.map { ($0, database) })
+            }
+        }
     }
 
     /// The names of a part that assets have, in all databases.
@@ -180,7 +236,10 @@ extension Cloud {
             let (names, next) = try await store.read { transaction -> (Set<ChunkName>, KeptPlace?) in
                 let rows = try transaction.rows(of: .databases, after: place, limit: Limits.checkRows)
                 var names: Set<ChunkName> = []
-                for database in rows.compactMap(\.place.database) { names.formUnion(try transaction.chunkNames(withPrefix: prefix, in: database)) }
+                for database in rows.compactMap(\.place.database) {
+                    names.formUnion(try transaction.chunkNames(withPrefix: prefix, in: database))
+                    names.formUnion(try transaction.announcedChunks(withFirst: part, in: database))
+                }
                 return (names, rows.last?.place)
             }
             used.formUnion(names)

@@ -107,7 +107,10 @@ extension Cloud {
     /// Removes those of the chunks that no asset has.
     func remove(_ names: [ChunkName], from database: DatabaseID) async throws {
         try await assets?.remove(names) { names in
-            try await self.store.read { transaction in Set(try names.filter { try transaction.isUsed($0, in: database) }) }
+            try await self.store.read { transaction in
+                Set(try names.filter { try transaction.isUsed($0, in: database) })
+                    .union(try transaction.announcedChunks(among: Set(names), in: database))
+            }
         }
     }
 
@@ -138,7 +141,9 @@ extension Cloud {
             try await self.store.write { transaction -> Ending<Void> in
                 let advance = try transaction.lock(zoneNamed: zoneName, in: database.id)
                 guard let zone = advance.zone, asset.id.zone == zone.address.zone else { throw ServerError.zoneNotFound(zoneID) }
-                try transaction.apply(WritePlan(putting: [(asset, received.inline)], in: zone, at: now))
+                var plan = WritePlan(putting: [(asset, received.inline)], in: zone, at: now)
+                if let announced = permit.announced { plan.remove(announced, from: database.id) }
+                try transaction.apply(plan)
                 return .commit(())
             }
         }

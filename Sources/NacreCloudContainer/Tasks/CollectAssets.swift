@@ -7,7 +7,7 @@ import NacreCloudWire
 struct CollectAssets: TaskHandler {
     private var zone: ZoneAddress
     private var zoneName: String
-    /// Assets that are still to be looked at.
+    /// Assets and announced files that are still to be looked at.
     private var assets: [String]
     /// Chunks of assets that went.
     private var chunks: [ChunkName] = []
@@ -31,6 +31,12 @@ struct CollectAssets: TaskHandler {
         work.chunks = Array(Set(assets.flatMap { $0.chunks.map(\.name) }))
         let name = "\(assets.first?.id.key ?? ""):zone"
         return TaskRow(key: TaskKey(zone.database, .collectAssets, name), payload: work.payload, due: due)
+    }
+
+    /// Looks at a file that was announced, when it may be old.
+    static func task(for announced: AnnouncedUploadID, of zone: ZoneRow, due: Timestamp) -> TaskRow {
+        let work = CollectAssets(zone: zone.address, zoneName: zone.name, assets: [announced.key])
+        return TaskRow(key: TaskKey(zone.address.database, .collectAssets, "\(announced.key):announced"), payload: work.payload, due: due)
     }
 
     private init(zone: ZoneAddress, zoneName: String, assets: [String]) {
@@ -98,6 +104,10 @@ struct CollectAssets: TaskHandler {
             for asset in rows where !held.contains(asset.id) && (!isThere || asset.isOld(at: now)) {
                 plan.remove(asset, in: work.zone.database)
                 rest.chunks += asset.chunks.map(\.name)
+            }
+            for announced in try transaction.announced(keys, in: work.zone.database) where announced.isOld(at: now) {
+                plan.entriesRemoved.append(announced.key)
+                rest.chunks += announced.missing.map { announced.purpose.chunks[$0].name }
             }
             plan.tasks = [TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)]
             try transaction.apply(plan)

@@ -12,6 +12,8 @@ final class FileReceiver: AssetReceiver {
         var chunks: [AssetChunk] = []
         /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
         var pinned: [ChunkName: String?] = [:]
+        /// Folders whose names may not be on the disk yet.
+        var unsynced: Set<String> = []
         var isReleased = false
     }
 
@@ -51,27 +53,39 @@ final class FileReceiver: AssetReceiver {
         }
     }
 
-    func takeUp(_ chunk: AssetChunk) async throws -> Bool {
+    func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
         try await files.threads.run { [self] in
-            try state.withLock { state in
-                guard state.pinned[chunk.name] == nil else { return true }
-                // Pinned before it is looked for: from here on nobody removes it.
-                files.pin(chunk.name)
+            if state.withLock({ $0.pinned[chunk.name] != nil }) { return true }
+            // Pinned before it is looked for: from here on nobody removes it.
+            files.pin(chunk.name)
+            do {
                 let bytes = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
                 guard let bytes, (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else {
                     files.unpin([chunk.name])
                     return false
                 }
+            } catch {
+                files.unpin([chunk.name])
+                throw error
+            }
+            let isOurs = state.withLock { state in
+                guard !state.isReleased, state.pinned[chunk.name] == nil else { return false }
                 state.pinned[chunk.name] = .some(nil)
+                if !isNamed { state.unsynced.insert(files.subfolder(of: chunk.name)) }
                 return true
             }
+            if !isOurs { files.unpin([chunk.name]) }
+            return true
         }
     }
 
     func add(_ bytes: [UInt8], as chunk: AssetChunk) async throws -> Bool {
         try await files.threads.run { [self] in
             guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
-            try state.withLock { try keep(bytes, as: chunk.name, &$0) }
+            try state.withLock { state in
+                try keep(bytes, as: chunk.name, &state)
+                try place(chunk.name, &state)
+            }
             return true
         }
     }
@@ -135,15 +149,18 @@ final class FileReceiver: AssetReceiver {
     }
 
     private func moveIntoPlace(_ state: inout State) throws {
-        var folders: Set<String> = []
-        for (name, path) in state.pinned {
-            guard let path else { continue }
-            let folder = files.subfolder(of: name)
-            if folders.insert(folder).inserted { try FileCall.makeFolder(folder) }
-            try files.place(path, as: name)
-            state.pinned[name] = .some(nil)
-        }
-        for folder in folders { try FileCall.sync(folder: folder) }
-        if !folders.isEmpty { try FileCall.sync(folder: files.folder) }
+        for name in Array(state.pinned.keys) { try place(name, &state) }
+        for folder in state.unsynced { try FileCall.sync(folder: folder) }
+        if !state.unsynced.isEmpty { try FileCall.sync(folder: files.folder) }
+        state.unsynced = []
+    }
+
+    /// Moves a chunk that stands aside to its place.
+    private func place(_ name: ChunkName, _ state: inout State) throws {
+        guard case let path?? = state.pinned[name] else { return }
+        let folder = files.subfolder(of: name)
+        if state.unsynced.insert(folder).inserted { try FileCall.makeFolder(folder) }
+        try files.place(path, as: name)
+        state.pinned[name] = .some(nil)
     }
 }

@@ -44,6 +44,9 @@ package final class MemoryAssets: AssetStorage {
 
     package func close() async {}
 
+    /// Forgets who takes what in, as a process does that ends: for tests.
+    package func end() { state.withLock { $0.pins = ChunkPins() } }
+
     /// Every chunk that is kept.
     package var chunkNames: Set<ChunkName> { state.withLock { Set($0.chunks.keys) } }
 
@@ -106,7 +109,7 @@ package final class MemoryAssets: AssetStorage {
             }
         }
 
-        func takeUp(_ chunk: AssetChunk) async throws -> Bool {
+        func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
             if received.withLock({ $0.pinned.contains(chunk.name) }) { return true }
             let isThere = storage.state.withLock { state in
                 guard let bytes = state.chunks[chunk.name], (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }

@@ -25,16 +25,94 @@ import Testing
         return (permit, try #require(asked.tokens[0].awaited))
     }
 
-    private func send(_ bytes: [UInt8], _ permit: UploadPermit, _ scene: AssetCloud) async throws -> Asset {
-        var left: [UInt8]? = bytes
-        let part = try await scene.cloud.cloud.append(
-            permit, by: scene.ada.caller, at: 0, isLast: true,
+    private func send(_ bytes: [UInt8], _ permit: UploadPermit, _ scene: AssetCloud, at offset: Int = 0) async throws -> Asset {
+        guard case .whole(let response) = try await part(bytes, permit, scene, at: offset, isLast: true) else { throw ServerError.unknownUpload }
+        return response.singleFile
+    }
+
+    private func part(
+        _ bytes: some Sequence<UInt8>, _ permit: UploadPermit, _ scene: AssetCloud, at offset: Int, isLast: Bool = false
+    ) async throws -> UploadedPart {
+        var left: [UInt8]? = Array(bytes)
+        return try await scene.cloud.cloud.append(
+            permit, by: scene.ada.caller, at: Int64(offset), isLast: isLast,
             next: {
                 defer { left = nil }
                 return left
             })
-        guard case .whole(let response) = part else { throw ServerError.unknownUpload }
-        return response.singleFile
+    }
+
+    private func orphans(_ scene: AssetCloud) async throws -> [AssetChunk] {
+        var orphans: [AssetChunk] = []
+        for part in UInt8.min ... .max { orphans += try await scene.cloud.cloud.orphans(in: part, removes: true) }
+        return orphans
+    }
+
+    @Test func `a process that is killed after any chunk has a successor that goes on there, and nothing is sent twice`() async throws {
+        var scene = try await AssetCloud()
+        let bytes = someBytes(1_500_000, seed: 7)
+        let sizes = announcement(bytes).chunks.map(\.size)
+        try #require(sizes.count >= 3)
+        let (permit, _) = try await announce(bytes, scene, "a")
+        var sent = 0
+        for size in sizes {
+            _ = try await part(bytes[sent..<sent + size], permit, scene, at: sent)
+            sent += size
+            scene = AssetCloud(after: scene)
+            // The first thing that a server does: what is on its way is not taken for what nobody has.
+            #expect(try await orphans(scene).isEmpty)
+            #expect(try await scene.cloud.cloud.offset(of: permit, by: scene.ada.caller).offset == sent)
+            // A client that was killed as well announces the file again, and hears the same.
+            let again = try await announce(bytes, scene, "a")
+            #expect(again.permit.announced == permit.announced && again.awaited == AwaitedFile(missing: Array(sizes.indices), offset: Int64(sent)))
+        }
+        _ = try await scene.save(.asset(try await send([], permit, scene, at: sent)), in: "a")
+        #expect(try await scene.download(try await scene.lookUp("a")) == bytes)
+        // What is whole needs no row any more, and its task finds nothing to do.
+        try await scene.wait(Limits.assetGraceSeconds + 1)
+        #expect(try await scene.download(try await scene.lookUp("a")) == bytes)
+        #expect(try await orphans(scene).isEmpty)
+    }
+
+    @Test func `of a file whose process was killed nothing is left when its URL has run out`() async throws {
+        let first = try await AssetCloud()
+        let bytes = someBytes(900_000, seed: 8)
+        let (permit, _) = try await announce(bytes, first, "a")
+        _ = try await part(bytes.prefix(announcement(bytes).chunks[0].size), permit, first, at: 0)
+        let scene = AssetCloud(after: first)
+        try await scene.wait(Limits.assetGraceSeconds - 10)
+        #expect(scene.files.chunkNames.count == 1)
+        try await scene.wait(20)
+        #expect(scene.files.chunkNames.isEmpty)
+        await #expect(throws: ServerError.self) { _ = try await scene.cloud.cloud.offset(of: permit, by: scene.ada.caller) }
+    }
+
+    @Test func `a chunk that came to harm meanwhile is sent again, and where one that was reused is gone, the file is announced again`()
+        async throws
+    {
+        let first = try await AssetCloud()
+        let bytes = someBytes(1_500_000, seed: 9)
+        let chunks = announcement(bytes).chunks
+        let (permit, _) = try await announce(bytes, first, "a")
+        let two = chunks[0].size + chunks[1].size
+        _ = try await part(bytes.prefix(two), permit, first, at: 0)
+        let second = AssetCloud(after: first)
+        let id = try #require(permit.announced)
+        let upload = try #require(try await first.cloud.cloud.announced(id, in: try await database(first)))
+        second.files.damage(upload.purpose.chunks[1].name) { $0[7] ^= 1 }
+        #expect(try await second.cloud.cloud.offset(of: permit, by: second.ada.caller).offset == Int64(chunks[0].size))
+        let asset = try await send(Array(bytes.dropFirst(chunks[0].size)), permit, second, at: chunks[0].size)
+        _ = try await second.save(.asset(asset), in: "a")
+        #expect(try await second.download(try await second.lookUp("a")) == bytes)
+        let reusing = try await announce(bytes, second, "b")
+        #expect(reusing.awaited.missing.isEmpty)
+        let third = AssetCloud(after: second)
+        third.files.damage(upload.purpose.chunks[0].name) { $0[7] ^= 1 }
+        await #expect(throws: ServerError.unknownUpload) { _ = try await third.cloud.cloud.offset(of: reusing.permit, by: third.ada.caller) }
+    }
+
+    private func database(_ scene: AssetCloud) async throws -> CallerDatabase {
+        try await scene.cloud.cloud.database(scene.ada.target, for: .write, by: scene.ada.caller)
     }
 
     @Test func `chunks that are reused stay, though the record that had them is gone and collected`() async throws {

@@ -7,15 +7,28 @@ import NacreCloudWire
 /// A cloud with a store for files in memory, and Ada's private database with a zone `Z`.
 struct AssetCloud {
     let cloud: TestCloud
-    let files = MemoryAssets()
+    let files: MemoryAssets
     let ada: TestCloudUser
 
-    init(quotas: Quotas = .none) async throws {
-        cloud = TestCloud(MemoryStore(), quotas: quotas, assets: files)
+    /// - Parameter storage: for files in the place of `files`.
+    init(quotas: Quotas = .none, store: any Store = MemoryStore(), storage: (any AssetStorage)? = nil) async throws {
+        files = MemoryAssets()
+        cloud = TestCloud(store, quotas: quotas, assets: storage ?? files)
         var ada = cloud.user("_ada")
         ada.caller.credential = .device(id: "d", account: "a")
         self.ada = ada
         try await ada.makeZone("Z")
+    }
+
+    /// What another process makes of the same data after this one was killed.
+    init(after other: AssetCloud) {
+        files = other.files
+        files.end()
+        cloud = TestCloud(other.cloud.store, seed: 2, assets: files)
+        cloud.clock.move(bySeconds: other.cloud.clock.now.secondsSince2001 - cloud.clock.now.secondsSince2001)
+        var ada = cloud.user("_ada")
+        ada.caller.credential = other.ada.caller.credential
+        self.ada = ada
     }
 
     /// Uploads a file for a field of a record: the dictionary that a save carries.

@@ -55,6 +55,36 @@ import Testing
         }
     }
 
+    @Test func `a chunk whose row of use is lost is no orphan: its asset proves it, and the row is written anew`() async throws {
+        let scene = try await AssetCloud()
+        let bytes = someBytes(1_500_000, seed: 12)
+        _ = try await scene.save(.asset(try await scene.upload(bytes, "r")), in: "r")
+        let databases = try await scene.cloud.store.read { try $0.rows(of: .databases, after: nil, limit: 10).compactMap(\.place.database) }
+        func uses() async throws -> [EntryRow] {
+            try await scene.cloud.store.read { transaction in
+                try databases.flatMap { try transaction.entries(in: $0, .chunkUse, after: "", limit: 100) }
+            }
+        }
+        let before = try await uses()
+        try #require(before.count >= 3)
+        try await scene.cloud.store.write { transaction in
+            var plan = WritePlan()
+            plan.entriesRemoved = before.map(\.key)
+            try transaction.apply(plan)
+            return .commit(())
+        }
+        let stray = ChunkName([UInt8](repeating: 9, count: 32))
+        scene.files.leave([1, 2, 3], as: stray)
+        #expect(try await collected(scene) == [stray])
+        #expect(try await scene.download(try await scene.lookUp("r")) == bytes)
+        #expect(try await uses() == before)
+        #expect(scene.cloud.takeFaults().contains { $0.text.contains("not noted as used") })
+        // What is deleted afterwards goes as ever.
+        try await scene.ada.modify([.delete("r")], zone: "Z")
+        try await scene.wait(Limits.assetGraceSeconds + 1)
+        #expect(scene.files.chunkNames.isEmpty)
+    }
+
     @Test func `bytes of a small asset that are gone or short are told`() async throws {
         let scene = try await AssetCloud()
         let sent = try await scene.upload(someBytes(100, seed: 3), "r")

@@ -21,8 +21,8 @@ struct HelpTests {
         Documented(
             "serve",
             "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url host "
-                + "trusted-proxy request-rate user-quota public-quota asset-size-web asset-size-app oidc-issuer oidc-client-id oidc-client-secret-file "
-                + "oidc-name oidc-sign-up smtp smtp-password-file mail-from web-push-host json"
+                + "trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
+                + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from web-push-host json"
         ),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),

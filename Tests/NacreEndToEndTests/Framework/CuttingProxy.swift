@@ -10,6 +10,7 @@ final class CuttingProxy: Sendable {
     private struct State {
         var server = 0
         var sent = 0
+        var back = 0
         var cuts: [Int] = []
     }
 
@@ -34,10 +35,13 @@ final class CuttingProxy: Sendable {
     /// Bytes that clients have sent and that were passed on.
     var sent: Int { state.withLock { $0.sent } }
 
+    /// Bytes that the server has sent and that were passed on.
+    var back: Int { state.withLock { $0.back } }
+
     func lead(to port: Int) { state.withLock { $0.server = port } }
 
     /// Counts from nought, and cuts connections after so many bytes in all.
-    func reset(cuts: [Int] = []) { state.withLock { ($0.sent, $0.cuts) = (0, cuts.sorted()) } }
+    func reset(cuts: [Int] = []) { state.withLock { ($0.sent, $0.back, $0.cuts) = (0, 0, cuts.sorted()) } }
 
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
@@ -50,8 +54,11 @@ final class CuttingProxy: Sendable {
         defer { Glibc.close(server) }
         guard (try? LoopbackSocket.connect(server, state.withLock { $0.server })) != nil else { return }
         let isBack = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            Self.pump(server, client) { $0 }
+        Thread.detachNewThread { [state] in
+            Self.pump(server, client) { count in
+                state.withLock { $0.back += count }
+                return count
+            }
             isBack.signal()
         }
         Self.pump(client, server) { [state] count in

@@ -14,6 +14,8 @@ final class S3Receiver: AssetReceiver {
         var pinned: Set<ChunkName> = []
         var isReleased = false
         var onTheirWay: [Task<Void, any Error>] = []
+        /// The bucket failed it.
+        var isFailed = false
     }
 
     /// Cut at once.
@@ -51,7 +53,7 @@ final class S3Receiver: AssetReceiver {
         return ReceivedAsset(size: size, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: chunks, inline: nil)
     }
 
-    func takeUp(_ chunk: AssetChunk) async throws -> Bool {
+    func takeUp(_ chunk: AssetChunk, isNamed: Bool) async throws -> Bool {
         if state.withLock({ $0.pinned.contains(chunk.name) }) { return true }
         // Pinned before it is looked for: from here on nobody removes it.
         try await assets.pin(chunk.name)
@@ -75,6 +77,7 @@ final class S3Receiver: AssetReceiver {
         do {
             try await assets.put(bytes, as: chunk.name)
         } catch {
+            noteFailure()
             assets.unpin([chunk.name])
             throw error
         }
@@ -98,13 +101,16 @@ final class S3Receiver: AssetReceiver {
         }
         for task in sending { task.cancel() }
         for task in sending { _ = try? await task.value }
-        let names = state.withLock { state in
+        let (names, isFailed) = state.withLock { state in
             defer { state.pinned = [] }
-            return Array(state.pinned)
+            return (Array(state.pinned), state.isFailed)
         }
         assets.unpin(names)
-        return names
+        // A bucket that has just failed would fail to remove them, and leave in doubt when it does: the next look for orphans takes them.
+        return isFailed ? [] : names
     }
+
+    private func noteFailure() { state.withLock { $0.isFailed = true } }
 
     /// Notes a chunk that was pinned for this receiver. Where another task of it was faster, or it is over, one pin is enough.
     private func keep(_ name: ChunkName) {
@@ -134,9 +140,14 @@ final class S3Receiver: AssetReceiver {
         keep(name)
         while let first = state.withLock({ $0.onTheirWay.count < Self.atOnce ? nil : $0.onTheirWay.removeFirst() }) { try await first.value }
         await assets.turns.take()
-        let task = Task { [assets] in
+        let task = Task { [self] in
             defer { assets.turns.give() }
-            try await assets.put(bytes, as: name)
+            do {
+                try await assets.put(bytes, as: name)
+            } catch {
+                noteFailure()
+                throw error
+            }
         }
         state.withLock { $0.onTheirWay.append(task) }
     }

@@ -1,0 +1,164 @@
+import NacreCloudWire
+
+/// An announced file as a row keeps it, so that another process goes on where one ended: what it is, and which chunks lacked. Which of those have come their
+/// places tell.
+struct AnnouncedRow: Hashable, Sendable {
+    let key: EntryKey
+    let purpose: AnnouncedUpload.Purpose
+    let missing: [Int]
+    let created: Timestamp
+
+    private static let version: UInt8 = 1
+
+    init(_ upload: AnnouncedUpload, at now: Timestamp) {
+        key = EntryKey(upload.purpose.database, .announcedUpload, upload.id.key)
+        (purpose, missing, created) = (upload.purpose, upload.missing, now)
+    }
+
+    /// - Throws: `StoreError.corrupt` where the row is not what was written.
+    init(_ row: EntryRow) throws {
+        let damaged = StoreError(.corrupt, "The row of an announced file is not what was written", ["upload": row.key.key])
+        key = row.key
+        do {
+            var reader = ByteReader(row.value)
+            guard try reader.byte() == Self.version else { throw damaged }
+            created = Timestamp(secondsSince2001: try reader.double())
+            let zone = try reader.signed()
+            let place = StoredAsset.Place(
+                zoneName: try reader.string(), recordName: try reader.string(), recordType: try reader.string(),
+                fieldName: try reader.string(), sender: try reader.string())
+            var chunks: [AssetChunk] = []
+            for _ in 0..<(try reader.count()) {
+                chunks.append(AssetChunk(name: ChunkName(try reader.block()), size: Int(clamping: try reader.number())))
+            }
+            purpose = AnnouncedUpload.Purpose(database: row.key.database, zone: zone, place: place, chunks: chunks)
+            var missing: [Int] = []
+            for _ in 0..<(try reader.count()) { missing.append(Int(clamping: try reader.number())) }
+            guard missing.allSatisfy(chunks.indices.contains) else { throw damaged }
+            self.missing = missing
+        } catch {
+            throw damaged
+        }
+    }
+
+    var row: EntryRow {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.double(created.secondsSince2001)
+        purpose.write(to: &writer)
+        writer.number(UInt64(missing.count))
+        for place in missing { writer.number(UInt64(place)) }
+        return EntryRow(key: key, value: writer.bytes)
+    }
+
+    /// Its URL has run out.
+    func isOld(at now: Timestamp) -> Bool { created + Limits.assetGraceSeconds <= now }
+}
+
+extension AnnouncedUpload.Purpose {
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.signed(zone)
+        for text in [place.zoneName, place.recordName, place.recordType, place.fieldName, place.sender] { writer.string(text) }
+        writer.number(UInt64(chunks.count))
+        for chunk in chunks {
+            writer.block(chunk.name.bytes)
+            writer.number(UInt64(chunk.size))
+        }
+    }
+
+    /// - Parameter code: a code of bytes, 16 at least.
+    func id(_ code: ([UInt8]) -> [UInt8]) -> AnnouncedUploadID {
+        var writer = ByteWriter()
+        write(to: &writer)
+        let code = code(writer.bytes)
+        func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return AnnouncedUploadID(high: number(code.prefix(8)), low: number(code.dropFirst(8).prefix(8)))
+    }
+}
+
+extension WritePlan {
+    init(removing announced: AnnouncedUploadID, from database: DatabaseID) {
+        self.init()
+        remove(announced, from: database)
+    }
+
+    mutating func remove(_ announced: AnnouncedUploadID, from database: DatabaseID) {
+        entriesRemoved.append(EntryKey(database, .announcedUpload, announced.key))
+    }
+}
+
+extension Cloud {
+    /// Writes the row of a file that begins, and the task that takes it away when its URL has run out.
+    func note(_ upload: AnnouncedUpload, zone: ZoneRow, of database: CallerDatabase) async throws {
+        let row = AnnouncedRow(upload, at: clock()).row
+        let task = CollectAssets.task(for: upload.id, of: zone, due: clock() + Limits.assetGraceSeconds)
+        try await stored(of: database.key) {
+            try await self.store.write { transaction in
+                var plan = WritePlan(putting: task)
+                plan.entries.append(row)
+                try transaction.apply(plan)
+                return .commit(())
+            }
+        }
+    }
+
+    /// An announced file that is on its way. One that another process had begun is read: what it had of it goes on counting, chunk by chunk.
+    /// - Returns: nil where nothing is known of it, or where what was to be reused is gone.
+    func announced(_ id: AnnouncedUploadID, in database: CallerDatabase) async throws -> AnnouncedUpload? {
+        if let known = announcedUploads[id] { return known }
+        let kept = try await stored(of: database.key) {
+            try await self.store.read { try $0.announced([id.key], in: database.id).first }
+        }
+        guard let kept, !kept.isOld(at: clock()) else { return nil }
+        let purpose = kept.purpose
+        let missing = Set(kept.missing)
+        let upload = try await taking(purpose, in: database) { receiver in
+            var seen: Set<ChunkName> = Set(kept.missing.map { purpose.chunks[$0].name })
+            let reused = purpose.chunks.indices.filter { !missing.contains($0) && seen.insert(purpose.chunks[$0].name).inserted }
+            guard try await self.takenUp(reused, of: purpose, isNamed: true, by: receiver).count == reused.count else { return nil }
+            let there = try await self.takenUp(kept.missing, of: purpose, isNamed: false, by: receiver)
+            return AnnouncedUpload(
+                id: id, purpose: purpose, missing: kept.missing, received: kept.missing.prefix { there.contains($0) }.count, receiver: receiver,
+                at: self.clock())
+        }
+        guard let upload else { return nil }
+        if announcedUploads.add(upload) { return upload }
+        // Another request was faster.
+        await letGo(of: upload)
+        return announcedUploads[id]
+    }
+}
+
+extension ReadTransaction {
+    /// Announced files by their keys: those that are there.
+    func announced(_ keys: [String], in database: DatabaseID) throws -> [AnnouncedRow] {
+        try entries(in: database, .announcedUpload, keys: keys).map { try AnnouncedRow($0) }
+    }
+
+    /// Those of the names that announced files of a database wait for or have.
+    func announcedChunks(among names: Set<ChunkName>, in database: DatabaseID) throws -> Set<ChunkName> {
+        try announcedChunks(in: database) { names.contains($0) }
+    }
+
+    /// The names that begin with this byte.
+    func announcedChunks(withFirst part: UInt8, in database: DatabaseID) throws -> Set<ChunkName> {
+        try announcedChunks(in: database) { $0.bytes.first == part }
+    }
+
+    private func announcedChunks(in database: DatabaseID, where matches: (ChunkName) -> Bool) throws -> Set<ChunkName> {
+        var names: Set<ChunkName> = []
+        var last = ""
+        while true {
+            let page = try entries(in: database, .announcedUpload, after: last, limit: Limits.announcedRows)
+            for row in page {
+                // Of one that cannot be read nothing is known: what it waits for is sent again.
+                guard let announced = try? AnnouncedRow(row) else { continue }
+                for place in announced.missing where matches(announced.purpose.chunks[place].name) {
+                    names.insert(announced.purpose.chunks[place].name)
+                }
+            }
+            guard let next = page.last?.key.key else { return names }
+            last = next
+        }
+    }
+}
