@@ -131,7 +131,7 @@ import Testing
 
     @Test func `types that CloudKit keeps for itself are not made`() {
         #expect(refusal(.make(.create, "r", type: "Users"))?.code == .accessDenied)
-        #expect(refusal(.make(.create, "r", type: "cloudkit.share"))?.field == "recordType")
+        #expect(refusal(.make(.create, "r", type: "cloudkit.share")) == .shareNeedsZoneName)
         #expect(refusal(.make(.create, "r", type: "No te"))?.field == "recordType")
     }
 

@@ -6,6 +6,18 @@ package struct TestCloudUser: Sendable {
     package var cloud: Cloud
     package var target: DatabaseTarget
     package var caller: Caller
+    /// Whose zones it names; nil: it does not say.
+    package var zoneOwner: String?
+
+    /// The same user at zones of another, in the shared database.
+    package func at(_ owner: String) -> TestCloudUser {
+        var user = self
+        user.target.scope = .shared
+        user.zoneOwner = owner
+        return user
+    }
+
+    private func zoneID(_ name: String) -> ZoneID { ZoneID(zoneName: name, ownerRecordName: zoneOwner) }
 
     /// One `records/modify`.
     /// - Parameters:
@@ -17,13 +29,13 @@ package struct TestCloudUser: Sendable {
         digest: [UInt8] = [], age: Double? = nil, token: [UInt8]? = nil
     ) async throws -> [RecordResult] {
         let request = RecordsModifyRequest(
-            operations: operations, zoneID: ZoneID(zoneName: zone), atomic: atomic,
+            operations: operations, zoneID: zoneID(zone), atomic: atomic,
             extension: RequestExtension(operationID: id, clientChangeToken: token))
         return try await cloud.modifyRecords(request, in: target, by: caller, digest: digest, age: age).records
     }
 
     package func lookup(_ names: [String], zone: String = ZoneID.defaultZoneName) async throws -> [RecordResult] {
-        let request = RecordsLookupRequest(records: names.map { .init(recordName: $0) }, zoneID: ZoneID(zoneName: zone))
+        let request = RecordsLookupRequest(records: names.map { .init(recordName: $0) }, zoneID: zoneID(zone))
         return try await cloud.lookupRecords(request, in: target, by: caller).records
     }
 
@@ -34,13 +46,13 @@ package struct TestCloudUser: Sendable {
 
     @discardableResult
     package func makeZone(_ names: String...) async throws -> [ZoneResult] {
-        let operations = names.map { ZoneOperation(.create, ZoneID(zoneName: $0)) }
+        let operations = names.map { ZoneOperation(.create, zoneID($0)) }
         return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
     }
 
     @discardableResult
     package func deleteZone(_ names: String...) async throws -> [ZoneResult] {
-        let operations = names.map { ZoneOperation(.delete, ZoneID(zoneName: $0)) }
+        let operations = names.map { ZoneOperation(.delete, zoneID($0)) }
         return try await cloud.modifyZones(ZonesModifyRequest(operations: operations), in: target, by: caller).zones
     }
 
@@ -49,13 +61,22 @@ package struct TestCloudUser: Sendable {
         _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil
     ) async throws -> ChangesZoneResponse.Page {
         let item = ChangesZoneRequest.Item(
-            zoneID: ZoneID(zoneName: zone), syncToken: token, resultsLimit: limit, desiredKeys: keys, desiredRecordTypes: types)
+            zoneID: zoneID(zone), syncToken: token, resultsLimit: limit, desiredKeys: keys, desiredRecordTypes: types)
         let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
         switch response.zones.first {
         case .page(let page)?: return page
         case .failure(_, let error)?: throw error
         case nil: throw ServerError.internalError
         }
+    }
+
+    package func query(_ type: String, zone: String = ZoneID.defaultZoneName, marker: String? = nil, limit: Int? = nil) async throws
+        -> RecordsQueryResponse
+    {
+        try await cloud.queryRecords(
+            RecordsQueryRequest(
+                query: Query(recordType: type, filters: [QueryFilter(.greaterThanOrEquals, fieldName: "text", value: .string(""))]),
+                zoneID: zoneID(zone), resultsLimit: limit, continuationMarker: marker), in: target, by: caller)
     }
 
     package func databaseChanges(after token: String? = nil, limit: Int? = nil) async throws -> ChangesDatabaseResponse {

@@ -154,6 +154,23 @@ struct MessageRoundTripTests {
         for user in older.users { try expect(user, as: user, AnswerForm(), seed) }
     }
 
+    @Test(arguments: rounds) func `shares are resolved and answered`(_: Int) throws {
+        var seed = SeededRandom()
+        let items = seed.list(upTo: 4) { SharesRequest.Item(value: $0.text(), shouldFetchRootRecord: $0.chance(2), rootRecordDesiredKeys: $0.keys()) }
+        try expectExact(SharesRequest(shortGUIDs: items, extension: seed.requestExtension()), seed)
+        let results = seed.list(upTo: 3) { seed -> SharesResponse.Result in
+            if seed.chance(3) { return .failure(shortGUID: seed.text(), seed.error()) }
+            let zone = ZoneID(zoneName: seed.name(), ownerRecordName: "_" + seed.name())
+            return .share(
+                ShareMetadata(
+                    shortGUID: seed.text(), containerIdentifier: seed.text(), databaseScope: "SHARED", environment: "development", zoneID: zone,
+                    share: seed.record(in: zone), ownerIdentity: seed.user(), participantPermission: seed.permission(),
+                    participantStatus: .invited, participantType: .privateUser))
+        }
+        let answer = SharesResponse(results: results)
+        try expect(answer, as: answer, AnswerForm(details: true), seed)
+    }
+
     @Test(arguments: rounds) func `subscriptions and push tokens are asked for and answered`(_: Int) throws {
         var seed = SeededRandom()
         try expectExact(

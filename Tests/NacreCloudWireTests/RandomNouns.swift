@@ -90,7 +90,7 @@ extension SeededRandom {
     mutating func record(in zone: ZoneID?) -> Record {
         Record(
             recordName: text(upTo: 12), recordType: name(), zoneID: zone, recordChangeTag: name(), created: stamp(), modified: stamp(),
-            parent: maybe { $0.link() }, share: maybe { $0.link() }, fields: fields())
+            parent: maybe { $0.link() }, share: maybe { $0.link() }, sharing: chance(4) ? Box(shareDetails()) : nil, fields: fields())
     }
 
     mutating func error() -> ServerError {
@@ -127,7 +127,31 @@ extension SeededRandom {
         let parent: RecordChange.ParentChange = [.keep, .clear, .set(link())].randomElement(using: &self) ?? .keep
         return RecordChange(
             recordName: maybe { $0.text() }, recordType: maybe { $0.name() }, recordChangeTag: maybe { $0.name() }, set: set, cleared: cleared,
-            parent: parent)
+            parent: parent,
+            sharing: chance(4)
+                ? ShareChange(
+                    publicPermission: permission(), participants: maybe { $0.list(upTo: 3) { $0.participant() } },
+                    forRecord: maybe { $0.name() }) : nil)
+    }
+
+    mutating func permission() -> SharePermission { SharePermission.allCases.randomElement(using: &self) ?? .readOnly }
+
+    mutating func participant() -> ShareParticipant {
+        // A hash is none of an invitation's ways.
+        let info = maybe {
+            [UserLookupInfo.emailAddress($0.text()), .phoneNumber($0.text()), .userRecordName($0.text())].randomElement(using: &$0)
+                ?? .phoneNumber("")
+        }
+        return ShareParticipant(
+            participantID: maybe { $0.name() }, identity: ParticipantIdentity(userRecordName: maybe { $0.text() }, lookupInfo: info),
+            role: ParticipantRole.allCases.randomElement(using: &self) ?? .privateUser, permission: permission(),
+            acceptance: ParticipantAcceptance.allCases.randomElement(using: &self) ?? .invited)
+    }
+
+    mutating func shareDetails() -> ShareDetails {
+        ShareDetails(
+            shortGUID: text(), publicPermission: permission(), participants: list(upTo: 4) { $0.participant() }, owner: participant(),
+            currentUserParticipant: maybe { $0.participant() })
     }
 
     mutating func operation() -> RecordOperation {

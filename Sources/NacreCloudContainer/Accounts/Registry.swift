@@ -114,6 +114,8 @@ extension Registry {
         case identity(OpenIDIdentity)
         case schema(container: String, DatabaseKey.Environment)
         case discovery(container: String, DatabaseKey.Environment)
+        /// Where the URLs of shares lead.
+        case shares(container: String, DatabaseKey.Environment)
         /// Of a user, and what they are told.
         case devices(container: String, DatabaseKey.Environment, user: String)
 
@@ -130,6 +132,8 @@ extension Registry {
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "schema")
             case .discovery(let container, let environment):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: "discovery")
+            case .shares(let container, let environment):
+                DatabaseKey(container: container, environment: environment, scope: .registry, owner: "shares")
             case .devices(let container, let environment, let user):
                 DatabaseKey(container: container, environment: environment, scope: .registry, owner: Self.devices + user)
             }

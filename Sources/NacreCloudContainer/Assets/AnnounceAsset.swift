@@ -101,11 +101,11 @@ extension Cloud {
     }
 
     /// Those of the chunks that the sender may read already, so that knowing their digests tells nobody what others keep: in a private database what its assets
-    /// have, and in a public one what the field has that the file is for.
+    /// have, and in a public one, or in a zone that is shared with the sender, what the field has that the file is for.
     private func chunksToReuse(of chunks: [AssetChunk], at place: StoredAsset.Place, in database: CallerDatabase) async throws -> Set<ChunkName> {
         WorkMeter.current?.add(rows: chunks.count / 10)
         let names = Set(chunks.map(\.name))
-        if database.key.scope == .private {
+        if database.key.scope == .private, !database.isOthers {
             return try await stored(of: database.key) {
                 try await self.store.read { transaction in try names.filter { try transaction.isUsed($0, in: database.id) } }
             }

@@ -92,8 +92,7 @@ extension Cloud {
     /// - Parameter caller: whose the permit's credential is now.
     /// - Throws: `ServerError`: not there any more, damaged, or not for the caller.
     package func content(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> AssetContent {
-        let database = try await database(target, for: .read, by: caller)
-        guard database.id == permit.database else { throw ServerError.unknownDownload }
+        let database = try await database(of: permit, in: target, by: caller)
         let storage = try assetStorage()
         let found = try await read(database, zone: .defaultZone) { database, transaction in
             try transaction.asset(permit.asset, of: database)
@@ -111,6 +110,19 @@ extension Cloud {
                     WorkMeter.$current.withValue(meter) { self.damaged(error, at: asset.place, of: asset.id, in: database.key) }
                 })
         }
+    }
+
+    /// The database that a download is from: the caller's own, the public one, or one whose zone is shared with the caller.
+    private func database(of permit: DownloadPermit, in target: DatabaseTarget, by caller: Caller) async throws -> CallerDatabase {
+        let own = try await database(target, for: .read, by: caller)
+        if own.id == permit.database { return own }
+        guard target.scope == .private, let key = try await stored({ try await self.store.read { try $0.databases([permit.database]).first?.key } })
+        else { throw ServerError.unknownDownload }
+        var shared = target
+        shared.scope = .shared
+        let others = try await database(holding: key.zoneID(ZoneID.defaultZoneName), shared, for: .read, by: caller)
+        guard others.id == permit.database else { throw ServerError.unknownDownload }
+        return others
     }
 
     /// Tells the log where bytes cannot be read.
@@ -149,7 +161,14 @@ extension ReadTransaction {
         else { return .refused(.unknownDownload) }
         let stored = StoredRecord(record, in: zone.address, only: FieldNames([asset.place.fieldName]))
         guard stored.isLive, stored.content.fields.assetIDs.contains(id) else { return .refused(.unknownDownload) }
-        guard database.showing(zoneNamed: zone.name).shows(stored) else { return .refused(.readNotPermitted) }
+        let showing: ShownRecords
+        do {
+            guard let found = try database.zone(database.key.zoneID(zone.name)).resolve(zone, self) else { return .refused(.unknownDownload) }
+            showing = found.showing
+        } catch let fault as ServerError where fault.code == .zoneNotFound {
+            return .refused(.unknownDownload)
+        }
+        guard showing.shows(stored) else { return .refused(.readNotPermitted) }
         guard asset.chunks.isEmpty else { return .there(asset, inline: []) }
         do {
             let bytes = try entries(in: database.id, .assetBytes, keys: [id.key]).first?.value

@@ -8,7 +8,7 @@ extension Cloud {
     package func rereferenceAssets(
         _ request: AssetsRereferenceRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsRereferenceResponse {
-        let database = try await database(target, for: .write, by: caller)
+        let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         guard let sender = caller.userRecordName else { throw ServerError.authenticationRequired }
         if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
         let found = try await read(database, zone: request.zoneID) { database, transaction in
@@ -37,6 +37,7 @@ extension ReadTransaction {
         _ request: AssetsRereferenceRequest, of database: CallerDatabase
     ) throws -> Result<[AssetID], ServerError> {
         guard let zone = try database.zone(request.zoneID).find(self) else { return .failure(.zoneNotFound(request.zoneID)) }
+        guard zone.seat.mayWrite else { return .failure(.writeNotPermitted) }
         let fields = FieldNames(request.assets.map(\.fieldName))
         var records: [String: StoredRecord] = [:]
         try eachPortion(of: Array(Set(request.assets.map(\.recordName))), in: zone.address) { rows in

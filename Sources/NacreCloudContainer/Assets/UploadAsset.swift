@@ -7,7 +7,7 @@ extension Cloud {
     package func requestUploads(
         _ request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsUploadResponse {
-        let database = try await database(target, for: .write, by: caller)
+        let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         guard let credential = caller.credential, let sender = caller.userRecordName else { throw ServerError.authenticationRequired }
         if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
         WorkMeter.current?.add(rows: request.tokens.count)
@@ -91,10 +91,15 @@ extension Cloud {
 
     /// The database that an upload is for, where its sender is the one that asked for it.
     func database(of permit: UploadPermit, by caller: Caller) async throws -> CallerDatabase {
-        let target = DatabaseTarget(
-            container: permit.database.container, environment: permit.database.environment, scope: permit.database.scope)
-        let database = try await database(target, for: .write, by: caller)
-        guard database.key == permit.database, caller.userRecordName == permit.place.sender else { throw ServerError.unknownUpload }
+        let key = permit.database
+        guard let sender = caller.userRecordName, sender == permit.place.sender else { throw ServerError.unknownUpload }
+        // What is shared with the sender is in another user's database.
+        let isOthers = key.scope == .private && key.owner != sender
+        let target = DatabaseTarget(container: key.container, environment: key.environment, scope: isOthers ? .shared : key.scope)
+        let zoneID = key.zoneID(permit.place.zoneName)
+        let database = try await database(holding: zoneID, target, for: .write, by: caller)
+        guard database.key == key else { throw ServerError.unknownUpload }
+        if isOthers { _ = try await zone(zoneID, of: database) }
         return database
     }
 
@@ -162,12 +167,13 @@ extension Cloud {
         return sent
     }
 
-    /// The row of a zone that is there.
+    /// The row of a zone that is there, and in which the caller may write.
     func zone(_ zoneID: ZoneID, of database: CallerDatabase) async throws -> ZoneRow {
         let named = try database.zone(zoneID)
         return try await stored(of: database.key, zone: zoneID) {
             try await self.store.read { transaction in
                 guard let zone = try named.find(transaction) else { throw ServerError.zoneNotFound(zoneID) }
+                guard zone.seat.mayWrite else { throw ServerError.writeNotPermitted }
                 return zone.row
             }
         }

@@ -111,11 +111,17 @@ extension Cloud {
     /// Ask for it before reading records: what changes in between is then told twice, and never missed.
     package func currentSyncToken(of zoneID: ZoneID, in target: DatabaseTarget, by caller: Caller) async throws -> String? {
         guard !zoneID.isDefault, case .success = databaseVerdict(target, for: .changes, by: caller) else { return nil }
-        let database = try await database(target, for: .changes, by: caller)
-        guard let requested = try? database.zone(zoneID) else { return nil }
-        let rows = try await stored(of: database.key) { try await self.store.read { try $0.zones(in: database.id, named: [requested.name]) } }
-        guard let row = rows.first else { return nil }
-        return try shown(database.resolve(row)).syncToken
+        guard let database = try? await database(holding: zoneID, target, for: .changes, by: caller), let requested = try? database.zone(zoneID)
+        else { return nil }
+        return try await stored(of: database.key) {
+            try await self.store.read { transaction in
+                do {
+                    return try requested.find(transaction)
+                } catch is ServerError {
+                    return nil
+                }
+            }
+        }.map { try shown($0).syncToken } ?? nil
     }
 }
 

@@ -19,8 +19,8 @@ extension Cloud {
             }
         }
         return ChangesDatabaseResponse(
-            zones: page.zones.map { zone in
-                .init(zoneID: key.zoneID(zone.name), deletion: zone.state.deletion)
+            zones: page.zones.compactMap { zone in
+                key.zoneID(ofRow: zone).map { .init(zoneID: $0, deletion: zone.state.deletion) }
             },
             syncToken: try tokens.seal(ChangeToken.database(page.token).bytes), moreComing: page.moreComing)
     }

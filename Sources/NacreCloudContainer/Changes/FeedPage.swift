@@ -78,9 +78,12 @@ extension FeedPage {
     /// A page of each of these feeds of one database: three questions at most, and bodies of `Limits.pageBytes` in all, or one record. Once that is full,
     /// the pages of the other zones are empty, and say that there is more.
     ///
-    /// - Parameter keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
-    static func read(_ asked: [AskedFeed], keepsCommitsWhole: Bool, _ transaction: any ReadTransaction) throws -> [FeedPage] {
-        var room = Limits.pageBytes
+    /// - Parameters:
+    ///   - room: for records, on all pages of an answer; what they take is taken off.
+    ///   - keepsCommitsWhole: the rest of a page's last commit comes along, beyond its limit, as far as it may.
+    static func read(
+        _ asked: [AskedFeed], room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
+    ) throws -> [FeedPage] {
         let read = try transaction.portions(of: asked.map { $0.scan(after: $0.token.position, limit: $0.limit) }, in: &room)
         var rests = asked.map { _ in FeedRest() }
         // Who ends in a commit that may go on, and where.

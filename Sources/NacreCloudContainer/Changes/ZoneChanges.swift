@@ -16,14 +16,15 @@ extension Cloud {
             throw ServerError.tooManyItems(request.zones.count, limit: Limits.zonesPerRequest, field: "zones")
         }
         if let fault = RequestShape.fault(ofZones: request.zones.map(\.zoneID), field: "zones", in: database.key, by: caller) { throw fault }
-        let items = request.zones.map { item in Result { () throws(ServerError) in try asked(item, in: database) } }
+        let named = try await requested(request.zones.map(\.zoneID), target, for: .changes, by: caller)
+        let items = zip(request.zones, named).map { item, zone in Result { () throws(ServerError) in try asked(item, of: zone.get()) } }
         let valid = items.successes()
-        let pages = zip(valid, try await pages(of: valid, in: database)).map { asked, page in page.map { (asked: asked, feed: $0) } }
+        let pages = zip(valid, try await pages(of: valid)).map { asked, page in page.map { (asked: asked, feed: $0) } }
         var results: [ChangesZoneResponse.Result] = []
         for (zone, page) in zip(request.zones, items.replacingSuccesses(by: pages)) {
             do {
                 let page = try page.get()
-                results.append(.page(try shown(page.feed, of: page.asked, in: database)))
+                results.append(.page(try shown(page.feed, of: page.asked)))
             } catch let error as ServerError {
                 results.append(.failure(database.key.shown(zone.zoneID), error))
             }
@@ -48,18 +49,17 @@ extension Cloud {
         var limit: Int
     }
 
-    private func asked(_ item: ChangesZoneRequest.Item, in database: CallerDatabase) throws(ServerError) -> AskedZone {
-        let zone = try database.zone(item.zoneID)
+    private func asked(_ item: ChangesZoneRequest.Item, of zone: RequestedZone) throws(ServerError) -> AskedZone {
         if item.zoneID.isDefault { throw .noFeedInDefaultZone }
         if item.reverse { throw .notSupported("reverse", "reading changes in reverse") }
         return AskedZone(zone: zone, item: item, token: try zoneToken(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
     }
 
     /// - Returns: one for each zone, in their order.
-    private func pages(of asked: [AskedZone], in database: CallerDatabase) async throws -> [Result<FeedPage, ServerError>] {
-        guard !asked.isEmpty else { return [] }
+    private func pages(of asked: [AskedZone]) async throws -> [Result<FeedPage, ServerError>] {
+        guard let database = asked.first?.zone.database else { return [] }
         do {
-            return try await store.read { try Self.pages(of: asked, in: database, $0) }
+            return try await store.read { try Self.pages(of: asked, $0) }
         } catch let error as StoreError {
             // Damage in one zone does not keep the other zones from the client.
             guard error.code == .corrupt, asked.count > 1 else {
@@ -67,29 +67,50 @@ extension Cloud {
                 return asked.map { _ in .failure(ServerError(error)) }
             }
             var pages: [Result<FeedPage, ServerError>] = []
-            for zone in asked { pages += try await self.pages(of: [zone], in: database) }
+            for zone in asked { pages += try await self.pages(of: [zone]) }
             return pages
         }
     }
 
+    private static func pages(of asked: [AskedZone], _ transaction: any ReadTransaction) throws -> [Result<FeedPage, ServerError>] {
+        var room = Limits.pageBytes
+        var pages: [Int: Result<FeedPage, ServerError>] = [:]
+        // Shared zones are of several databases.
+        for places in Dictionary(grouping: asked.indices, by: { asked[$0].zone.database.id }).values.sorted(by: { $0[0] < $1[0] }) {
+            let found = try Self.pages(ofOneDatabase: places.map { asked[$0] }, room: &room, transaction)
+            for (place, page) in zip(places, found) { pages[place] = page }
+        }
+        return asked.indices.compactMap { pages[$0] }
+    }
+
+    /// - Parameter room: for records, on all pages of the answer.
     private static func pages(
-        of asked: [AskedZone], in database: CallerDatabase, _ transaction: any ReadTransaction
+        ofOneDatabase asked: [AskedZone], room: inout Int, _ transaction: any ReadTransaction
     ) throws -> [Result<FeedPage, ServerError>] {
+        guard let database = asked.first?.zone.database else { return [] }
         let rows = try transaction.zones(in: database.id, named: asked.map(\.zone.name))
         // No two of the names that were asked for are equal: that was looked at before.
         let named = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let feeds = try asked.map { asked -> Result<AskedFeed, ServerError> in
-            guard let zone = named[asked.zone.name].map(database.resolve) else { return .failure(.zoneNotFound(asked.item.zoneID)) }
+            let zone: ResolvedZone
+            do {
+                guard let row = named[asked.zone.name], let found = try asked.zone.resolve(row, transaction) else {
+                    return .failure(.zoneNotFound(asked.item.zoneID))
+                }
+                zone = found
+            } catch let error as ServerError {
+                return .failure(error)
+            }
             let token = asked.token ?? .start(of: zone.row, view: zone.view)
             guard token.view == zone.view, try token.isValid(for: zone.row, transaction) else { return .failure(.tokenExpired) }
             return .success(AskedFeed(token: token, zone: zone.row, limit: asked.limit))
         }
-        let pages = try FeedPage.read(feeds.successes(), keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
+        let pages = try FeedPage.read(feeds.successes(), room: &room, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
         return feeds.replacingSuccesses(by: pages.map(Result.success))
     }
 
-    private func shown(_ feed: FeedPage, of asked: AskedZone, in database: CallerDatabase) throws -> ChangesZoneResponse.Page {
-        tell(feed.records.filter(\.isDamaged), of: database.key, asked.item.zoneID)
+    private func shown(_ feed: FeedPage, of asked: AskedZone) throws -> ChangesZoneResponse.Page {
+        tell(feed.records.filter(\.isDamaged), of: asked.zone.database.key, asked.item.zoneID)
         let showing = asked.zone.showing
         return ChangesZoneResponse.Page(
             zoneID: showing.zoneID, records: feed.results(by: showing, types: asked.item.desiredRecordTypes, keys: asked.item.desiredKeys),

@@ -10,11 +10,13 @@ package struct CallerDatabase: Sendable {
     let readRule: ReadRule
     /// Makes the URLs of its assets.
     let links: AssetLinks
+    /// It is another user's, of which the caller sees the zones that are shared with them.
+    var isOthers = false
 
     /// The same, once its schema and the roles of its caller are known.
     func knowing(_ schema: Schema, _ roles: CallerRoles) -> CallerDatabase {
         guard readRule.wantsSchema else { return self }
-        return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles), links: links)
+        return CallerDatabase(id: id, key: key, caller: caller, readRule: ReadRule(schema, roles), links: links, isOthers: isOthers)
     }
 
     /// The same on a snapshot, which has the roles of the caller: it is asked for them where they count and the schema declares some.
@@ -33,9 +35,9 @@ package struct CallerDatabase: Sendable {
         ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: readRule, databaseID: id, links: links)
     }
 
-    /// A zone that a transaction found by other means than its name.
+    /// A zone of the caller's own database that a transaction found by other means than its name.
     func resolve(_ row: ZoneRow) -> ResolvedZone {
-        ResolvedZone(row: row, view: .owner, showing: showing(zoneNamed: row.name))
+        ResolvedZone(row: row, view: .owner, seat: .owner, showing: showing(zoneNamed: row.name))
     }
 }
 
@@ -53,14 +55,22 @@ struct RequestedZone: Sendable {
     /// - Returns: nil for a default zone in which nothing was saved yet.
     /// - Throws: `ServerError.zoneNotFound`; what the store throws.
     func find(_ transaction: any ReadTransaction) throws -> ResolvedZone? {
-        try resolve(transaction.zones(in: database.id, named: [name]).first)
+        try resolve(transaction.zones(in: database.id, named: [name]).first, transaction)
     }
 
+    /// The one place where it is decided whether a caller may use a zone. Of another user's database it reads the zone's share, with one call of the
+    /// store; a zone that is not shared with the caller is not there. See `docs/decisions/sharing.md`.
     /// - Parameter row: what the transaction found under its name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
-    func resolve(_ row: ZoneRow?) throws(ServerError) -> ResolvedZone? {
+    func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
+        if database.isOthers {
+            guard let row, let user = database.caller.userRecordName, let seat = try transaction.seat(of: user, in: row.address) else {
+                throw ServerError.zoneNotFound(zoneID)
+            }
+            return ResolvedZone(row: row, view: .owner, seat: seat, showing: showing)
+        }
         if let row { return database.resolve(row) }
-        guard zoneID.isDefault, database.key.scope != .shared else { throw .zoneNotFound(zoneID) }
+        guard zoneID.isDefault, database.key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
         return nil
     }
 }
@@ -70,6 +80,7 @@ struct ResolvedZone: Sendable {
     let row: ZoneRow
     /// Which of its feeds the caller follows.
     let view: FeedView
+    let seat: ZoneSeat
     let showing: ShownRecords
 
     var address: ZoneAddress { row.address }
@@ -82,6 +93,21 @@ extension Cloud {
         let key = try databaseVerdict(target, for: access, by: caller).get()
         return CallerDatabase(
             id: try await databaseID(key), key: key, caller: caller, readRule: readRule.or(ruleOf: key, for: caller), links: assetLinks)
+    }
+
+    /// The database that holds a zone which a request names: the caller's own, or that of the zone's owner where the request is to the shared database.
+    /// Costs a call of the store the first time that this process hears of it.
+    /// - Throws: `ServerError`.
+    func database(
+        holding zoneID: ZoneID, _ target: DatabaseTarget, for access: Access, by caller: Caller
+    ) async throws -> CallerDatabase {
+        let key = try databaseVerdict(target, for: access, by: caller).get()
+        guard key.scope == .shared else { return try await database(target, for: access, by: caller) }
+        guard let owner = zoneID.ownerRecordName, owner != key.owner, Names.isName(owner) else { throw ServerError.zoneNotFound(zoneID) }
+        let held = DatabaseKey(container: key.container, environment: key.environment, scope: .private, owner: owner)
+        return CallerDatabase(
+            id: try await databaseID(held), key: held, caller: caller, readRule: readRule.or(ruleOf: held, for: caller), links: assetLinks,
+            isOthers: true)
     }
 
     /// Reads on one snapshot what a caller sees of a database: `body` gets it with the grants and the caller's roles of that very snapshot. Costs a

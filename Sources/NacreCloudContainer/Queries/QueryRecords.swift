@@ -45,10 +45,12 @@ extension Cloud {
     func queryPage(
         _ request: RecordsQueryRequest, in target: DatabaseTarget, by caller: Caller, scanning rows: Int, _ bytes: Int
     ) async throws -> (page: QueryPage, schema: DatabaseID) {
-        let database = try await database(target, for: .read, by: caller)
+        if request.zoneID == nil, target.scope == .shared, case .success = databaseVerdict(target, for: .read, by: caller) {
+            throw ServerError.missing("zoneID")
+        }
+        let database = try await database(holding: request.zoneID ?? .defaultZone, target, for: .read, by: caller)
         let key = database.key
         _ = try database.zone(request.zoneID ?? .defaultZone)
-        if request.zoneID == nil, key.scope == .shared { throw ServerError.missing("zoneID") }
         let limit = try Self.pageLimit(request.resultsLimit)
         let digest = QueryCursor.digest(of: request, in: database.id, by: caller)
         let cursor = try request.continuationMarker.map { try queryCursor($0, digest: digest) }

@@ -8,7 +8,7 @@ extension Cloud {
     package func lookupRecords(
         _ request: RecordsLookupRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> RecordsResponse {
-        let database = try await database(target, for: .read, by: caller)
+        let database = try await database(holding: request.zoneID, target, for: .read, by: caller)
         if let fault = RequestShape.fault(count: request.records.count, field: "records", by: caller) { throw fault }
         if let fault = RequestShape.fault(ofNames: request.records.map(\.recordName), field: "records") { throw fault }
         _ = try database.zone(request.zoneID)

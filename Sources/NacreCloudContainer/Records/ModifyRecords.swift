@@ -4,8 +4,8 @@ extension Cloud {
     /// `records/modify`: changes records of one zone, in one transaction.
     ///
     /// Costs at most five calls of the store, whatever the batch: advance, load, what it refers to, who depends on what goes and what is referred to,
-    /// and one plan; two more for each level of a cascade, one where a private database has a quota, and one where the database has subscriptions. Nothing is
-    /// written when nothing was changed.
+    /// and one plan; two more for each level of a cascade, one where a private database has a quota, one where the database has subscriptions, and one where
+    /// the zone is another user's. Nothing is written when nothing was changed.
     ///
     /// - Parameters:
     ///   - digest: of the request's bytes; two requests with one operation ID must have one digest.
@@ -14,10 +14,12 @@ extension Cloud {
     package func modifyRecords(
         _ request: RecordsModifyRequest, in target: DatabaseTarget, by caller: Caller, digest: [UInt8], age: Double? = nil
     ) async throws -> RecordsResponse {
-        let database = try await database(target, for: .write, by: caller)
+        let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
         let key = database.key
+        let zone = try database.zone(request.zoneID)
         let modification = try RecordModification(
-            request, in: try database.zone(request.zoneID), digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
+            request, in: zone, shareLink: try await shareLink(for: request, in: zone),
+            digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, quotas: quotas, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
         let outcome = try await registry.withSchema(of: key.container, key.environment) { schema in
@@ -47,6 +49,8 @@ struct RecordModification: Sendable {
 
     private let request: RecordsModifyRequest
     private let zone: RequestedZone
+    /// Where the request may make a share: by what its URL leads to it.
+    private let shareLink: ShareLink?
     private let log: OperationLog?
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
@@ -70,13 +74,14 @@ struct RecordModification: Sendable {
     private var isPublic: Bool { key.scope == .public }
 
     init(
-        _ request: RecordsModifyRequest, in zone: RequestedZone, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64, cascadeRoom: Int,
-        quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
+        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLink: ShareLink?, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64,
+        cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
         self.request = request
         self.zone = zone
+        self.shareLink = shareLink
         log = OperationLog(request.extension, by: caller, digest: digest, age: age)
         self.now = now
         self.newZone = newZone
@@ -88,7 +93,7 @@ struct RecordModification: Sendable {
             let operation: RecordOperation
             switch item {
             case .success(let readable):
-                operation = readable
+                operation = readable.namingParticipants(name)
                 faults[place] = RequestShape.fault(of: operation, in: request.zoneID, of: key, by: caller)
             case .failure(let fault):
                 operation = RecordOperation(.forceUpdate, RecordChange(recordName: fault.recordName))
@@ -113,7 +118,7 @@ struct RecordModification: Sendable {
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
         let advance = try transaction.advance(
             zoneNamed: request.zoneID.zoneName, in: database, operation: log?.id,
-            entries: [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)]
+            entries: [schema.versionKey, schema.quotaKey, SubscriptionGround.key(SubscriptionGround.all, in: database)] + zone.shareEntries
                 + (log?.entries(in: database) ?? [])
                 + receipts.values.lazy.filter { $0.database == database }.map { StoredAsset.key($0.asset, in: $0.database) }
                 + [isPublic ? schema.assignmentKey(of: caller) : nil].compactMap(\.self)
@@ -122,18 +127,22 @@ struct RecordModification: Sendable {
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let roles = isPublic ? try schema.roles(of: caller, by: advance.entries) : CallerRoles(caller)
         let showing = zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
+        // Before anything is told, of what was done before too.
+        let ofOther = zone.database.isOthers ? try zone.resolve(advance.zone, transaction) : nil
         if let operation = advance.operation {
             return .rollback(try replay(operation, in: advance.zone, showing, transaction))
         }
         if let fault = log?.fault(horizon: try OperationHorizon.of(log, in: database, among: advance.entries), at: now) { throw fault }
         if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
-        let ground = try ground(of: advance, indexesBelow: schema.schema.nextIndex)
+        let found = try ofOther ?? zone.resolve(advance.zone, transaction)
+        let ground = try ground(of: advance, found, indexesBelow: schema.schema.nextIndex)
         let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
-                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries)))
+                schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
+                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUID: try shareLink?.guid(for: ground.zone) ?? "", owner: key.owner))
         batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
         let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
@@ -162,17 +171,22 @@ struct RecordModification: Sendable {
         var isNewZone: Bool
         /// Somebody has subscriptions in the database.
         var isWatched: Bool
+        /// Somebody may see the zone besides its owner.
+        var isShared: Bool
     }
 
-    private func ground(of advance: Advance, indexesBelow: Int64) throws -> Ground {
+    private func ground(of advance: Advance, _ found: ResolvedZone?, indexesBelow: Int64) throws -> Ground {
         if let row = advance.database, row.key != key { throw ServerError.internalError }
         let isWatched = advance.entries.contains { $0.key.kind == .subscribed }
-        if let found = try zone.resolve(advance.zone) { return Ground(zone: found.row, newDatabase: nil, isNewZone: false, isWatched: isWatched) }
+        if let row = found?.row {
+            let isShared = advance.entries.contains { $0.isShare(of: row) }
+            return Ground(zone: row, newDatabase: nil, isNewZone: false, isWatched: isWatched, isShared: isShared)
+        }
         let first = ZoneRow(
             address: ZoneAddress(database: database, zone: newZone), name: ZoneID.defaultZoneName,
             run: advance.run, lastSeq: (advance.database?.lastSeq ?? 0) + 1, indexesBelow: indexesBelow)
         let newDatabase = advance.database == nil ? DatabaseRow(id: database, key: key, run: advance.run, lastSeq: 0) : nil
-        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched)
+        return Ground(zone: first, newDatabase: newDatabase, isNewZone: true, isWatched: isWatched, isShared: false)
     }
 
     /// The records of the batch and the parents that it gives them; then the parents that records keep, what is deleted whatever it is, and the targets, of
@@ -310,6 +324,7 @@ struct RecordModification: Sendable {
             plan.tasks += try FireSubscriptions.tasks(
                 of: transitions, in: ground.zone, hasFeed: hasFeed, by: FireSubscriptions.Author(caller), due: now, transaction)
         }
+        plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, over: batch.stored, by: caller, at: now)
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
         return .commit(
@@ -353,7 +368,12 @@ struct RecordModification: Sendable {
             case .delete, .nothing:
                 response.records.append(showing.deleted(batch.stored[name], named: name))
             case .save:
-                response.records.append(showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
+                // Who deletes a share of another user's zone leaves it, and the share stays.
+                let leaves = items[place].operation.type.isDelete
+                response.records.append(
+                    leaves
+                        ? showing.deleted(batch.stored[name], named: name)
+                        : showing.saved(saved[next], keys: wantedKeys(of: items[place].operation)))
                 next += 1
             }
         }

@@ -9,6 +9,8 @@ struct RecordContent: Equatable, Sendable {
     var fields: RecordFields
     /// Types that records of this name had before, which were deleted. Who follows one of them learns from here that its record is gone.
     var formerTypes: [String] = []
+    /// Of a record that is a share; nil for any other.
+    var sharing: ShareState?
 
     /// Of a record whose body cannot be read.
     static let unknown = RecordContent(
@@ -18,12 +20,13 @@ struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version byte, stamps, `entered`, in version 2 `formerTypes`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, in version 3 `sharing`, fields in the order of their names, and a CRC-32C over the body, the row's
 /// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
-    /// Of a body without former types, which hardly any record has; and of one with them.
+    /// Of a body without former types, which hardly any record has; of one with them; and of a share.
     static let version: UInt8 = 1
     static let versionWithFormerTypes: UInt8 = 2
+    static let versionOfShares: UInt8 = 3
     private static let checksumBytes = 4
 
     static func encode(
@@ -31,11 +34,13 @@ enum RecordBody {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
-        writer.byte(content.formerTypes.isEmpty ? version : versionWithFormerTypes)
+        let isPlain = content.formerTypes.isEmpty && content.sharing == nil
+        writer.byte(content.sharing != nil ? versionOfShares : isPlain ? version : versionWithFormerTypes)
         write(content.created, to: &writer)
         write(content.modified, to: &writer)
         writer.write(content.entered)
-        if !content.formerTypes.isEmpty { write(content.formerTypes, to: &writer) { $1.string($0) } }
+        if !isPlain { write(content.formerTypes, to: &writer) { $1.string($0) } }
+        content.sharing?.write(to: &writer)
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
         for place in fields.indices {
@@ -64,6 +69,7 @@ enum RecordBody {
             _ = try reader.number()
             _ = try reader.number()
             _ = try formerTypes(&reader, of: row)
+            _ = try sharing(&reader, of: row)
             return try fields(&reader, only: wanted)
         }
     }
@@ -76,8 +82,10 @@ enum RecordBody {
             let modified = try stamp(&reader)
             let entered = try reader.changeNumber()
             let formerTypes = try formerTypes(&reader, of: row)
+            let sharing = try sharing(&reader, of: row)
             return RecordContent(
-                created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes)
+                created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes,
+                sharing: sharing)
         }
     }
 
@@ -111,7 +119,7 @@ enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard row.body.first == version || row.body.first == versionWithFormerTypes else {
+        guard let form = row.body.first, (version...versionOfShares).contains(form) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
@@ -123,8 +131,12 @@ enum RecordBody {
     }
 
     private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
-        guard row.body.first == versionWithFormerTypes else { return [] }
+        guard row.body.first != version else { return [] }
         return try list(&reader) { (r) throws(MalformedBytes) in try r.string() }
+    }
+
+    private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
+        row.body.first == versionOfShares ? try ShareState(&reader) : nil
     }
 
     private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {

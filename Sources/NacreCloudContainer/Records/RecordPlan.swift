@@ -35,7 +35,7 @@ struct RecordPlan {
         let modified = rising(after: save.over)
         let content = RecordContent(
             created: live?.content.created ?? modified, modified: modified, entered: live?.content.entered ?? number, fields: save.fields,
-            formerTypes: formerTypes(of: save))
+            formerTypes: formerTypes(of: save), sharing: save.sharing)
         let record = stored(content, name: name, type: save.type, isTombstone: false, parent: save.parent)
         var put = put(record, over: save.over)
         put.unlinked = links.gone
@@ -71,6 +71,13 @@ struct RecordPlan {
     /// The same record under a new tag, and so at a new place in the feed: nothing by which it is found changes.
     func put(touching before: StoredRecord) -> RecordPut {
         put(stored(before.content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
+    }
+
+    /// A share that permits something else, under a new tag: nothing by which it is found changes.
+    func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
+        var content = before.content
+        content.sharing = state
+        return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
     }
 
     /// The other types that the name had, as far as somebody may follow them.

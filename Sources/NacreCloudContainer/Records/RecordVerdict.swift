@@ -53,14 +53,17 @@ enum RecordVerdict: Equatable, Sendable {
         let references: [BindingReference]
         /// The state that it replaces; nil makes a record.
         let over: StoredRecord?
+        /// Of a share, what it permits from now on; nil for any other record.
+        let sharing: ShareState?
         /// The schema lacks its type, or some of its fields.
         var extendsSchema = false
 
-        init(type: String, parent: String?, fields: RecordFields, over: StoredRecord?) {
+        init(type: String, parent: String?, fields: RecordFields, sharing: ShareState? = nil, over: StoredRecord?) {
             self.type = type
             self.parent = parent
             self.fields = fields
             references = fields.bindingReferences
+            self.sharing = sharing
             self.over = over
         }
 
@@ -87,6 +90,14 @@ struct RecordSetting: Hashable, Sendable {
     var customRoles: Set<String> = []
     /// The assets that the request brings.
     var assets = SentAssets()
+    /// As whom the caller uses the zone.
+    var seat = ZoneSeat.owner
+    /// CloudKit: zones with a feed can be shared, and no others.
+    var hasFeed = true
+    /// What stands in the URL of the zone's share.
+    var shareGUID = ""
+    /// Whose the database is.
+    var owner = ""
 
     /// What the caller may do with a record that is there.
     func permissions(on record: StoredRecord) -> Permissions {
@@ -120,21 +131,21 @@ extension RecordVerdict {
         var operation = operation
         if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
         let fault =
-            Self.faultOfHidden(operation, live, setting) ?? Self.faultOfVersion(operation, live) ?? Self.faultOfRole(operation, live, setting)
-            ?? Self.faultOfUser(operation, live, setting)
+            Self.faultOfHidden(operation, live, setting) ?? Self.faultOfSeat(operation, live, setting) ?? Self.faultOfVersion(operation, live)
+            ?? Self.faultOfRole(operation, live, setting) ?? Self.faultOfUser(operation, live, setting)
         if let fault {
             self = .refuse(fault)
             return
         }
         if operation.type.isDelete {
-            self = live == nil && existing?.isDamaged != true ? .nothing : .delete
+            self = live == nil && existing?.isDamaged != true ? .nothing : live.flatMap { Self.leaving($0, setting) } ?? .delete
             return
         }
         guard let type = operation.change.recordType ?? live?.row.type else {
             self = .refuse(.missing("recordType"))
             return
         }
-        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, setting) {
+        if let fault = Self.faultOfType(type, live, setting) ?? Self.faultOfFields(operation.change, of: type, setting) {
             self = .refuse(fault)
             return
         }
@@ -155,7 +166,18 @@ extension RecordVerdict {
             self = .refuse(fault)
             return
         }
-        var save = Self.next(operation, setting: fitted, type: type, live: live, tombstone: existing)
+        let sharing: ShareState?
+        switch Self.sharing(after: operation.change, of: type, live, setting) {
+        case .success(let state): sharing = state
+        case .failure(let fault):
+            self = .refuse(fault)
+            return
+        }
+        var save = Self.next(operation, setting: fitted, type: type, sharing: sharing, live: live, tombstone: existing)
+        if sharing != nil, save.parent != nil || !save.references.isEmpty {
+            self = .refuse(.shareRefersToNothing)
+            return
+        }
         // What a record kept from before there was a schema comes into it with the record's next save.
         save.extendsSchema =
             extendsSchema || setting.schema.hasOlderRecords && setting.schema.lacking(of: type, with: save.fields) != nil
@@ -183,6 +205,9 @@ extension RecordVerdict {
             return .recordNotFound
         case (.update, let live?), (.replace, let live?):
             guard let tag else { return .missing("recordChangeTag") }
+            return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged
+        // CloudKit: a share is always saved as `ifServerRecordUnchanged`.
+        case (.forceUpdate, let live?) where live.isShare, (.forceReplace, let live?) where live.isShare:
             return tag == ChangeTag.text(live.row.number) ? nil : .recordChanged
         case (.delete, let live?):
             return tag == nil || tag == ChangeTag.text(live.row.number) ? nil : .recordChanged
@@ -227,23 +252,25 @@ extension RecordVerdict {
     private static func faultOfType(_ type: String, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
         if let live { return type == live.row.type ? nil : .typeChanged }
         if type == UserRecord.type { return setting.caller.isServer ? nil : .createNotPermitted }
-        if type == "cloudkit.share" { return .notSupported("recordType", "sharing") }
+        if type == ShareNames.recordType { return nil }
         return Names.recordTypeFault(type)
     }
 
-    private static func faultOfFields(_ change: RecordChange, _ setting: RecordSetting) -> ServerError? {
+    private static func faultOfFields(_ change: RecordChange, of type: String, _ setting: RecordSetting) -> ServerError? {
+        let own = type == ShareNames.recordType ? ShareNames.fields : []
         let fields = change.set.entries
         for place in fields.indices {
-            if let fault = Names.fieldNameFault(fields[place].name) { return fault }
+            if let fault = Names.fieldNameFault(fields[place].name), !own.contains(fields[place].name) { return fault }
             guard case .sealed(let value) = fields[place].value else { continue }
             if setting.scope == .public { return .noEncryptionInPublic(fields[place].name) }
             if value.keyID == nil { return .sealedWithoutKey(fields[place].name) }
         }
-        return change.cleared.lazy.compactMap(Names.fieldNameFault).first
+        return change.cleared.lazy.filter { !own.contains($0) }.compactMap(Names.fieldNameFault).first
     }
 
     private static func next(
-        _ operation: RecordOperation, setting set: RecordFields, type: String, live: StoredRecord?, tombstone: StoredRecord?
+        _ operation: RecordOperation, setting set: RecordFields, type: String, sharing: ShareState?, live: StoredRecord?,
+        tombstone: StoredRecord?
     ) -> Save {
         let change = operation.change
         var fields: RecordFields
@@ -262,6 +289,6 @@ extension RecordVerdict {
         case .set(let reference): parent = reference.recordName
         case .clear: parent = nil
         }
-        return Save(type: type, parent: parent, fields: fields, over: live ?? tombstone)
+        return Save(type: type, parent: parent, fields: fields, sharing: sharing, over: live ?? tombstone)
     }
 }

@@ -81,6 +81,7 @@ struct ShownRecords: Sendable {
             created: stored.content.created, modified: stored.content.modified,
             parent: stored.row.parent.map { Reference(recordName: $0, action: .none, zoneID: zoneID) }, fields: fields)
         record.zoneID = zoneID
+        record.sharing = stored.content.sharing.map { Box($0.details(for: caller.userRecordName, owner: database.owner)) }
         return record
     }
 }

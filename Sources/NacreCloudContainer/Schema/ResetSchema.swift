@@ -104,6 +104,9 @@ extension WriteTransaction {
             guard let zone = try lock(zoneNamed: zone.name, in: database).zone else { continue }
             let hasFeed = row.key.hasFeed(inZoneNamed: zone.name)
             plan.add(deletionOf: zone, at: row.lastSeq + 1, now: now, isToldOf: hasFeed)
+            if hasFeed, row.key.scope == .private {
+                try plan.addEndOfSharing(of: zone, by: Caller(.user(row.key.owner)), at: now, self)
+            }
             // A zone of this name that comes starts above it: no change tag ever comes back.
             if !hasFeed { lastSeq = max(lastSeq, zone.lastSeq) }
         }

@@ -32,6 +32,11 @@ package struct Schema: Hashable, Sendable {
         guard type == UserRecord.type else { return types[type] }
         return types[type] ?? UserRecord.definition
     }
+
+    /// A type as saves find it: what is CloudKit's own of shares is there whatever a text says.
+    func savedDefinition(of type: String) -> RecordTypeDefinition? {
+        definition(of: type) ?? (type == ShareType.name ? ShareType.definition : nil)
+    }
 }
 
 /// Whose saves may bring types and fields that a development schema lacks.

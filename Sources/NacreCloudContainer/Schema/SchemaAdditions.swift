@@ -20,7 +20,7 @@ struct SchemaAdditions: Hashable, Sendable {
 extension Schema {
     /// What the schema lacks of a record's type and fields, as far as it has room; nil when it lacks nothing.
     func lacking(of type: String, with fields: RecordFields) -> SchemaAdditions? {
-        let known = definition(of: type)
+        let known = savedDefinition(of: type)
         let room = Limits.fieldsPerRecordType - (known?.fields.count ?? 0)
         var shapes: [String: FieldShape] = [:]
         for field in fields.entries where shapes.count < room && known?.fields[field.name] == nil {
@@ -37,7 +37,7 @@ extension Schema {
     mutating func add(_ additions: SchemaAdditions) {
         for (type, kinds) in additions.subscribed { types[type]?.subscribed.formUnion(kinds) }
         for (type, fields) in additions.types.sorted(by: { $0.key < $1.key }) {
-            let known = definition(of: type)
+            let known = savedDefinition(of: type)
             if known == nil, types.count >= Limits.recordTypesPerSchema { continue }
             var definition = known ?? RecordTypeDefinition(name: type)
             for (name, shape) in fields.sorted(by: { $0.key < $1.key }) where definition.fields[name] == nil {

@@ -15,7 +15,7 @@ extension Schema {
     func verdict(
         on change: RecordChange, of type: String, in environment: DatabaseKey.Environment, by client: Caller.Client
     ) -> SchemaVerdict {
-        let known = definition(of: type)
+        let known = savedDefinition(of: type)
         if known == nil {
             if environment == .production { return .refuse(.noTypeInProduction(type)) }
             if !extends(by: client) { return .refuse(.typeNotFound(type)) }

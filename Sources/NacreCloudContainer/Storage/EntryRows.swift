@@ -59,6 +59,12 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case pushIdentity = 46
     /// Of a device that is told of changes: what became of its notifications.
     case pushLog = 47
+    /// Of a database: that a zone is shared.
+    case zoneShare = 48
+    /// Of a container and environment: where the URL of a share leads.
+    case shareLink = 49
+    /// The key of the server by which the URLs of shares are made.
+    case shareKey = 50
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -14,6 +14,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case sendLetter = 10
     case fireSubscriptions = 20
     case deliverNotifications = 21
+    case tellParticipants = 24
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -90,7 +90,9 @@ struct FinishCascade: TaskHandler {
     private func run(
         _ turn: TaskTurn, at now: Timestamp, with schema: KnownSchema, _ transaction: any WriteTransaction
     ) throws -> Ending<Outcome> {
-        let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database, operation: nil, entries: [schema.versionKey])
+        let advance = try transaction.advance(
+            zoneNamed: zoneName, in: zone.database, operation: nil,
+            entries: [schema.versionKey, EntryKey(zone.database, .zoneShare, zoneName)])
         guard schema.isCurrent(by: advance.entries), advance.zone.map(schema.knowsIndexes) ?? true else { throw SchemaInterruption.moved }
         try turn.requireLease(transaction)
         var plan = WritePlan(finishing: turn.key)
@@ -113,6 +115,9 @@ struct FinishCascade: TaskHandler {
             plan.addAssets(used: [], released: rows.released, of: row, at: now)
             if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
+            if advance.entries.contains(where: { $0.isShare(of: row) }) {
+                plan.tasks.append(TellParticipants.task(ofChangesIn: row, by: Caller(.user(userRecordName)), due: now))
+            }
             plan.tasks += try FireSubscriptions.tasks(
                 of: batch.goingRecords.map { RecordTransition(deleting: $0) }, in: row, hasFeed: hasFeed,
                 by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)

@@ -68,6 +68,7 @@ extension TaskKind {
         case .sendLetter: SendLetter.self
         case .fireSubscriptions: FireSubscriptions.self
         case .deliverNotifications: DeliverNotifications.self
+        case .tellParticipants: TellParticipants.self
         }
     }
 
@@ -75,7 +76,7 @@ extension TaskKind {
         switch self {
         case .cascade, .buildIndexes: .prompt
         case .sendLetter: .mail
-        case .fireSubscriptions: .push
+        case .fireSubscriptions, .tellParticipants: .push
         case .deliverNotifications: .delivery
         case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
         }

@@ -5,9 +5,9 @@ extension Cloud {
     package func listZones(in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
+        if key.scope == .shared { return try await listSharedZones(in: database, target, by: caller) }
         let rows = try await stored(of: key) { try await self.store.read { try $0.allZones(in: database.id) } }
         let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown(database.resolve($0))) }
-        guard key.scope != .shared else { return ZonesResponse(zones: custom) }
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
     }
 
@@ -17,15 +17,16 @@ extension Cloud {
         let key = database.key
         if let fault = RequestShape.fault(count: request.zones.count, field: "zones", by: caller) { throw fault }
         if let fault = RequestShape.fault(ofZones: request.zones, field: "zones", in: key, by: caller) { throw fault }
+        if key.scope == .shared { return try await lookupSharedZones(request.zones, target, by: caller) }
         let names = request.zones.map(\.zoneName)
         let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database.id, named: names) } }
         let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
                 do {
-                    let zone = zoneID.isDefault && key.scope != .shared ? nil : found[zoneID.zoneName]
-                    guard let zone = try database.zone(zoneID).resolve(zone) else { return .zone(defaultZone(in: key)) }
-                    return .zone(try shown(zone))
+                    guard case let named = try database.zone(zoneID), !zoneID.isDefault else { return .zone(defaultZone(in: key)) }
+                    guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID) }
+                    return .zone(try shown(database.resolve(row)))
                 } catch let fault as ServerError {
                     return .failure(key.shown(zoneID), fault)
                 }

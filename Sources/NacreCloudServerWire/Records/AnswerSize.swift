@@ -16,7 +16,26 @@ extension Record {
     package var answerBytes: Int {
         let links = [parent, share].reduce(0) { $0 + ($1.map { $0.answerBytes } ?? 0) }
         let stamps = [created, modified].reduce(0) { $0 + JSONSize.text($1.userRecordName) + ($1.deviceID.map(JSONSize.text) ?? 0) }
-        return JSONSize.record + JSONSize.text(recordName) + JSONSize.text(recordType) + JSONSize.zone(zoneID) + stamps + links + fields.answerBytes
+        let own = JSONSize.record + JSONSize.text(recordName) + JSONSize.text(recordType) + JSONSize.zone(zoneID)
+        return own + stamps + links + (sharing?.value.answerBytes ?? 0) + fields.answerBytes
+    }
+}
+
+extension ShareDetails {
+    fileprivate var answerBytes: Int {
+        (participants + [owner] + [currentUserParticipant].compactMap(\.self)).reduce(JSONSize.record) { $0 + $1.answerBytes }
+    }
+}
+
+extension ShareParticipant {
+    fileprivate var answerBytes: Int {
+        let info: String? =
+            switch identity.lookupInfo {
+            case .emailAddress(let text), .phoneNumber(let text), .userRecordName(let text), .emailHash(let text): text
+            case nil: nil
+            }
+        let texts = [participantID, identity.userRecordName, identity.nameComponents?.givenName, identity.nameComponents?.familyName, info]
+        return texts.reduce(JSONSize.participant) { $0 + ($1.map(JSONSize.text) ?? 0) }
     }
 }
 
@@ -136,6 +155,8 @@ private enum JSONSize {
     static let record = 600
     /// `"":{"value":,"type":"TIMESTAMP_LIST","isEncrypted":true,"nacre":{"keyID":""}},`
     static let field = 96
+    /// All of a participant but names and addresses.
+    static let participant = 300
     /// The longest double, quoted, and a comma.
     static let number = 28
     /// Seven components with their names, and a moment, twice.

@@ -16,7 +16,8 @@ struct FieldsDraft {
         values.reserveCapacity(RecordFields.usualCount)
         while let key = try reader.nextKey() {
             let name = key.string
-            if let fault = Names.fieldNameFault(name) { note(fault) }
+            // Those of shares have a dot; whether the record is one is the save's verdict.
+            if let fault = Names.fieldNameFault(name), !ShareNames.fields.contains(name) { note(fault) }
             let place = reader.checkpoint
             do throws(JSONError) {
                 var isTyped = false

@@ -9,6 +9,7 @@ private struct ChangeDraft {
     var zoneID: ZoneID?
     var parent: Reference?
     var fields = FieldsDraft()
+    var sharing = ShareChange()
     var details = ChangeExtension()
 
     init(from reader: inout JSONReader) throws(JSONError) {
@@ -21,6 +22,12 @@ private struct ChangeDraft {
             case "fields": fields = try FieldsDraft(from: &reader)
             case "parent": parent = try reader.optionalLink()
             case "zoneID": zoneID = try reader.optionalZoneID()
+            case "publicPermission": sharing.publicPermission = try reader.takeNull() ? nil : try reader.name(of: SharePermission.self)
+            case "participants":
+                sharing.participants =
+                    try reader.takeNull()
+                    ? nil : try reader.array { reader throws(JSONError) in try ShareParticipant(from: &reader) }
+            case "forRecord": sharing.forRecord = try reader.optionalLink()?.recordName
             case "nacre": details = try ChangeExtension(from: &reader)
             default: try reader.skip()
             }
@@ -33,7 +40,7 @@ private struct ChangeDraft {
             if details.clearsParent { .clear } else if let parent = self.parent { .set(parent) } else { .keep }
         return RecordChange(
             recordName: recordName, recordType: recordType, recordChangeTag: recordChangeTag, set: set, cleared: cleared,
-            untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys)
+            untyped: fields.untyped(of: set), parent: parent, carriesAllKeys: details.carriesAllKeys, sharing: sharing.isEmpty ? nil : sharing)
     }
 }
 

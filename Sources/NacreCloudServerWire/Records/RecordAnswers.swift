@@ -88,6 +88,7 @@ extension Record {
             writer.key("share")
             share.writeLink(to: &writer, asAnswer: true)
         }
+        sharing?.value.writeMembers(to: &writer)
         if form.details { writeExtension(to: &writer) }
         writer.endObject()
     }

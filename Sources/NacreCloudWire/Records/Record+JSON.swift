@@ -29,6 +29,7 @@ struct RecordDraft {
     private var modified: Record.Stamp?
     private var parent: Reference?
     private var share: Reference?
+    private var sharing = ShareDraft()
     private var isDeleted = false
     private var fields = RecordFields()
     private var error = ErrorDraft()
@@ -51,6 +52,7 @@ struct RecordDraft {
             case "nacre": details = try ItemExtension(from: &reader)
             default:
                 if try error.take(key, from: &reader) { continue }
+                if try sharing.take(key, from: &reader) { continue }
                 try reader.skip()
             }
         }
@@ -73,7 +75,7 @@ struct RecordDraft {
             recordName: try reader.require(recordName, "recordName", at: start),
             recordType: try reader.require(recordType, "recordType", at: start), zoneID: zoneID,
             recordChangeTag: try reader.require(recordChangeTag, "recordChangeTag", at: start), created: created, modified: modified,
-            parent: parent, share: share, fields: fields)
+            parent: parent, share: share, sharing: sharing.details, fields: fields)
     }
 }
 

@@ -23,11 +23,13 @@ package struct Record: Equatable, Sendable {
     package var modified: Stamp
     package var parent: Reference?
     package var share: Reference?
+    /// Of a record that is a share; nil for any other.
+    package var sharing: Box<ShareDetails>?
     package var fields: RecordFields
 
     package init(
         recordName: String, recordType: String, zoneID: ZoneID? = nil, recordChangeTag: String, created: Stamp, modified: Stamp,
-        parent: Reference? = nil, share: Reference? = nil, fields: RecordFields
+        parent: Reference? = nil, share: Reference? = nil, sharing: Box<ShareDetails>? = nil, fields: RecordFields
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -37,6 +39,7 @@ package struct Record: Equatable, Sendable {
         self.modified = modified
         self.parent = parent
         self.share = share
+        self.sharing = sharing
         self.fields = fields
     }
 }

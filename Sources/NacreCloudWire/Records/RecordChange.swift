@@ -19,10 +19,12 @@ package struct RecordChange: Equatable, Sendable {
     package var parent: ParentChange
     /// The client sends every field that it has, changed or not: there is nothing that it counts on the server to keep. On the wire `allKeys`.
     package var carriesAllKeys: Bool
+    /// What is wanted of a share beside its fields; nil: nothing.
+    package var sharing: Box<ShareChange>?
 
     package init(
         recordName: String?, recordType: String? = nil, recordChangeTag: String? = nil, set: RecordFields = RecordFields(),
-        cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false
+        cleared: [String] = [], untyped: [String] = [], parent: ParentChange = .keep, carriesAllKeys: Bool = false, sharing: ShareChange? = nil
     ) {
         self.recordName = recordName
         self.recordType = recordType
@@ -32,6 +34,7 @@ package struct RecordChange: Equatable, Sendable {
         self.untyped = untyped
         self.parent = parent
         self.carriesAllKeys = carriesAllKeys
+        self.sharing = sharing.map(Box.init)
     }
 }
 

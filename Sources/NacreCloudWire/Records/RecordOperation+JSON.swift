@@ -21,6 +21,7 @@ extension RecordChange {
             writer.key("parent")
             reference.writeLink(to: &writer, asAnswer: false)
         }
+        sharing?.value.writeMembers(to: &writer)
         if parent == .clear || carriesAllKeys {
             writer.key("nacre")
             writer.beginObject()

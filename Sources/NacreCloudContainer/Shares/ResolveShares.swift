@@ -1,0 +1,180 @@
+package import NacreCloudWire
+
+extension Cloud {
+    /// `records/resolve`: what shares are to the caller, by what stands in their URLs. Unknown, malformed and ended short GUIDs, and shares that are not
+    /// for the caller, are one answer, after as many reads: three calls of the store for each.
+    package func resolveShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
+        let user = try shareUser(request, in: target, by: caller)
+        let email = try await email(of: caller)
+        return try await shares(request) { item in
+            let found = try await foundShare(item.value, in: target, by: caller)
+            return try await metadata(try requireShare(found), of: user, email, in: target)
+        }
+    }
+
+    /// `records/accept`: the caller takes part from now on. Accepting once more changes nothing. Costs a transaction for each, and one that makes the
+    /// zone appear in the caller's shared database.
+    package func acceptShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
+        let user = try shareUser(request, in: target, by: caller)
+        let email = try await email(of: caller)
+        return try await shares(request) { item in
+            let found = try requireShare(try await foundShare(item.value, in: target, by: caller))
+            let id = uuid()
+            let share = try await accept(found, by: user, email, as: caller, naming: id)
+            return try await metadata(share, of: user, email, in: target)
+        }
+    }
+
+    /// - Throws: `ServerError` for the request as a whole.
+    private func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
+        if let fault = usersVerdict(target, by: caller) { throw fault }
+        guard let user = caller.userRecordName else { throw .authenticationRequired }
+        let count = request.shortGUIDs.count
+        if count == 0 { throw .missing("shortGUIDs") }
+        if count > Limits.sharesPerRequest { throw .tooManyItems(count, limit: Limits.sharesPerRequest, field: "shortGUIDs") }
+        if let fault = RequestShape.fault(ofNames: request.shortGUIDs.map(\.value), field: "shortGUIDs") { throw fault }
+        // Guessing costs, as with addresses.
+        WorkMeter.current?.add(rows: count * Limits.addressLookupCost)
+        return user
+    }
+
+    private func shares(
+        _ request: SharesRequest, _ body: (SharesRequest.Item) async throws -> ShareMetadata
+    ) async throws -> SharesResponse {
+        var results: [SharesResponse.Result] = []
+        for item in request.shortGUIDs {
+            do {
+                results.append(.share(try await body(item)))
+            } catch let error as ServerError {
+                results.append(.failure(shortGUID: item.value, error))
+            }
+        }
+        return SharesResponse(results: results)
+    }
+
+    /// The address of the caller's account; nil: nobody knows one.
+    private func email(of caller: Caller) async throws -> (address: String, isVerified: Bool)? {
+        guard let id = caller.account, let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
+            return nil
+        }
+        return (account.email, account.isEmailVerified)
+    }
+
+    // MARK: Finding
+
+    /// A share as a snapshot or a transaction found it.
+    private struct FoundShare: Sendable {
+        var zone: ZoneRow
+        var record: StoredRecord
+        var state: ShareState
+        var database: CallerDatabase
+    }
+
+    /// nil: there is none under this short GUID.
+    private func foundShare(_ guid: String, in target: DatabaseTarget, by caller: Caller) async throws -> FoundShare? {
+        let place = try await zoneOfShare(guid, in: target)
+        // Of one that leads nowhere as much is read.
+        let name = place?.name ?? ZoneID(zoneName: ShareNames.ofZone, ownerRecordName: ShareNames.ofZone)
+        let key = DatabaseKey(
+            container: target.container, environment: target.environment, scope: .private, owner: name.ownerRecordName ?? ShareNames.ofZone)
+        let database = CallerDatabase(
+            id: try await databaseID(key), key: key, caller: caller, readRule: readRule, links: assetLinks, isOthers: true)
+        return try await stored(of: key, zone: name) {
+            try await self.store.read { transaction in
+                let row = try transaction.zones(in: database.id, named: [name.zoneName]).first
+                let zone = ZoneAddress(database: database.id, zone: place?.zone ?? 0)
+                guard let share = try transaction.zoneShare(in: zone), let state = share.content.sharing, let row, row.address == zone else {
+                    return nil
+                }
+                return FoundShare(zone: row, record: share, state: state, database: database)
+            }
+        }
+    }
+
+    private func requireShare(_ share: FoundShare?) throws(ServerError) -> FoundShare {
+        guard let share else { throw .notInvited }
+        return share
+    }
+
+    private func metadata(
+        _ share: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, in target: DatabaseTarget
+    ) async throws -> ShareMetadata {
+        let key = share.database.key
+        let owner = key.owner
+        let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
+        switch ShareStanding(of: user, email: email, in: share.state, owner: owner) {
+        case .owner: standing = (.readWrite, .accepted, .owner)
+        case .member(let participant):
+            standing = (
+                participant.role == .publicUser ? share.state.publicPermission : participant.permission, .accepted, participant.role
+            )
+        case .invited(let participant): standing = (participant.permission, .invited, participant.role)
+        case .visitor: standing = (share.state.publicPermission, .invited, .publicUser)
+        case .unverified: throw ServerError.participantMayNeedVerification
+        case .stranger: throw ServerError.notInvited
+        }
+        guard let record = share.database.showing(zoneNamed: share.zone.name).record(share.record, keys: nil) else { throw ServerError.notInvited }
+        return ShareMetadata(
+            shortGUID: share.state.shortGUID, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
+            environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
+            ownerIdentity: try await identity(of: owner, in: target), participantPermission: standing.permission,
+            participantStatus: standing.status, participantType: standing.role)
+    }
+
+    // MARK: Accepting
+
+    private func accept(
+        _ found: FoundShare, by user: String, _ email: (address: String, isVerified: Bool)?, as caller: Caller, naming id: String
+    ) async throws -> FoundShare {
+        let key = found.database.key
+        let name = SharedZoneName(owner: key.owner, zoneName: found.zone.name)
+        try await requireRoomForSharedZone(name, of: user, in: key)
+        let now = clock()
+        let share = try await registry.withSchema(of: key.container, key.environment) { schema in
+            try await stored(of: key, zone: key.zoneID(found.zone.name)) {
+                try await self.store.write { transaction -> Ending<FoundShare> in
+                    let advance = try transaction.advance(zoneNamed: found.zone.name, in: found.database.id)
+                    guard let zone = advance.zone, zone.address == found.zone.address, let record = try transaction.zoneShare(in: zone.address),
+                        let state = record.content.sharing
+                    else { throw ServerError.notInvited }
+                    var share = found
+                    (share.zone, share.record, share.state) = (zone, record, state)
+                    let standing = ShareStanding(of: user, email: email, in: state, owner: key.owner)
+                    guard let next = try state.accepted(by: user, as: standing, id: id).get() else { return .rollback(share) }
+                    let rows = RecordPlan(
+                        zone: zone.address, number: zone.number, now: now, stamp: record.content.modified, hasFeed: true, isPublic: false,
+                        schema: schema.schema)
+                    var plan = WritePlan()
+                    plan.records = [rows.put(record, permitting: next)]
+                    plan.zonesChanged = [zone.address]
+                    plan.addSharing(of: zone, from: state, to: next, by: caller, at: now)
+                    try transaction.apply(plan)
+                    (share.record, share.state) = (StoredRecord(plan.records[0].row, in: zone.address), next)
+                    return .commit(share)
+                }
+            }
+        }
+        committed(found.database.id)
+        if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }
+        return share
+    }
+
+    /// On this server: a shared database has as many zones as a private one.
+    private func requireRoomForSharedZone(_ name: SharedZoneName, of user: String, in ownerKey: DatabaseKey) async throws {
+        let key = DatabaseKey(container: ownerKey.container, environment: ownerKey.environment, scope: .shared, owner: user)
+        let database = try await databaseID(key)
+        let hasRoom = try await stored(of: key) {
+            try await self.store.read { transaction in
+                try !transaction.zones(in: database, named: [name.text]).isEmpty
+                    || transaction.zoneCount(in: database, upTo: Limits.sharedZonesPerUser) < Limits.sharedZonesPerUser
+            }
+        }
+        if !hasRoom { throw ServerError.tooManySharedZones }
+    }
+}
+
+extension ServerError {
+    static let tooManySharedZones = ServerError(
+        .badRequest, "the user takes part in more zones than a shared database may have", native: .limitExceeded, internalCode: 2023,
+        field: "shortGUIDs", remedy: "Leave some of the \(Limits.sharedZonesPerUser) zones first.")
+}

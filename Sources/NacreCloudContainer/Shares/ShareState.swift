@@ -1,0 +1,141 @@
+import NacreCloudWire
+
+/// What a record that is a share permits, and to whom. It is kept in the record's body, and nothing else says it.
+/// See `docs/decisions/sharing.md`.
+struct ShareState: Hashable, Sendable {
+    /// Everybody but the owner, who takes part by owning the zone.
+    struct Participant: Hashable, Sendable {
+        var id: String
+        /// nil: nobody has claimed the invitation yet.
+        var user: String?
+        /// How they were invited; nil: by the share's URL, or by their name.
+        var invitation: UserLookupInfo?
+        var role: ParticipantRole
+        var permission: SharePermission
+        var isAccepted: Bool
+    }
+
+    /// What stands in the share's URL.
+    var shortGUID: String
+    /// What everybody may who has the URL.
+    var publicPermission: SharePermission
+    /// In the order in which they came.
+    var participants: [Participant]
+
+    /// What a user may do who has accepted; nil: they take no part. A user who came by the URL may what everybody may who has it.
+    func access(of user: String) -> ShareAccess? {
+        guard let participant = participants.first(where: { $0.user == user && $0.isAccepted }) else { return nil }
+        return ShareAccess(
+            participant.role == .publicUser ? publicPermission : participant.permission, isAdministrator: participant.role == .administrator)
+    }
+
+    /// The users who have accepted, and may at least read.
+    var members: [String] {
+        participants.compactMap { participant in participant.user.flatMap { access(of: $0) == nil ? nil : $0 } }
+    }
+}
+
+/// What a participant may do in a shared zone.
+struct ShareAccess: Hashable, Sendable {
+    let mayWrite: Bool
+    /// CloudKit: may add and remove participants and change what they may.
+    let isAdministrator: Bool
+
+    /// nil where that permits nothing.
+    init?(_ permission: SharePermission, isAdministrator: Bool = false) {
+        switch permission {
+        case .none, .unknown: return nil
+        case .readOnly: mayWrite = false
+        case .readWrite: mayWrite = true
+        }
+        self.isAdministrator = isAdministrator
+    }
+}
+
+/// The binary form inside a record's body. Codes are kept in databases: never reuse one.
+extension ShareState {
+    func write(to writer: inout ByteWriter) {
+        writer.string(shortGUID)
+        writer.byte(publicPermission.code)
+        writer.number(UInt64(participants.count))
+        for participant in participants {
+            writer.string(participant.id)
+            writer.byte(participant.user == nil ? 0 : 1)
+            if let user = participant.user { writer.string(user) }
+            let (way, text): (UInt8, String?) =
+                switch participant.invitation {
+                case nil, .emailHash: (0, nil)
+                case .emailAddress(let text): (1, text)
+                case .phoneNumber(let text): (2, text)
+                case .userRecordName(let text): (3, text)
+                }
+            writer.byte(way)
+            if let text { writer.string(text) }
+            writer.byte(participant.role.code)
+            writer.byte(participant.permission.code)
+            writer.byte(participant.isAccepted ? 1 : 0)
+        }
+    }
+
+    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+        shortGUID = try reader.string()
+        publicPermission = try SharePermission(code: try reader.byte())
+        participants = []
+        for _ in 0..<(try reader.count()) {
+            let id = try reader.string()
+            let user = try reader.byte() == 0 ? nil : try reader.string()
+            let invitation: UserLookupInfo?
+            switch try reader.byte() {
+            case 0: invitation = nil
+            case 1: invitation = .emailAddress(try reader.string())
+            case 2: invitation = .phoneNumber(try reader.string())
+            case 3: invitation = .userRecordName(try reader.string())
+            default: throw MalformedBytes()
+            }
+            let role = try ParticipantRole(code: try reader.byte())
+            let permission = try SharePermission(code: try reader.byte())
+            participants.append(
+                Participant(
+                    id: id, user: user, invitation: invitation, role: role, permission: permission, isAccepted: try reader.byte() == 1))
+        }
+    }
+}
+
+extension SharePermission {
+    fileprivate var code: UInt8 {
+        switch self {
+        case .none, .unknown: 0
+        case .readOnly: 1
+        case .readWrite: 2
+        }
+    }
+
+    fileprivate init(code: UInt8) throws(MalformedBytes) {
+        switch code {
+        case 0: self = .none
+        case 1: self = .readOnly
+        case 2: self = .readWrite
+        default: throw MalformedBytes()
+        }
+    }
+}
+
+extension ParticipantRole {
+    fileprivate var code: UInt8 {
+        switch self {
+        case .owner, .unknown: 0
+        case .administrator: 1
+        case .privateUser: 2
+        case .publicUser: 3
+        }
+    }
+
+    fileprivate init(code: UInt8) throws(MalformedBytes) {
+        switch code {
+        case 1: self = .administrator
+        case 2: self = .privateUser
+        case 3: self = .publicUser
+        default: throw MalformedBytes()
+        }
+    }
+}

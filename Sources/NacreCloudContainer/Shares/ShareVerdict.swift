@@ -1,0 +1,272 @@
+import NacreCloudWire
+
+// The rules of shares: who may change what of one, and what a save makes of it. Pure. CloudKit: `CKShare`, Web Services Reference, "Sharing".
+
+/// Whose words about a share's participants count.
+enum ShareJudge: Hashable, Sendable {
+    case owner(String)
+    /// CloudKit: may add and remove participants and change what they may. On this server: not those who are administrators themselves.
+    case administrator(owner: String)
+
+    var owner: String {
+        switch self {
+        case .owner(let name), .administrator(let name): name
+        }
+    }
+
+    fileprivate var isOwner: Bool {
+        if case .owner = self { true } else { false }
+    }
+}
+
+extension ShareState {
+    /// What a save makes of a share.
+    /// - Parameters:
+    ///   - before: nil makes the share.
+    ///   - guid: of a new share.
+    static func next(
+        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge
+    ) -> Result<ShareState, ServerError> {
+        var state = before ?? ShareState(shortGUID: guid, publicPermission: .none, participants: [])
+        if change.publicPermission == .unknown || change.participants?.contains(where: { $0.permission == .unknown || $0.role == .unknown }) == true {
+            return .failure(.unknownShareValue)
+        }
+        let wasPublic = state.publicPermission != .none
+        state.publicPermission = change.publicPermission ?? state.publicPermission
+        let isPublic = state.publicPermission != .none
+        // CloudKit: to open a share to everybody takes back its invitations; to close it takes everybody out who is not named again.
+        if isPublic, !wasPublic { state.participants.removeAll { !$0.isAccepted } }
+        let isClosed = wasPublic && !isPublic
+        if isClosed { state.participants.removeAll { $0.role == .publicUser || change.participants == nil } }
+        guard let listed = change.participants else { return .success(state) }
+        do throws(ServerError) {
+            let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
+            state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge)
+        } catch {
+            return .failure(error)
+        }
+        let count = state.participants.count
+        let grew = count > before?.participants.count ?? 0
+        return grew && count >= Limits.participantsPerShare ? .failure(.tooManyParticipants) : .success(state)
+    }
+
+    /// The participants as a save lists them: those that it leaves out go.
+    /// - Parameter gone: those who go with this save in any case, whether it lists them or not.
+    private func participants(
+        as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by judge: ShareJudge
+    ) throws(ServerError) -> [Participant] {
+        var kept: [String: Participant] = [:]
+        var invited: [Participant] = []
+        for item in listed {
+            if item.role == .owner {
+                // Clients send back what they got.
+                if let name = item.identity.userRecordName, name != judge.owner { throw .ownerStays }
+                continue
+            }
+            if let place = Self.place(of: item, in: participants) {
+                var participant = participants[place]
+                if item.acceptance == .removed { continue }
+                guard kept[participant.id] == nil else { throw .repeatedParticipant }
+                if item.role != participant.role {
+                    guard judge.isOwner, participant.role != .publicUser, item.role != .publicUser else { throw .roleStays }
+                    participant.role = item.role
+                }
+                participant.permission = item.permission
+                kept[participant.id] = participant
+            } else if item.acceptance != .removed, Self.place(of: item, in: gone) == nil {
+                guard invites else { throw .publicShareInvitesNobody }
+                let participant = try Self.invited(item, by: judge)
+                let isKnown = invited.contains {
+                    $0.id == participant.id || $0.invitation == participant.invitation && $0.user == participant.user
+                }
+                if isKnown { throw .repeatedParticipant }
+                invited.append(participant)
+            }
+        }
+        if !judge.isOwner {
+            for participant in participants where participant.role == .administrator && kept[participant.id] != participant {
+                throw .administratorsAreTheOwners
+            }
+        }
+        return participants.compactMap { kept[$0.id] } + invited
+    }
+
+    /// CloudKit: two participants are one whose participant ID, user record ID or lookup info is the same.
+    private static func place(of item: ShareParticipant, in participants: [Participant]) -> Int? {
+        if let id = item.participantID, let place = participants.firstIndex(where: { $0.id == id }) { return place }
+        let name = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
+        if let name, let place = participants.firstIndex(where: { $0.user == name }) { return place }
+        guard let info = item.identity.lookupInfo?.normalised else { return nil }
+        return participants.firstIndex { $0.invitation == info }
+    }
+
+    private static func invited(_ item: ShareParticipant, by judge: ShareJudge) throws(ServerError) -> Participant {
+        switch item.role {
+        case .publicUser: throw .publicUsersComeByThemselves
+        case .administrator where !judge.isOwner: throw .roleStays
+        case .owner, .administrator, .privateUser, .unknown: break
+        }
+        guard let id = item.participantID, Names.isName(id), id != ShareState.ownerID else { throw .badParticipantID }
+        let user = item.identity.userRecordName ?? item.identity.lookupInfo?.invitedName
+        if user == judge.owner { throw .ownerStays }
+        if let user, !Names.isName(user) { throw .participantNeedsIdentity }
+        let invitation = item.identity.lookupInfo
+        switch invitation {
+        case .emailAddress? where invitation?.normalised == nil: throw .participantNeedsIdentity
+        case .phoneNumber?: throw .notSupported("participants", "an invitation by phone")
+        case .emailHash?: throw .notSupported("participants", "an invitation by a hash")
+        case nil where user == nil: throw .participantNeedsIdentity
+        case .emailAddress?, .userRecordName?, nil: break
+        }
+        return Participant(
+            id: id, user: user, invitation: invitation?.normalised, role: item.role, permission: item.permission, isAccepted: false)
+    }
+
+    /// The share without who leaves it.
+    func without(_ user: String) -> ShareState {
+        var state = self
+        state.participants.removeAll { $0.user == user }
+        return state
+    }
+}
+
+extension UserLookupInfo {
+    fileprivate var invitedName: String? {
+        if case .userRecordName(let name) = self { name } else { nil }
+    }
+
+    /// As an invitation is kept; nil for an address that is none.
+    fileprivate var normalised: UserLookupInfo? {
+        guard case .emailAddress(let address) = self else { return self }
+        return (try? Registry.normalized(address)).map(UserLookupInfo.emailAddress)
+    }
+}
+
+/// What a share is to a user who has its URL.
+enum ShareStanding: Hashable, Sendable {
+    case owner
+    case member(ShareState.Participant)
+    /// Not accepted yet.
+    case invited(ShareState.Participant)
+    /// Everybody may who has the URL.
+    case visitor
+    /// An invitation is for the address that the user's account has and has not verified.
+    case unverified
+    case stranger
+
+    /// - Parameters:
+    ///   - email: of the user's account; nil: it is not known.
+    init(of user: String, email: (address: String, isVerified: Bool)?, in state: ShareState, owner: String) {
+        let invitations = state.participants.filter { !$0.isAccepted }
+        let mailed = email.flatMap { email in
+            invitations.first { $0.user == nil && $0.invitation == .emailAddress(email.address) }
+        }
+        if user == owner {
+            self = .owner
+        } else if let member = state.participants.first(where: { $0.user == user && $0.isAccepted }) {
+            self = .member(member)
+        } else if let participant = invitations.first(where: { $0.user == user }) {
+            self = .invited(participant)
+        } else if let mailed, email?.isVerified == true {
+            self = .invited(mailed)
+        } else if state.publicPermission != .none {
+            self = .visitor
+        } else {
+            self = mailed == nil ? .stranger : .unverified
+        }
+    }
+}
+
+extension ShareState {
+    /// What the share is once a user has accepted it; nil: the same.
+    /// - Parameter id: of a participant who comes by the URL.
+    func accepted(by user: String, as standing: ShareStanding, id: String) -> Result<ShareState?, ServerError> {
+        var state = self
+        switch standing {
+        case .owner, .member: return .success(nil)
+        case .unverified: return .failure(.participantMayNeedVerification)
+        case .stranger: return .failure(.notInvited)
+        case .invited(let participant):
+            guard let place = state.participants.firstIndex(of: participant) else { return .failure(.notInvited) }
+            state.participants[place].user = user
+            state.participants[place].isAccepted = true
+        case .visitor:
+            if participants.count + 1 >= Limits.participantsPerShare { return .failure(.tooManyParticipants) }
+            state.participants.append(
+                Participant(id: id, user: user, invitation: nil, role: .publicUser, permission: .none, isAccepted: true))
+        }
+        return .success(state)
+    }
+}
+
+extension ServerError {
+    static let tooManyParticipants = ServerError(
+        .badRequest, "the share has more than \(Limits.participantsPerShare) participants", native: .tooManyParticipants, field: "participants",
+        remedy: "Take participants out first; the owner counts as one.")
+
+    static let unknownShareValue = ServerError(
+        .badRequest, "a share's permissions and types cannot be UNKNOWN", field: "participants",
+        remedy: "Permissions are NONE, READ_ONLY and READ_WRITE; participants that are invited have type USER or ADMINISTRATOR.")
+
+    static let publicShareInvitesNobody = ServerError(
+        .badRequest, "a share that is open to everybody takes no participants", field: "participants",
+        remedy: "Set publicPermission to NONE before you add participants.")
+
+    static let publicUsersComeByThemselves = ServerError(
+        .badRequest, "a PUBLIC_USER cannot be added", field: "participants", remedy: "Who has the share's URL joins by accepting it.")
+
+    static let participantNeedsIdentity = ServerError(
+        .badRequest, "a participant has neither a user record name nor an e-mail address", field: "participants",
+        remedy: "Give each new participant userIdentity.lookupInfo with an emailAddress or a userRecordName.")
+
+    static let badParticipantID = ServerError(
+        .badRequest, "invalid participant ID", field: "participants", remedy: "Leave participantId out of new participants, or give each a UUID.")
+
+    static let repeatedParticipant = ServerError(
+        .badRequest, "a participant stands in the list more than once", field: "participants", remedy: "Name each participant once.")
+
+    static let ownerStays = ServerError(
+        .badRequest, "a share's owner is who owns its zone", field: "participants", remedy: "Leave the owner's entry as it was answered, or out.")
+
+    static let roleStays = ServerError(
+        .accessDenied, "this participant's type cannot be changed so", internalCode: 2007, field: "participants",
+        remedy: "The owner makes administrators of private participants; who came by the URL stays a PUBLIC_USER.")
+
+    static let administratorsAreTheOwners = ServerError(
+        .accessDenied, "administrators are changed by the owner alone", internalCode: 2007, field: "participants",
+        remedy: "Leave the entries of administrators as they were answered.")
+
+    /// CloudKit: accepting a private share without being invited. On this server also where there is no share: who is not invited does not hear of one.
+    static let notInvited = ServerError(
+        .accessDenied, "there is no such share for this user", internalCode: 2007, field: "shortGUIDs",
+        remedy: "Ask the owner for an invitation and for the share's URL as it is now.")
+
+    static let participantMayNeedVerification = ServerError(
+        .accessDenied, "an invitation is for an address that the account has not verified", native: .participantMayNeedVerification,
+        field: "shortGUIDs", remedy: "Verify the account's e-mail address, then open the share's URL again.")
+
+    static let shareIsItsOwners = ServerError(
+        .accessDenied, "a share is changed by its owner and its administrators", internalCode: 2007, field: "recordName",
+        remedy: "A participant may delete the share, which leaves it.")
+
+    static let cannotShareInPublic = ServerError(
+        .badRequest, "nothing is shared in the public database", native: .badDatabase, field: "recordType",
+        remedy: "Share a zone of the private database.")
+
+    static let zoneCannotBeShared = ServerError(
+        .badRequest, "the default zone cannot be shared", field: "zoneID", remedy: "Share a custom zone of the private database.")
+
+    static let shareNeedsZoneName = ServerError(
+        .badRequest, "the share of a zone has the record name \(ShareNames.ofZone)", field: "recordName",
+        remedy: "Name it so. A share of single records, with forRecord, is not supported by this version of the server.")
+
+    static let shareRefersToNothing = ServerError(
+        .badRequest, "a share has no parent, and only references with action NONE", field: "fields", remedy: "Put the reference into another record.")
+
+    static let onlySharesHaveParticipants = ServerError(
+        .badRequest, "only a record of type \(ShareNames.recordType) has a publicPermission, participants or forRecord", field: "recordType",
+        remedy: "Leave them out.")
+
+    static let nameIsForShare = ServerError(
+        .badRequest, "the record name is that of a zone's share", field: "recordName", remedy: "Give the record another name.")
+}

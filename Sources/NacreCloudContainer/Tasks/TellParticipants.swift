@@ -1,0 +1,132 @@
+import NacreCloudWire
+
+/// The task that lets the shared databases of a zone's participants follow the zone: its row in each comes, is marked as changed, or goes, as the zone's
+/// share says when the task is done. Done twice it marks twice, which does no harm.
+struct TellParticipants: TaskHandler {
+    /// Whom it tells.
+    private enum Audience: Equatable, Sendable {
+        /// Who takes part now.
+        case members
+        /// Somebody who took part.
+        case user(String)
+        /// Nobody: the zone is gone, and its link goes too.
+        case nobody
+    }
+
+    private let zone: ZoneAddress
+    private let zoneName: String
+    private let audience: Audience
+    private let author: FireSubscriptions.Author
+
+    private static let version: UInt8 = 1
+
+    /// Commits that come before it is done leave one task.
+    static func task(ofChangesIn zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .members, by: caller, due: due) }
+
+    static func task(of user: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+        task(zone, .user(user), by: caller, due: due)
+    }
+
+    static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
+
+    private static func task(_ zone: ZoneRow, _ audience: Audience, by caller: Caller, due: Timestamp) -> TaskRow {
+        let work = TellParticipants(
+            zone: zone.address, zoneName: zone.name, audience: audience, author: FireSubscriptions.Author(caller))
+        let name =
+            switch audience {
+            case .members: "\(zone.address.zone)"
+            case .user(let user): "\(zone.address.zone) \(user)"
+            case .nobody: "\(zone.address.zone):"
+            }
+        return TaskRow(key: TaskKey(zone.address.database, .tellParticipants, name), payload: work.payload, due: due)
+    }
+
+    private init(zone: ZoneAddress, zoneName: String, audience: Audience, author: FireSubscriptions.Author) {
+        (self.zone, self.zoneName, self.audience, self.author) = (zone, zoneName, audience, author)
+    }
+
+    init(_ task: TaskRow) throws {
+        do {
+            var reader = ByteReader(task.payload)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
+            zoneName = try reader.string()
+            switch try reader.byte() {
+            case 0: audience = .members
+            case 1: audience = .user(try reader.string())
+            case 2: audience = .nobody
+            default: throw MalformedBytes()
+            }
+            let user = try reader.string()
+            author = FireSubscriptions.Author(user: user, deviceID: try reader.byte() == 1 ? try reader.string() : nil)
+        } catch {
+            throw task.malformed
+        }
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(zone.zone)
+        writer.string(zoneName)
+        switch audience {
+        case .members: writer.byte(0)
+        case .user(let user):
+            writer.byte(1)
+            writer.string(user)
+        case .nobody: writer.byte(2)
+        }
+        writer.string(author.user)
+        writer.byte(author.deviceID == nil ? 0 : 1)
+        if let device = author.deviceID { writer.string(device) }
+        return writer.bytes
+    }
+
+    func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let cloud = turn.cloud
+        guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
+        switch audience {
+        case .members: try await tell(try await members(cloud), of: key, cloud)
+        case .user(let user): try await tell([user], of: key, cloud)
+        case .nobody: try await cloud.removeShareLink(of: zone, in: key)
+        }
+        return try await cloud.store.write { transaction in
+            _ = try transaction.lock(in: turn.key.database)
+            // A commit since has put it anew, and is told too.
+            try turn.requireLease(transaction)
+            try transaction.apply(WritePlan(finishing: turn.key))
+            return .commit(false)
+        }
+    }
+
+    private func members(_ cloud: Cloud) async throws -> [String] {
+        try await cloud.store.read { [zone, zoneName] transaction in
+            guard let row = try transaction.zones(in: zone.database, named: [zoneName]).first, row.address == zone else { return [] }
+            do {
+                return try transaction.zoneShare(in: zone)?.content.sharing?.members ?? []
+            } catch is ServerError {
+                // Nobody knows who takes part, and nobody is let in.
+                return []
+            }
+        }
+    }
+
+    /// Each participant is a transaction, and transactions that come together are committed together.
+    private func tell(_ users: [String], of key: DatabaseKey, _ cloud: Cloud) async throws {
+        let name = SharedZoneName(owner: key.owner, zoneName: zoneName)
+        for start in stride(from: 0, to: users.count, by: Self.usersAtATime) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for user in users[start..<min(start + Self.usersAtATime, users.count)] {
+                    group.addTask { [author] in try await cloud.settleSharedZone(name, of: key, for: user, after: author) }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// On this server: transactions of one commit of the engine.
+    private static let usersAtATime = 16
+
+    /// What changed is told with the next change.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}

@@ -1,0 +1,87 @@
+package import NacreCloudWire
+
+extension SharesRequest: ReadableRequest {
+    /// One short GUID may stand in place of an array of one.
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var items: [Item]?
+        self.init(shortGUIDs: [])
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "shortGUIDs": items = try reader.arrayOrSingle { reader throws(JSONError) in try Item(from: &reader) }
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+        shortGUIDs = try reader.require(items, "shortGUIDs", at: start)
+    }
+}
+
+extension SharesRequest.Item {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var value: String?
+        self.init(value: "")
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "value": value = try reader.optionalString()
+            case "shouldFetchRootRecord": shouldFetchRootRecord = try reader.optionalBoolean() ?? false
+            case "rootRecordDesiredKeys": rootRecordDesiredKeys = try reader.optionalNames()
+            default: try reader.skip()
+            }
+        }
+        self.value = try reader.require(value, "value", at: start)
+    }
+}
+
+extension SharesResponse: WritableAnswer {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.write("results", results) { $1.write(to: &$0, form: form) }
+        writer.endObject()
+    }
+}
+
+extension SharesResponse.Result {
+    fileprivate func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.key("shortGUID")
+        writer.beginObject()
+        switch self {
+        case .failure(let guid, let error):
+            writer.write("value", guid)
+            writer.endObject()
+            error.writeMembers(to: &writer, form: form)
+        case .share(let share):
+            writer.write("value", share.shortGUID)
+            writer.endObject()
+            writer.write("containerIdentifier", share.containerIdentifier)
+            writer.write("databaseScope", share.databaseScope)
+            writer.write("environment", share.environment)
+            writer.write("zoneID", share.zoneID, asAnswer: true)
+            writer.key("share")
+            share.share.write(to: &writer, form: form, zoneID: share.zoneID)
+            writer.key("ownerIdentity")
+            share.ownerIdentity.write(to: &writer, form: form)
+            writer.write("participantPermission", share.participantPermission.rawValue)
+            writer.write("participantStatus", share.participantStatus.rawValue)
+            writer.write("participantType", share.participantType.rawValue)
+        }
+        writer.endObject()
+    }
+}
+
+extension ShareDetails {
+    /// The members that a share has beside those of every record.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.write("shortGUID", shortGUID)
+        writer.write("publicPermission", publicPermission.rawValue)
+        writer.write("participants", participants) { $1.write(to: &$0) }
+        writer.key("owner")
+        owner.write(to: &writer)
+        if let currentUserParticipant {
+            writer.key("currentUserParticipant")
+            currentUserParticipant.write(to: &writer)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+/// What somebody may do with what is shared. CloudKit: Web Services Reference, "publicPermission" and "permission".
+package enum SharePermission: String, Hashable, Sendable, CaseIterable {
+    case none = "NONE"
+    case readOnly = "READ_ONLY"
+    case readWrite = "READ_WRITE"
+    case unknown = "UNKNOWN"
+}
+
+/// What a participant is to a share. CloudKit: on the wire `type`.
+package enum ParticipantRole: String, Hashable, Sendable, CaseIterable {
+    case owner = "OWNER"
+    case administrator = "ADMINISTRATOR"
+    case privateUser = "USER"
+    case publicUser = "PUBLIC_USER"
+    case unknown = "UNKNOWN"
+}
+
+/// Whether a participant has accepted. Clients of CloudKit say `PENDING` for `INVITED` too: both are read.
+package enum ParticipantAcceptance: String, Hashable, Sendable, CaseIterable {
+    case invited = "INVITED"
+    case accepted = "ACCEPTED"
+    case removed = "REMOVED"
+    case unknown = "UNKNOWN"
+}
+
+/// Who a participant is, as far as it is known or shown: an invitation by e-mail has no user record name before it is accepted.
+package struct ParticipantIdentity: Equatable, Sendable {
+    package var userRecordName: String?
+    package var nameComponents: NameComponents?
+    /// How the participant was invited.
+    package var lookupInfo: UserLookupInfo?
+
+    package init(userRecordName: String? = nil, nameComponents: NameComponents? = nil, lookupInfo: UserLookupInfo? = nil) {
+        self.userRecordName = userRecordName
+        self.nameComponents = nameComponents
+        self.lookupInfo = lookupInfo
+    }
+}
+
+/// One participant of a share, as requests and answers have it.
+package struct ShareParticipant: Equatable, Sendable {
+    /// nil: the server names the participant.
+    package var participantID: String?
+    package var identity: ParticipantIdentity
+    package var role: ParticipantRole
+    package var permission: SharePermission
+    package var acceptance: ParticipantAcceptance
+
+    package init(
+        participantID: String? = nil, identity: ParticipantIdentity, role: ParticipantRole = .privateUser,
+        permission: SharePermission = .readOnly, acceptance: ParticipantAcceptance = .invited
+    ) {
+        self.participantID = participantID
+        self.identity = identity
+        self.role = role
+        self.permission = permission
+        self.acceptance = acceptance
+    }
+}
+
+/// What a record that is a share shows beside its fields.
+package struct ShareDetails: Equatable, Sendable {
+    /// What stands in the share's URL.
+    package var shortGUID: String
+    package var publicPermission: SharePermission
+    /// Those whom the caller may see, the owner first.
+    package var participants: [ShareParticipant]
+    package var owner: ShareParticipant
+    /// nil: the caller is none.
+    package var currentUserParticipant: ShareParticipant?
+
+    package init(
+        shortGUID: String, publicPermission: SharePermission, participants: [ShareParticipant], owner: ShareParticipant,
+        currentUserParticipant: ShareParticipant?
+    ) {
+        self.shortGUID = shortGUID
+        self.publicPermission = publicPermission
+        self.participants = participants
+        self.owner = owner
+        self.currentUserParticipant = currentUserParticipant
+    }
+}
+
+/// What a save wants of a share beside its fields.
+package struct ShareChange: Equatable, Sendable {
+    /// nil: it stays, and is `NONE` for a new share.
+    package var publicPermission: SharePermission?
+    /// All of them, from now on; nil: they stay.
+    package var participants: [ShareParticipant]?
+    /// The record at the root of what is shared; nil: the whole zone is.
+    package var forRecord: String?
+
+    package init(publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil, forRecord: String? = nil) {
+        self.publicPermission = publicPermission
+        self.participants = participants
+        self.forRecord = forRecord
+    }
+
+    package var isEmpty: Bool { self == ShareChange() }
+}
+
+/// Names that CloudKit gives to shares.
+package enum ShareNames {
+    /// `CKRecord.SystemType.share`.
+    package static let recordType = "cloudkit.share"
+    /// `CKRecordNameZoneWideShare`: of the share of a whole zone. A zone has one at most.
+    package static let ofZone = "cloudkit.zoneshare"
+    /// `CKShare.SystemFieldKey`: the fields of a share that have CloudKit's own names.
+    package static let fields: Set = ["cloudkit.title", "cloudkit.type", "cloudkit.thumbnailImageData"]
+}

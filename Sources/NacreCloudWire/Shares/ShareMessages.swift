@@ -1,0 +1,71 @@
+/// `POST records/resolve` and `POST records/accept`: both name shares by what stands in their URLs.
+package struct SharesRequest: Equatable, Sendable {
+    package struct Item: Equatable, Sendable {
+        /// The short GUID.
+        package var value: String
+        package var shouldFetchRootRecord: Bool
+        package var rootRecordDesiredKeys: [String]?
+
+        package init(value: String, shouldFetchRootRecord: Bool = false, rootRecordDesiredKeys: [String]? = nil) {
+            self.value = value
+            self.shouldFetchRootRecord = shouldFetchRootRecord
+            self.rootRecordDesiredKeys = rootRecordDesiredKeys
+        }
+    }
+
+    package var shortGUIDs: [Item]
+    package var `extension`: RequestExtension
+
+    package init(shortGUIDs: [Item], extension: RequestExtension = RequestExtension()) {
+        self.shortGUIDs = shortGUIDs
+        self.extension = `extension`
+    }
+}
+
+/// What a share is to its caller: `CKShare.Metadata`.
+package struct ShareMetadata: Equatable, Sendable {
+    package var shortGUID: String
+    package var containerIdentifier: String
+    /// `PRIVATE` for the owner, `SHARED` for everybody else.
+    package var databaseScope: String
+    package var environment: String
+    package var zoneID: ZoneID
+    /// The record of type `cloudkit.share`.
+    package var share: Record
+    package var ownerIdentity: UserIdentity
+    /// Of the caller; so are the next two.
+    package var participantPermission: SharePermission
+    package var participantStatus: ParticipantAcceptance
+    package var participantType: ParticipantRole
+
+    package init(
+        shortGUID: String, containerIdentifier: String, databaseScope: String, environment: String, zoneID: ZoneID, share: Record,
+        ownerIdentity: UserIdentity, participantPermission: SharePermission, participantStatus: ParticipantAcceptance,
+        participantType: ParticipantRole
+    ) {
+        self.shortGUID = shortGUID
+        self.containerIdentifier = containerIdentifier
+        self.databaseScope = databaseScope
+        self.environment = environment
+        self.zoneID = zoneID
+        self.share = share
+        self.ownerIdentity = ownerIdentity
+        self.participantPermission = participantPermission
+        self.participantStatus = participantStatus
+        self.participantType = participantType
+    }
+}
+
+/// The answer to `records/resolve` and `records/accept`: one result for each short GUID, in the order asked.
+package struct SharesResponse: Equatable, Sendable {
+    package enum Result: Equatable, Sendable {
+        case share(ShareMetadata)
+        case failure(shortGUID: String, ServerError)
+    }
+
+    package var results: [Result]
+
+    package init(results: [Result]) {
+        self.results = results
+    }
+}

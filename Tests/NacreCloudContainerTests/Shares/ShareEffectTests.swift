@@ -1,0 +1,112 @@
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// What follows from a share elsewhere: files, notifications, accounts that go.
+@Suite struct ShareEffectTests {
+    private static let zone = ShareScene.zone
+
+    private func file(_ bytes: [UInt8], in scene: ShareScene, by user: TestCloudUser) async throws -> Asset {
+        let request = AssetsUploadRequest(
+            tokens: [.init(recordName: "note", recordType: "Note", fieldName: "f")],
+            zoneID: ZoneID(zoneName: Self.zone, ownerRecordName: user.zoneOwner))
+        let asked = try await scene.world.cloud.requestUploads(request, in: user.target, by: user.caller)
+        let permit = try scene.world.cloud.uploadPermit(String(asked.tokens[0].url.dropFirst(AssetLinks.uploadPath.count)))
+        var left: [UInt8]? = bytes
+        return try await scene.world.cloud.upload(
+            permit, by: user.caller, length: bytes.count,
+            next: {
+                defer { left = nil }
+                return left
+            }
+        ).singleFile
+    }
+
+    private func bytes(of asset: Asset?, in scene: ShareScene, by user: TestCloudUser) async throws -> [UInt8] {
+        let token = (asset?.downloadURL ?? "").dropFirst(AssetLinks.downloadPath.count).dropLast("/${f}".count)
+        let permit = try scene.world.cloud.downloadPermit(String(token))
+        let target = try await scene.world.cloud.target(of: permit)
+        let content = try await scene.world.cloud.content(of: permit, in: target, by: user.caller)
+        return try await content.reader(of: 0..<content.size).next() ?? []
+    }
+
+    @Test func `a participant sends and fetches files of the zone, and the URL ends with the share`() async throws {
+        let scene = try await ShareScene(TestCloud(MemoryStore(), assets: MemoryAssets()))
+        try await scene.join(["_ben": .readWrite, "_cleo": .readOnly])
+        var (ben, cleo, ada) = (scene.guest("_ben"), scene.guest("_cleo"), scene.ada)
+        ben.caller.credential = .device(id: "b", account: "b")
+        cleo.caller.credential = .device(id: "c", account: "c")
+        ada.caller.credential = .device(id: "a", account: "a")
+        let sent = try await file([1, 2, 3], in: scene, by: ben)
+        #expect(try await ben.modify([.update("note", ["f": .asset(sent)])], zone: Self.zone).first?.error == nil)
+        let shown = try await cleo.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
+        #expect(try await bytes(of: shown, in: scene, by: cleo) == [1, 2, 3])
+        let owners = try await ada.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
+        #expect(try await bytes(of: owners, in: scene, by: ada) == [1, 2, 3])
+        await #expect(throws: ServerError.writeNotPermitted) { try await file([4], in: scene, by: cleo) }
+        // A zone that is not shared is not reached by the URL of a file in it.
+        try await ada.makeZone("Other")
+        await #expect(throws: ServerError.unknownDownload) { try await bytes(of: owners, in: scene, by: scene.guest("_eve")) }
+        try await ada.modify([.delete(ShareNames.ofZone)], zone: Self.zone)
+        await #expect(throws: ServerError.unknownDownload) { try await bytes(of: shown, in: scene, by: cleo) }
+        await #expect(throws: ServerError.self) { try await file([4], in: scene, by: ben) }
+        #expect(try await bytes(of: owners, in: scene, by: ada) == [1, 2, 3])
+    }
+
+    @Test(arguments: Engine.allCases) func `a subscription to the shared database tells a participant's devices of each change`(engine: Engine)
+        async throws
+    {
+        let people = try await SubscriptionScene(try await engine.makeStore())
+        let (ada, bob) = (try await people.signIn("ada"), try await people.signIn("bob"))
+        try await people.subscribe(bob, .database("shared"), in: .shared)
+        let owner = people.user(ada)
+        let adasName = try #require(people.names["ada"])
+        let bobsName = try #require(people.names["bob"])
+        try await owner.makeZone(Self.zone)
+        let change = ShareChange(participants: [.invite(bobsName, .readWrite)])
+        let guid = try await owner.modify([.share(.create, change)], zone: Self.zone).first?.record?.sharing?.value.shortGUID ?? ""
+        let request = SharesRequest(shortGUIDs: [.init(value: guid)])
+        _ = try await people.cloud.acceptShares(request, in: people.target(.public), by: bob.caller)
+        _ = try await people.told(bob)
+        try await owner.modify([.create("note")], zone: Self.zone)
+        let told = try await people.told(bob)
+        #expect(told.map(\.summary) == ["shared"] && told.first?.member("dbs") == "3")
+        let guest = people.user(bob).at(adasName)
+        #expect(try await guest.modify([.update("note")], zone: Self.zone).first?.error == nil)
+        #expect(try await people.told(bob) == [], "a device is not told of its own change")
+        try await owner.modify([.delete(ShareNames.ofZone)], zone: Self.zone)
+        #expect(try await people.identifiers(bob) == ["shared"], "nor does the end of the share go untold")
+        try await owner.modify([.update("note")], zone: Self.zone)
+        #expect(try await people.told(bob) == [], "what is not shared is not told")
+    }
+
+    @Test func `who waits for changes of the shared database is signalled by the owner's save`() async throws {
+        let scene = try await ShareScene(.memory)
+        try await scene.join(["_ben": .readOnly])
+        let shared = try await scene.world.cloud.databaseID(
+            DatabaseKey(container: TestCloud.container, environment: .development, scope: .shared, owner: "_ben"))
+        _ = scene.world.takeMoved()
+        try await scene.ada.modify([.update("note")], zone: Self.zone)
+        try await scene.world.runAllTasks()
+        #expect(scene.world.takeMoved().contains(shared))
+        #expect(scene.world.takeFaults() == [])
+    }
+
+    @Test(arguments: [1, 50, 99]) func `a save into a shared zone leaves one task, however many take part`(count: Int) async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let scene = try await ShareScene(TestCloud(store))
+        try await scene.share(SharePermission.none, (0..<count).map { .invite("_u\($0)") })
+        let guid = try await scene.guid()
+        for place in 0..<count { _ = try await scene.accept(guid, by: "_u\(place)") }
+        try await scene.world.runAllTasks()
+        store.reset()
+        try await scene.ada.modify([.update("note")], zone: Self.zone)
+        #expect(store.transactions.map(\.verbs.count).reduce(0, +) <= StoreCallTests.mostCallsOfModify)
+        var tasks = 0
+        while case let turns = try await scene.world.cloud.runDueTasks(), turns.taken > 0 { tasks += turns.taken }
+        #expect(tasks == 1)
+    }
+}
