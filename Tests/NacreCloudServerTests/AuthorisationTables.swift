@@ -19,7 +19,7 @@ extension AuthorisationTable {
     private static let keys: [Credential] = [.key, .administratorKey]
 
     /// CloudKit Web Services. A credential of another container or environment is none, and so is the administrator's of the other listener. A signed
-    /// request is refused everywhere but in the public database. What is not built says so to everybody. A query asks for no zone, which the shared
+    /// request is refused everywhere but in the public database. A query asks for no zone, which the shared
     /// database refuses (400): it has no default zone, so neither is one found there (404).
     static let databases = AuthorisationTable(
         name: "databases", listener: .public, roots: ["database", "device"],
@@ -60,8 +60,10 @@ extension AuthorisationTable {
             POST …/changes/zone        shared                 401  421  421  200:ZONE_NOT_FOUND  401
             GET  …/users/caller        public,private,shared  401  421  421  200  401
             GET  …/users/current       public,private,shared  401  421  421  200  401
-            POST …/records/resolve     public,private,shared  400  400  400  400  400
-            POST …/records/accept      public,private,shared  400  400  400  400  400
+            POST …/records/resolve     public                 401  421  421  200:ACCESS_DENIED  401
+            POST …/records/resolve     private,shared         401  421  421  400  401
+            POST …/records/accept      public                 401  421  421  200:ACCESS_DENIED  401
+            POST …/records/accept      private,shared         401  421  421  400  401
             POST …/assets/upload       public                 401  421  421  200  200
             POST …/assets/upload       private                401  421  421  200  401
             POST …/assets/upload       shared                 401  421  421  404:ZONE_NOT_FOUND  401
@@ -251,6 +253,7 @@ extension AuthorisationTable {
             "records/lookup": Body.lookup("note"),
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
+            "records/resolve": #"{"shortGUIDs":[{"value":"nothing"}]}"#, "records/accept": #"{"shortGUIDs":[{"value":"nothing"}]}"#,
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
             "assets/upload": #"{"tokens":[{"recordType":"Note","fieldName":"image"}]}"#,
             "assets/rereference": #"{"assets":[{"recordName":"nothing","fieldName":"image"}]}"#,

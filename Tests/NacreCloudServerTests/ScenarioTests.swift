@@ -5,7 +5,7 @@ import Testing
         Scenario.records + Scenario.recordErrors + Scenario.zones + Scenario.changes + Scenario.credentials + Scenario.accounts + Scenario.http
         + Scenario.isolation + Scenario.values + Scenario.olderFeeds + Scenario.schemas + Scenario.queries
         + Scenario.queryErrors + Scenario.referenceRules + Scenario.opaqueValues + Scenario.answeredReferences + Scenario.deletions
-        + Scenario.webSignIn + Scenario.unbuilt + Scenario.users + Scenario.roles + Scenario.sessions
+        + Scenario.webSignIn + Scenario.codedBodies + Scenario.shares + Scenario.users + Scenario.roles + Scenario.sessions
         + Scenario.discovery + Scenario.subscriptions
 
     @Test(arguments: all) func `a scenario comes true at the router`(_ scenario: Scenario) async throws {

@@ -5,7 +5,7 @@ import NacreHTTPServer
 /// The endpoints of CloudKit Web Services, as `/openapi.json` tells them.
 extension API {
     static let descriptions: [EndpointDescription] =
-        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofUsers + UnbuiltEndpoints.descriptions
+        ofRecords + ofZones + ofChanges + ofAssets + ofSubscriptions + ofNotifications + ofUsers
 
     private static let root = "/database/1/:container/:environment/:database/"
 
@@ -45,6 +45,12 @@ extension API {
         post(
             "records/changes", "Records", "A page of what changed in a zone; changes/zone has replaced it.", CloudKitSchemas.recordsChangesRequest,
             CloudKitSchemas.recordsChangesResponse, example: #"{"zoneID":{"zoneName":"Notes"}}"#),
+        post(
+            "records/resolve", "Sharing", "What shares are to the caller, by their short GUIDs.", CloudKitSchemas.sharesRequest,
+            CloudKitSchemas.sharesResponse, example: #"{"shortGUIDs":[{"value":"0000000000000000000000"}]}"#),
+        post(
+            "records/accept", "Sharing", "Has the caller take part in shares, by their short GUIDs.", CloudKitSchemas.sharesRequest,
+            CloudKitSchemas.sharesResponse, example: #"{"shortGUIDs":[{"value":"0000000000000000000000"}]}"#),
     ]
 
     private static let ofZones = [

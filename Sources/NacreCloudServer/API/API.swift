@@ -30,7 +30,7 @@ struct API: Sendable {
     let largeBodies = Gate(decodedAtATime)
     let streams = EventStreams()
 
-    /// Where its paths begin, those of endpoints that are not built among them.
+    /// Where its paths begin.
     static let roots: Set = ["database", "device", "assets", "push"]
 
     func addRoutes(to router: inout Router) {
@@ -39,6 +39,8 @@ struct API: Sendable {
         post(database + "/records/lookup", to: &router, recordsLookup)
         post(database + "/records/query", to: &router, recordsQuery)
         post(database + "/records/changes", to: &router, recordsChanges)
+        post(database + "/records/resolve", to: &router, recordsResolve)
+        post(database + "/records/accept", to: &router, recordsAccept)
         get(database + "/zones/list", to: &router, zonesList)
         // CloudKit JS and others ask with POST and an empty object.
         post(database + "/zones/list", to: &router, zonesList)
@@ -73,7 +75,6 @@ struct API: Sendable {
         get("/device/1/:container/:environment/notifications", to: &router, notifications)
         addCourierRoute(to: &router)
         addAssetRoutes(to: &router)
-        UnbuiltEndpoints.addRoutes(to: &router)
     }
 
     /// One request whose sender is known.

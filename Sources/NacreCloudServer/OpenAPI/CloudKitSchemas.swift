@@ -105,11 +105,12 @@ enum CloudKitSchemas {
     private static let link = Schema.titled("Link", .answer(["recordName": .string, "zoneID?": zoneID]))
     static let record = Schema.titled(
         "Record",
-        .answer([
-            "recordName": .string, "recordType": .string, "fields": .map(value), "pluginFields": .map(.any), "recordChangeTag": .string,
-            "created": stamp, "modified": stamp, "deleted": .constant(false), "zoneID?": zoneID, "parent?": link, "share?": link,
-            "nacre?": .answer(["created?": .number, "modified?": .number]),
-        ]))
+        .answer(
+            [
+                "recordName": .string, "recordType": .string, "fields": .map(value), "pluginFields": .map(.any), "recordChangeTag": .string,
+                "created": stamp, "modified": stamp, "deleted": .constant(false), "zoneID?": zoneID, "parent?": link, "share?": link,
+                "nacre?": .answer(["created?": .number, "modified?": .number]),
+            ], shareMembers))
     static let deletedRecord = Schema.titled(
         "DeletedRecord", .answer(["recordName": .string, "deleted": .constant(true), "nacre?": .answer(["recordType": .string])]))
     static let recordError = Schema.titled("RecordError", .answer(["recordName?": .string, "zoneID?": zoneID], errorMembers))
@@ -119,10 +120,11 @@ enum CloudKitSchemas {
     /// A record of `records/modify`.
     static let recordAsked = Schema.titled(
         "RecordAsked",
-        .request([
-            "recordName?": .string, "recordType?": .string, "recordChangeTag?": .string, "fields?": .map(valueAsked), "parent?": referenceAsked,
-            "zoneID?": zoneIDAsked, "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean]),
-        ]))
+        .request(
+            [
+                "recordName?": .string, "recordType?": .string, "recordChangeTag?": .string, "fields?": .map(valueAsked), "parent?": referenceAsked,
+                "zoneID?": zoneIDAsked, "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean]),
+            ], shareMembersAsked))
 
     // MARK: Requests
 

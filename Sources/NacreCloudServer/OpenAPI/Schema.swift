@@ -28,9 +28,9 @@ indirect enum Schema: Sendable {
     case titled(String, Schema)
 
     /// What a client sends: an optional member, marked by `?`, may be null, and others are ignored.
-    static func request(_ members: KeyValuePairs<String, Schema>) -> Schema {
+    static func request(_ members: KeyValuePairs<String, Schema>, _ more: [Member] = []) -> Schema {
         .object(
-            Self.members(members).map { member in
+            (Self.members(members) + more).map { member in
                 member.isRequired ? member : Member(name: member.name, schema: member.schema.orNull, isRequired: false)
             }, isClosed: false)
     }

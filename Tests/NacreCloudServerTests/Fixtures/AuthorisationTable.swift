@@ -86,7 +86,7 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
     /// As a cell says it.
     static func outcome(_ answer: Answer) -> String {
         let json = answer.json
-        let ofItem = ["records", "zones", "subscriptions"].lazy.compactMap { json?.at("\($0)[0].serverErrorCode") }.first
+        let ofItem = ["records", "zones", "subscriptions", "results"].lazy.compactMap { json?.at("\($0)[0].serverErrorCode") }.first
         let code = json?["serverErrorCode"] ?? json?["code"] ?? ofItem
         guard let text = code?.text else { return "\(answer.status)" }
         return codes[answer.status] == text ? "\(answer.status)" : "\(answer.status):\(text)"

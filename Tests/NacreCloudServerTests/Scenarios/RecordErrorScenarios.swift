@@ -65,8 +65,8 @@ extension Scenario {
             "a user made by a user", Body.modify("create", #""recordName":"a","recordType":"Users""#), "ACCESS_DENIED",
             "CREATE operation not permitted"),
         refusal(
-            "a share", Body.modify("create", #""recordName":"a","recordType":"cloudkit.share""#), "BAD_REQUEST",
-            "sharing is not supported by this version of the server"),
+            "a share of the default zone", Body.modify("create", #""recordName":"cloudkit.zoneshare","recordType":"cloudkit.share""#), "BAD_REQUEST",
+            "the default zone cannot be shared"),
         refusal("a name with an underscore first", Body.modify("create", Body.note("_a")), "BAD_REQUEST", "invalid name"),
         refusal("a name of 256 characters", Body.modify("create", Body.note(String(repeating: "n", count: 256))), "BAD_REQUEST", "invalid name"),
         refusal("a name that is not ASCII", Body.modify("create", Body.note("ä")), "BAD_REQUEST", "invalid name"),

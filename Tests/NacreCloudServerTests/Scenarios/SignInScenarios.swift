@@ -26,32 +26,18 @@ extension Scenario {
                 .gives(421, ["redirectURL": "http://localhost/sign-in?ckAPIToken=<<api>>&origin=http%3A%2F%2Flocalhost"])),
     ]
 
-    private static func unbuilt(_ method: String, _ path: String, _ name: String, _ sender: Sender = .ada) -> Step {
-        .send(method, path, sender).lacks("could not find handler", "INTERNAL")
-            .refuses(400, "BAD_REQUEST", "\(name) is not supported by this version of the server")
-    }
-
     private static func coded(_ step: Step, _ coding: String) -> Step {
         step.header("Content-Encoding", coding).lacks("records")
             .refuses(415, "BAD_REQUEST", "The body has a content coding; send it as it is, without Content-Encoding.")
             .answers(header: "Accept-Encoding", "identity")
     }
 
-    /// What CloudKit serves and this server does not, yet.
-    static let unbuilt: [Scenario] = [
-        Scenario(
-            "endpoints that are not built say so by name",
-            steps: [
-                "records/resolve", "records/accept",
-            ].map { unbuilt("POST", "public/\($0)", $0) } + [
-                unbuilt("POST", "shared/records/resolve", "records/resolve", .nobody),
-                .send("GET", "public/records/resolve", .ada).refuses(405, "BAD_REQUEST", "method not allowed"),
-            ]),
+    static let codedBodies: [Scenario] = [
         Scenario(
             "a coded body is refused, and a plain one that says so is not",
             coded(.post("private/records/lookup", .ada, Body.lookup("a")), "gzip"),
             coded(.post("private/records/lookup", .ada, "\u{1f}\u{8b}"), "br, gzip"),
             coded(.post("/account/1/sign-in", .nobody, "{}"), "deflate"),
-            .post("private/records/lookup", .ada, Body.lookup("a")).header("Content-Encoding", "identity").gives(200, ["records": .count(1)])),
+            .post("private/records/lookup", .ada, Body.lookup("a")).header("Content-Encoding", "identity").gives(200, ["records": .count(1)]))
     ]
 }

@@ -1,0 +1,61 @@
+import NacreCloudWire
+
+/// What shares have beside what every record has, and the endpoints that name them by their URLs.
+extension CloudKitSchemas {
+    private static let lookupInfo = Schema.either([
+        .answer(["emailAddress": .string]), .answer(["phoneNumber": .string]), .answer(["userRecordName": .string]),
+    ])
+    private static let identity = Schema.titled(
+        "ParticipantIdentity",
+        .answer([
+            "userRecordName?": .string, "nameComponents?": .answer(["givenName?": .string, "familyName?": .string]), "lookupInfo?": lookupInfo,
+        ]))
+    private static let permission = Schema.word([SharePermission.none, .readOnly, .readWrite].map(\.rawValue))
+    private static let role = Schema.word(ParticipantRole.allCases.filter { $0 != .unknown }.map(\.rawValue))
+    private static let acceptance = Schema.word([ParticipantAcceptance.invited, .accepted].map(\.rawValue))
+    private static let participant = Schema.titled(
+        "Participant",
+        .answer([
+            "participantId": .string, "userIdentity": identity, "type": role, "permission": permission, "acceptanceStatus": acceptance,
+        ]))
+    /// Of a record's answer, where it is a share.
+    static let shareMembers = Schema.members([
+        "shortGUID?": .string, "publicPermission?": permission, "participants?": .list(participant), "owner?": participant,
+        "currentUserParticipant?": participant,
+    ])
+
+    private static let participantAsked = Schema.titled(
+        "ParticipantAsked",
+        .request([
+            "participantId?": .string,
+            "userIdentity?": .request([
+                "userRecordName?": .string,
+                "lookupInfo?": .request(["emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string]),
+            ]),
+            "type?": .words(of: ParticipantRole.self), "permission?": .words(of: SharePermission.self),
+            "acceptanceStatus?": .word(ParticipantAcceptance.allCases.map(\.rawValue) + ["PENDING"]),
+        ]))
+    /// Of a record of `records/modify`, where it is a share.
+    static let shareMembersAsked = Schema.members([
+        "publicPermission?": .words(of: SharePermission.self), "participants?": .list(participantAsked),
+        "forRecord?": .request(["recordName": .string, "recordChangeTag?": .string]),
+    ])
+
+    static let sharesRequest = Schema.titled(
+        "SharesRequest",
+        .request([
+            "shortGUIDs": .listOrOne(
+                .request(["value": .string, "shouldFetchRootRecord?": .boolean, "rootRecordDesiredKeys?": .list(.string)])),
+            "nacre?": requestDetails,
+        ]))
+    private static let guid = Schema.answer(["value": .string])
+    private static let metadata = Schema.titled(
+        "ShareMetadata",
+        .answer([
+            "shortGUID": guid, "containerIdentifier": .string, "databaseScope": .word(["PRIVATE", "SHARED"]), "environment": .string,
+            "zoneID": zoneID, "share": record, "ownerIdentity": userIdentity, "participantPermission": permission,
+            "participantStatus": acceptance, "participantType": role,
+        ]))
+    private static let shareError = Schema.titled("ShareError", .answer(["shortGUID": guid], errorMembers))
+    static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))
+}
