@@ -72,6 +72,7 @@ extension Cloud {
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .private, owner: user)
         let id = try await databaseID(key)
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
+        try await leaveSharedZones(at: place)
         try await forgetSubscriptions(at: place)
         try await forgetDiscoverability(at: place)
         try await registry.forgetRoles(of: user, in: place.container, place.environment)

@@ -129,34 +129,14 @@ extension Cloud {
         let key = found.database.key
         let name = SharedZoneName(owner: key.owner, zoneName: found.zone.name)
         try await requireRoomForSharedZone(name, of: user, in: key)
-        let now = clock()
-        let share = try await registry.withSchema(of: key.container, key.environment) { schema in
-            try await stored(of: key, zone: key.zoneID(found.zone.name)) {
-                try await self.store.write { transaction -> Ending<FoundShare> in
-                    let advance = try transaction.advance(zoneNamed: found.zone.name, in: found.database.id)
-                    guard let zone = advance.zone, zone.address == found.zone.address, let record = try transaction.zoneShare(in: zone.address),
-                        let state = record.content.sharing
-                    else { throw ServerError.notInvited }
-                    var share = found
-                    (share.zone, share.record, share.state) = (zone, record, state)
-                    let standing = ShareStanding(of: user, email: email, in: state, owner: key.owner)
-                    guard let next = try state.accepted(by: user, as: standing, id: id).get() else { return .rollback(share) }
-                    let rows = RecordPlan(
-                        zone: zone.address, number: zone.number, now: now, stamp: record.content.modified, hasFeed: true, isPublic: false,
-                        schema: schema.schema)
-                    var plan = WritePlan()
-                    plan.records = [rows.put(record, permitting: next)]
-                    plan.zonesChanged = [zone.address]
-                    plan.addSharing(of: zone, from: state, to: next, by: caller, at: now)
-                    try transaction.apply(plan)
-                    (share.record, share.state) = (StoredRecord(plan.records[0].row, in: zone.address), next)
-                    return .commit(share)
-                }
-            }
+        let address = found.zone.address
+        let changed = try await changeShare(ofZoneNamed: found.zone.name, in: key, by: caller) { zone, state in
+            guard zone.address == address else { throw ServerError.notInvited }
+            return try state.accepted(by: user, as: ShareStanding(of: user, email: email, in: state, owner: key.owner), id: id).get()
         }
-        committed(found.database.id)
+        guard let changed else { throw ServerError.notInvited }
         if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }
-        return share
+        return FoundShare(zone: changed.zone, record: changed.record, state: changed.state, database: found.database)
     }
 
     /// On this server: a shared database has as many zones as a private one.

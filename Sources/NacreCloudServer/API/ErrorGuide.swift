@@ -104,6 +104,10 @@ package struct ErrorGuide: Hashable, Sendable {
 
     private static func texts(_ code: NativeErrorCode) -> (cause: String, fix: String) {
         switch code {
+        case .tooManyParticipants:
+            ("A share would have more participants than it may.", "Take participants out first; /limits tells how many there may be.")
+        case .participantMayNeedVerification:
+            ("A share is for the account's e-mail address, which is not verified.", "Verify the address, then accept the share again.")
         case .internalError: ("The framework or the server failed.", "Look for the request's UUID in the server's log.")
         case .partialFailure:
             ("Some items of an operation failed, and others did not.", "Look at each item's error in partialErrorsByItemID, or at its result.")
@@ -167,7 +171,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .accountTemporarilyUnavailable:
             ("There is an account, and an administrator has made it unavailable.", "Keep what you have, send nothing, and wait for CKAccountChanged.")
         case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .zoneBusy, .userDeletedZone,
-            .tooManyParticipants, .alreadyShared, .participantMayNeedVerification, .participantAlreadyInvited:
+            .alreadyShared, .participantAlreadyInvited:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
     }

@@ -83,6 +83,33 @@ import Testing
         #expect(try await people.told(bob) == [], "what is not shared is not told")
     }
 
+    @Test(arguments: Engine.allCases) func `an account that is deleted leaves what was shared with it, and takes back what it shared`(engine: Engine)
+        async throws
+    {
+        let people = try await SubscriptionScene(try await engine.makeStore())
+        let (ada, bob) = (try await people.signIn("ada"), try await people.signIn("bob"))
+        let names = [try #require(people.names["ada"]), try #require(people.names["bob"])]
+        // Each shares a zone with the other.
+        for (device, other, guest) in [(ada, names[1], bob), (bob, names[0], ada)] {
+            let owner = people.user(device)
+            try await owner.makeZone(Self.zone)
+            let change = ShareChange(participants: [.invite(other, .readWrite)])
+            let guid = try await owner.modify([.share(.create, change)], zone: Self.zone).first?.record?.sharing?.value.shortGUID ?? ""
+            let request = SharesRequest(shortGUIDs: [.init(value: guid)])
+            _ = try await people.cloud.acceptShares(request, in: people.target(.public), by: guest.caller)
+        }
+        try await people.test.runAllTasks()
+        let token = try await people.user(ada, in: .shared).databaseChanges().syncToken
+        try await people.cloud.registry.deleteAccount(#require(people.accounts["bob"]))
+        people.test.clock.move(bySeconds: Limits.accountDeletionSeconds)
+        try await people.test.runAllTasks()
+        let share = try await people.user(ada).lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value
+        #expect(share?.participants.map(\.identity.userRecordName) == [names[0]])
+        let heard = try await people.user(ada, in: .shared).databaseChanges(after: token).zones
+        #expect(heard.map(\.deletion) == [.deleted])
+        #expect(try await people.test.check() == [])
+    }
+
     @Test func `who waits for changes of the shared database is signalled by the owner's save`() async throws {
         let scene = try await ShareScene(.memory)
         try await scene.join(["_ben": .readOnly])
