@@ -127,6 +127,8 @@ extension Cloud {
         _ found: FoundShare, by user: String, _ email: (address: String, isVerified: Bool)?, as caller: Caller, naming id: String
     ) async throws -> FoundShare {
         let key = found.database.key
+        // Who is not let in waits for nothing that there would not be without a share.
+        if ShareStanding(of: user, email: email, in: found.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
         let name = SharedZoneName(owner: key.owner, zoneName: found.zone.name)
         try await requireRoomForSharedZone(name, of: user, in: key)
         let address = found.zone.address

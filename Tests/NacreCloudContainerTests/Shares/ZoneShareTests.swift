@@ -138,7 +138,9 @@ import Testing
             store.reset()
             answers.append(try await scene.resolve(text, by: "_stranger").error)
             reads.append(store.transactions.count)
+            store.reset()
             #expect(try await scene.accept(text, by: "_stranger").error == .notInvited)
+            reads.append(store.transactions.count)
         }
         #expect(answers.allSatisfy { $0 == .notInvited })
         try await scene.ada.modify([.delete(ShareNames.ofZone)], zone: Self.zone)
