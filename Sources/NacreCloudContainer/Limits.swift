@@ -13,8 +13,6 @@ extension Limits {
     package static let participantsPerShare = 100
     /// Zones that are shared with one user. On this server: each is looked at in its owner's database when they are listed.
     package static let sharedZonesPerUser = 1000
-    /// Shares that one request resolves or accepts. On this server: each accepted is a transaction of its own.
-    package static let sharesPerRequest = 50
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
     package static let clientChangeTokenBytes = 1024
     /// Characters of an operation ID. On this server: a UUID has 36.

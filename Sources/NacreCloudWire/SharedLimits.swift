@@ -24,6 +24,8 @@ package enum Limits {
     package static let zonesPerRequest = 200
     /// Subscriptions of one request. CloudKit: Web Services Reference, items of a request.
     package static let subscriptionsPerRequest = 200
+    /// Shares that one request resolves or accepts. On this server: each accepted is a transaction of its own.
+    package static let sharesPerRequest = 50
     /// Names in `desiredKeys` or `desiredRecordTypes`. On this server: far above any record's fields, and low enough that a request cannot buy
     /// hours of looking.
     package static let desiredNames = 4096

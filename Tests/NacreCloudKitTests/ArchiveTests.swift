@@ -45,7 +45,7 @@ import Testing
         var wire = RecordChangeTests.fetched(["a": .int64(1), "gone": .double(0.1)])
         wire.parent = Reference(recordName: "p", action: .none)
         let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: "_owner")
-        let record = CKRecord(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zoneID))
+        let record = CKRecord.make(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zoneID))
         record["gone"] = nil
         record["string"] = "ü"
         record["double"] = 0.1 + 0.2

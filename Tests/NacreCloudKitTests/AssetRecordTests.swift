@@ -16,7 +16,7 @@ struct AssetRecordTests {
     }
 
     private static func record(_ fields: RecordFields) -> CKRecord {
-        CKRecord(wire: fetched(fields), recordID: CKRecord.ID(recordName: "r"))
+        CKRecord.make(wire: fetched(fields), recordID: CKRecord.ID(recordName: "r"))
     }
 
     @Test func `an asset is set and read under every form of access`() throws {

@@ -12,7 +12,7 @@ import Testing
     private static func record() -> CKRecord {
         let stamp = Record.Stamp(timestamp: Timestamp(secondsSince2001: 100), userRecordName: "__defaultOwner__")
         let wire = Record(recordName: "r", recordType: "Note", recordChangeTag: "t", created: stamp, modified: stamp, fields: RecordFields())
-        let record = CKRecord(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zoneID))
+        let record = CKRecord.make(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zoneID))
         record["title"] = "Grüße aus Ulm"
         record["stars"] = 3
         record["weight"] = 2.5

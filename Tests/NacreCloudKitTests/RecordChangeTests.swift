@@ -12,7 +12,7 @@ import Testing
         Record(recordName: "r", recordType: "Note", recordChangeTag: tag, created: stamp, modified: stamp, fields: fields)
     }
 
-    let record = CKRecord(wire: fetched(), recordID: CKRecord.ID(recordName: "r"))
+    let record = CKRecord.make(wire: fetched(), recordID: CKRecord.ID(recordName: "r"))
 
     @Test func `a fetched record has no changes, and what the server set`() {
         #expect(record.changedKeys().isEmpty)
@@ -73,7 +73,7 @@ import Testing
         #expect(record.snapshot.change(policy: .changedKeys).parent == .keep)
         var child = RecordChangeTests.fetched()
         child.parent = Reference(recordName: "p", action: .none)
-        let fetched = CKRecord(wire: child, recordID: record.recordID)
+        let fetched = CKRecord.make(wire: child, recordID: record.recordID)
         fetched.setParent(nil as CKRecord?)
         #expect(fetched.snapshot.change(policy: .changedKeys).parent == .clear)
     }
@@ -169,7 +169,7 @@ import Testing
             var wire = RecordChangeTests.fetched(["r": .reference(own), "l": .referenceList([own, own])])
             wire.parent = own
             for zone in [zone, CKRecordZone.ID(zoneName: "Notes")] {
-                let record = CKRecord(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zone))
+                let record = CKRecord.make(wire: wire, recordID: CKRecord.ID(recordName: "r", zoneID: zone))
                 let id = CKRecord.ID(recordName: "x", zoneID: zone)
                 #expect((record["r"] as? CKRecord.Reference)?.recordID == id)
                 #expect((record["l"] as? [CKRecord.Reference])?.map(\.recordID) == [id, id])

@@ -60,7 +60,11 @@ extension Conversation {
                 } else {
                     tell(
                         items[told],
-                        found.map { .success(CKRecord(wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]))) })
+                        found.map {
+                            .success(
+                                CKRecord.make(
+                                    wire: $0.record, recordID: $0.id, assets: Self.assets(of: $0.record, arrivals[told]), server: serverURL))
+                        })
                 }
                 arrivals[told] = nil
                 told += 1

@@ -56,16 +56,20 @@ extension CKError {
     }
 
     /// The server's error for a record that was to be saved: a conflict carries the three versions.
-    init(_ error: ServerError, saving record: CKRecord) {
+    ///
+    /// - Parameter server: under which the URLs of shares are.
+    init(_ error: ServerError, saving record: CKRecord, server: URL? = nil) {
         guard error.nativeCode == NativeErrorCode.serverRecordChanged.rawValue else {
             self.init(error)
             return
         }
         var records = [
             CKRecordChangedErrorClientRecordKey: record,
-            CKRecordChangedErrorAncestorRecordKey: CKRecord(state: record.snapshot.ancestor),
+            CKRecordChangedErrorAncestorRecordKey: record.ancestor,
         ]
-        records[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord(wire: $0.value, recordID: record.recordID) }
+        records[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map {
+            CKRecord.make(wire: $0.value, recordID: record.recordID, server: server)
+        }
         self.init(error, records: records)
     }
 

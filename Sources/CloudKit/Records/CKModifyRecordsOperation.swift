@@ -130,10 +130,11 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private func tell(_ save: ModifyPlan.Save, _ answer: RecordResult) {
         switch answer {
         case .record(let saved) where saved.recordName == save.record.recordID.recordName:
-            save.record.adopt(saved, sent: save.change, assets: save.assets)
+            let server = conversation.serverURL
+            save.record.adopt(saved, sent: save.change, assets: save.assets, server: server)
             let assets = RecordState.assets(of: saved.fields, sent: save.assets, over: save.record.snapshot.assets)
-            tell(save.record, .success(CKRecord(wire: saved, recordID: save.record.recordID, assets: assets)))
-        case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record)))
+            tell(save.record, .success(CKRecord.make(wire: saved, recordID: save.record.recordID, assets: assets, server: server)))
+        case .failure(_, let error): tell(save.record, .failure(CKError(error, saving: save.record, server: conversation.serverURL)))
         case .record, .deleted: tell(save.record, .failure(.unexpectedAnswer))
         }
     }

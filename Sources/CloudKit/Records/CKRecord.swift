@@ -171,13 +171,8 @@ extension RecordState {
 }
 
 extension CKRecord {
-    /// A record as the server has it.
-    convenience init(wire record: Record, recordID: CKRecord.ID, assets: [String: [CKAsset]]? = nil) {
-        self.init(state: RecordState(wire: record, recordID: recordID, assets: assets))
-    }
-
     /// Takes over what a save made of this record; see `RecordState.adopt`.
-    func adopt(_ saved: Record, sent: RecordChange, assets: [String: [CKAsset]] = [:]) {
-        state.withLock { $0.adopt(saved, sent: sent, assets: assets) }
+    func adopt(_ saved: Record, sent: RecordChange, assets: [String: [CKAsset]] = [:], server: URL? = nil) {
+        state.withLock { $0.adopt(saved, sent: sent, assets: assets, server: server) }
     }
 }

@@ -3,8 +3,9 @@ import NacreCloudWire
 
 /// A record's state as an archive keeps it: one property list under one key, so that reading back never depends on class names.
 struct ArchivedRecord: Codable {
-    /// Version 1 is the first, and has no assets: an archive without any says so still, and is read by the versions that knew none.
-    static let currentVersion = 2
+    /// Version 1 is the first, and has no assets, and version 2 no shares: an archive without them says so still, and is read by the versions that knew none.
+    static let currentVersion = 3
+    static let versionWithAssets = 2
     static let key = "nacre.record"
 
     struct Stamp: Codable {
@@ -36,6 +37,8 @@ struct ArchivedRecord: Codable {
     var changed: [String]
     var faults: [String: ValueFault]
     var encrypted: [String]
+    /// Of a share; from version 3 on.
+    var sharing: ArchivedShare?
 }
 
 extension RecordState {
@@ -51,13 +54,12 @@ extension RecordState {
     func encode(with coder: NSCoder) {
         let hasAssets = (fields.entries + fetchedFields.entries).contains { $0.value.assets != nil }
         let archived = ArchivedRecord(
-            version: hasAssets ? ArchivedRecord.currentVersion : 1, recordType: recordType, recordName: recordID.recordName,
-            zoneName: recordID.zoneID.zoneName, zoneOwner: recordID.zoneID.ownerName,
+            version: sharing != nil ? ArchivedRecord.currentVersion : hasAssets ? ArchivedRecord.versionWithAssets : 1, recordType: recordType,
+            recordName: recordID.recordName, zoneName: recordID.zoneID.zoneName, zoneOwner: recordID.zoneID.ownerName,
             recordChangeTag: recordChangeTag, created: created.map(ArchivedRecord.Stamp.init), modified: modified.map(ArchivedRecord.Stamp.init),
             parent: parent.map(ArchivedRecord.Link.init), fetchedParent: fetchedParent.map(ArchivedRecord.Link.init),
             share: share.map(ArchivedRecord.Link.init), fields: fields.archived(assets), fetchedFields: fetchedFields.archived([:]),
-            changed: changed.sorted(),
-            faults: faults, encrypted: encrypted.sorted())
+            changed: changed.sorted(), faults: faults, encrypted: encrypted.sorted(), sharing: sharing.map(ArchivedShare.init))
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         guard let data = try? encoder.encode(archived) else {
@@ -92,6 +94,7 @@ extension RecordState {
         changed = Set(archived.changed)
         faults = archived.faults
         encrypted = Set(archived.encrypted)
+        sharing = archived.sharing.map(ShareSheet.init)
     }
 }
 

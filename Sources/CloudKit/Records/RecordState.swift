@@ -1,3 +1,4 @@
+import Foundation
 import NacreCloudWire
 
 /// Everything that a `CKRecord` holds, as a value: what it is now, and what the server had when it was last seen.
@@ -21,6 +22,8 @@ struct RecordState: Sendable {
     var recordChangeTag: String?
     var created: Record.Stamp?
     var modified: Record.Stamp?
+    /// Of a record that is a share; nil for any other.
+    var sharing: ShareSheet?
 
     init(recordType: CKRecord.RecordType, recordID: CKRecord.ID) {
         self.recordType = recordType
@@ -30,7 +33,7 @@ struct RecordState: Sendable {
     /// Sets, or clears with nil. What cannot be stored changes nothing but is remembered, until the key gets a value that can be, or nil.
     mutating func set(_ object: (any __CKRecordObjCValue)?, forKey key: String) {
         do throws(ValueFault.Reason) {
-            guard Names.isIdentifier(key) else { throw .invalidKey }
+            guard mayHave(key) else { throw .invalidKey }
             let value = try object.map { object throws(ValueFault.Reason) in try FieldValue(setting: object, in: recordID.zoneID) }
             faults[key] = nil
             fields[key] = value.map { placed($0, forKey: key) }
@@ -63,7 +66,7 @@ struct RecordState: Sendable {
 
     /// The first thing, by key, for which no save will accept this record.
     var fault: ValueFault? {
-        if !Names.isIdentifier(recordType) { return ValueFault(key: "recordType", reason: .invalidRecordType) }
+        if !Names.isIdentifier(recordType), sharing == nil { return ValueFault(key: "recordType", reason: .invalidRecordType) }
         if let fault = recordID.fault { return fault }
         if let key = faults.keys.min() { return faults[key] }
         return encrypted.min().map { ValueFault(key: $0, reason: .encrypted) }
@@ -114,7 +117,8 @@ extension RecordState {
             recordName: recordID.recordName, recordType: recordType,
             recordChangeTag: policy == .ifServerRecordUnchanged ? recordChangeTag : nil,
             set: RecordFields(sent.filter { $0.value.isReadable }.map { RecordFields.Field($0.name, $0.value.withoutURLs) }),
-            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange, carriesAllKeys: policy == .allKeys)
+            cleared: changed.filter { fields[$0] == nil }.sorted(), parent: parentChange, carriesAllKeys: policy == .allKeys,
+            sharing: sharing?.change(policy: policy))
     }
 
     /// After a save: becomes the server's version, apart from what was changed since the save was sent, which stays changed.
@@ -122,8 +126,10 @@ extension RecordState {
     /// Unless somebody else changed the same field before the answer was made: then this record keeps its version, so that its next save
     /// is a conflict, and not a silent overwrite.
     ///
-    /// - Parameter sentAssets: the objects of the fields that were sent.
-    mutating func adopt(_ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:]) {
+    /// - Parameters:
+    ///   - sentAssets: the objects of the fields that were sent.
+    ///   - server: under which the URLs of shares are.
+    mutating func adopt(_ saved: Record, sent: RecordChange, assets sentAssets: [String: [CKAsset]] = [:], server: URL? = nil) {
         let edited = changed.filter { name in
             if let objects = sentAssets[name] { return !(assets[name]?.elementsEqual(objects) { $0 === $1 } ?? false) }
             if let value = sent.set[name] { return fields[name] != value }
@@ -150,6 +156,7 @@ extension RecordState {
         recordChangeTag = saved.recordChangeTag
         created = saved.created
         modified = saved.modified
+        if let details = saved.sharing?.value { sharing?.adopt(details, sent: sent.sharing?.value, server: server) }
     }
 
     /// What the edit was based on: this record as it was last fetched or saved; without fields if it never was.

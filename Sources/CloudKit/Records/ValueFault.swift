@@ -18,6 +18,10 @@ struct ValueFault: Error, Equatable, Sendable, Codable {
         case invalidRecordType = "A record type must be an ASCII letter, then ASCII letters, digits or underscores"
         case invalidRecordName = "A record name must have 1 to 255 characters"
         case invalidZoneName = "A zone name must have 1 to 255 characters"
+        case participantOfPublicShare = "A share whose publicPermission is not none takes no participants"
+        case participantNotThere = "Only who takes part in a share can be removed from it"
+        case shareOwner = "The owner of a share cannot be added, changed or removed"
+        case unknownPermission = "A share's publicPermission cannot be unknown"
 
         /// For people. Raw values stand in archives and stay as they are.
         var text: String {

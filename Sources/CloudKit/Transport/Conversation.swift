@@ -8,6 +8,9 @@ struct Conversation: Sendable {
     let scope: CKDatabase.Scope
     let patience: Patience
 
+    /// nil while a setting is missing.
+    var serverURL: URL? { try? line.settings().url }
+
     // MARK: The endpoints
 
     func modify(_ request: RecordsModifyRequest) async throws(CKError) -> RecordsResponse {

@@ -25,6 +25,7 @@ struct CurrentUser: Sendable {
             if case .set(let parent) = operation.change.parent, (parent.zoneID ?? request.zoneID).isDefault {
                 operation.change.parent = .set(spellingOut(parent))
             }
+            operation.change.sharing = operation.change.sharing.map { Box(spellingOut($0.value)) }
             request.operations[index] = .success(operation)
         }
         return request
@@ -95,6 +96,16 @@ struct CurrentUser: Sendable {
         return reference
     }
 
+    private func spellingOut(_ change: ShareChange) -> ShareChange {
+        var change = change
+        change.participants = change.participants?.map { participant in
+            var participant = participant
+            if participant.identity.userRecordName == Self.alias { participant.identity.userRecordName = recordName }
+            return participant
+        }
+        return change
+    }
+
     /// User records are in default zones; elsewhere the name is one as any other.
     private func spellingOut(_ name: String, in zone: ZoneID) -> String {
         name == Self.alias && zone.isDefault ? recordName ?? name : name
@@ -129,6 +140,21 @@ struct CurrentUser: Sendable {
         var record = record
         if record.created.userRecordName == recordName { record.created.userRecordName = Self.alias }
         if record.modified.userRecordName == recordName { record.modified.userRecordName = Self.alias }
+        record.sharing = record.sharing.map { Box(showing($0.value)) }
         return record
+    }
+
+    private func showing(_ details: ShareDetails) -> ShareDetails {
+        var details = details
+        details.participants = details.participants.map(showing)
+        details.owner = showing(details.owner)
+        details.currentUserParticipant = details.currentUserParticipant.map(showing)
+        return details
+    }
+
+    private func showing(_ participant: ShareParticipant) -> ShareParticipant {
+        var participant = participant
+        if participant.identity.userRecordName == recordName { participant.identity.userRecordName = Self.alias }
+        return participant
     }
 }

@@ -119,7 +119,7 @@ extension CKContainer {
     }
 
     /// CloudKit: functions of a container run as `userInitiated`.
-    private func prepare<Operation: CKOperation>(_ operation: Operation) -> Operation {
+    func prepare<Operation: CKOperation>(_ operation: Operation) -> Operation {
         var values = configuration ?? CKOperation.Configuration.Values()
         values.container = self
         if values.qualityOfService == nil, group?.defaultConfiguration.snapshot.qualityOfService == nil { values.qualityOfService = .userInitiated }
@@ -146,13 +146,15 @@ extension CKContainer {
     }
 }
 
-extension Result where Success == CKDiscoverUserIdentitiesOperation.Results, Failure == CKError {
+extension Result where Failure == CKError {
     /// By what the app named each one with.
-    fileprivate func keyed<Key: Hashable>(_ key: (CKUserIdentity.LookupInfo) -> Key?) -> Result<[Key: CKUserIdentity], any Error> {
+    func keyed<Key: Hashable, Value>(
+        _ key: (CKUserIdentity.LookupInfo) -> Key?
+    ) -> Result<[Key: Value], any Error> where Success == [CKUserIdentity.LookupInfo: Value] {
         map { found in
-            var keyed: [Key: CKUserIdentity] = [:]
-            for (info, identity) in found {
-                if let key = key(info) { keyed[key] = identity }
+            var keyed: [Key: Value] = [:]
+            for (info, value) in found {
+                if let key = key(info) { keyed[key] = value }
             }
             return keyed
         }.mapError { $0 as any Error }

@@ -31,16 +31,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     override func run() async throws(CKError) {
         let conversation = try userConversation()
-        let plan = try await conversation.discoveryPlan(for: userIdentityLookupInfos)
-        var rest = plan.order[...]
-        while !rest.isEmpty {
-            let asked = rest.prefix(Limits.itemsPerNativeRequest)
-            rest = rest.dropFirst(asked.count)
-            for user in try await conversation.discover(UsersDiscoverRequest(lookupInfos: Array(asked))).users {
-                guard let info = user.lookupInfo, let infos = plan.infos[info] else { throw .unexpectedAnswer }
-                for info in infos { tell(CKUserIdentity(wire: user, lookupInfo: info), info) }
-            }
-        }
+        try await conversation.discover(userIdentityLookupInfos) { tell($0, $1) }
     }
 
     private func tell(_ identity: CKUserIdentity, _ info: CKUserIdentity.LookupInfo) {
@@ -72,14 +63,16 @@ extension CKOperation {
 extension CKUserIdentity {
     /// A user that the server found.
     convenience init(wire user: UserIdentity, lookupInfo: CKUserIdentity.LookupInfo?) {
-        var components: PersonNameComponents?
-        if let names = user.nameComponents {
-            var made = PersonNameComponents()
-            made.givenName = names.givenName
-            made.familyName = names.familyName
-            components = made
-        }
         self.init(
-            userRecordID: CKRecord.ID(recordName: user.userRecordName), lookupInfo: lookupInfo, nameComponents: components, hasiCloudAccount: true)
+            userRecordID: CKRecord.ID(recordName: user.userRecordName), lookupInfo: lookupInfo,
+            nameComponents: user.nameComponents.map(PersonNameComponents.init), hasiCloudAccount: true)
+    }
+}
+
+extension PersonNameComponents {
+    init(_ names: NameComponents) {
+        self.init()
+        givenName = names.givenName
+        familyName = names.familyName
     }
 }

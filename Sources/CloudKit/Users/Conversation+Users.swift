@@ -43,6 +43,23 @@ extension Conversation {
         #endif
     }
 
+    /// Finds users who have allowed it.
+    /// - Parameter found: called once for each lookup info by which somebody was found.
+    func discover(
+        _ infos: [CKUserIdentity.LookupInfo], found: (CKUserIdentity, CKUserIdentity.LookupInfo) -> Void
+    ) async throws(CKError) {
+        let plan = try await discoveryPlan(for: infos)
+        var rest = plan.order[...]
+        while !rest.isEmpty {
+            let asked = rest.prefix(Limits.itemsPerNativeRequest)
+            rest = rest.dropFirst(asked.count)
+            for user in try await discover(UsersDiscoverRequest(lookupInfos: Array(asked))).users {
+                guard let info = user.lookupInfo, let infos = plan.infos[info] else { throw .unexpectedAnswer }
+                for info in infos { found(CKUserIdentity(wire: user, lookupInfo: info), info) }
+            }
+        }
+    }
+
     func discover(_ request: UsersDiscoverRequest) async throws(CKError) -> UsersDiscoverResponse {
         try await ask("users/discover", request, .read)
     }

@@ -1,0 +1,79 @@
+import NacreCloudWire
+
+/// Takes part in shares: their zones are in the shared database from then on. Accepting once more changes nothing. Apple: iOS 10.
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    /// All of the operation's container.
+    open var shareMetadatas: [CKShare.Metadata]?
+    /// Called once for each share.
+    open var perShareResultBlock: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if shares failed.
+    open var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `perShareResultBlock` is set. Apple: deprecated in iOS 15.
+    open var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+    /// The old form; not called where `acceptSharesResultBlock` is set. Apple: deprecated in iOS 15.
+    open var acceptSharesCompletionBlock: (((any Error)?) -> Void)?
+
+    typealias Results = [CKShare.Metadata: Result<CKShare, any Error>]
+
+    private var results: Results = [:]
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = try userConversation()
+        let container = try conversation.line.settings().container
+        var seen: Set<CKShare.Metadata> = []
+        var asked: [CKShare.Metadata] = []
+        for metadata in shareMetadatas ?? [] where seen.insert(metadata).inserted {
+            if metadata.containerIdentifier == container { asked.append(metadata) } else { tell(metadata, .failure(.otherContainer)) }
+        }
+        var rest = asked[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(Limits.sharesPerRequest)
+            rest = rest.dropFirst(some.count)
+            let request = SharesRequest(shortGUIDs: some.map { SharesRequest.Item(value: $0.shortGUID) })
+            for (metadata, result) in zip(some, try await conversation.accept(request).results) {
+                tell(metadata, Result { () throws(CKError) in try conversation.metadata(result).share })
+            }
+        }
+    }
+
+    private func tell(_ metadata: CKShare.Metadata, _ result: Result<CKShare, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results[metadata] = result
+            if let perShareResultBlock {
+                perShareResultBlock(metadata, result)
+            } else {
+                perShareCompletionBlock?(metadata, result.value, result.error)
+            }
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let acceptSharesResultBlock {
+            acceptSharesResultBlock(Result(error))
+        } else {
+            let failures = results.reduce(into: [AnyHashable: any Error]()) { failures, item in
+                failures[item.key.share.recordID] = item.value.error
+            }
+            acceptSharesCompletionBlock?(error ?? .partial("Failed to accept some shares", of: failures))
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension CKError {
+    fileprivate static var otherContainer: CKError { CKError(.badContainer, text: "The share is of another container than the operation") }
+}

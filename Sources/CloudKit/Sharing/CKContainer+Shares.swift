@@ -1,0 +1,201 @@
+public import Foundation
+
+/// Shares of the container: what they are, to accept them, and whom they can have.
+extension CKContainer {
+    // MARK: What shares are to the current user
+
+    @preconcurrency
+    public func fetchShareMetadata(with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void) {
+        fetchingMetadata([url]) { result in
+            let result = result.one(url)
+            completionHandler(result.value, result.error)
+        }.start()
+    }
+
+    public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
+        try await SingleCall.result { self.fetchingMetadata([url], $0) }.one(url).get()
+    }
+
+    /// A result for each URL.
+    @preconcurrency
+    public func fetchShareMetadatas(
+        for urls: [URL], completionHandler: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+    ) {
+        fetchingMetadata(urls) { completionHandler($0.mapError { $0 as any Error }) }.start()
+    }
+
+    /// A result for each URL.
+    public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
+        try await SingleCall.result { self.fetchingMetadata(urls, $0) }.get()
+    }
+
+    // MARK: Accepting
+
+    @preconcurrency
+    public func accept(_ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void) {
+        accepting([metadata]) { result in
+            let result = result.one(metadata)
+            completionHandler(result.value, result.error)
+        }.start()
+    }
+
+    /// The zone is in the shared database from then on.
+    @discardableResult
+    public func accept(_ metadata: CKShare.Metadata) async throws -> CKShare {
+        try await SingleCall.result { self.accepting([metadata], $0) }.one(metadata).get()
+    }
+
+    /// A result for each share.
+    @preconcurrency
+    public func accept(
+        _ metadatas: [CKShare.Metadata],
+        completionHandler: @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+    ) {
+        accepting(metadatas) { completionHandler($0.mapError { $0 as any Error }) }.start()
+    }
+
+    /// A result for each share.
+    public func accept(_ metadatas: [CKShare.Metadata]) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
+        try await SingleCall.result { self.accepting(metadatas, $0) }.get()
+    }
+
+    // MARK: One participant
+
+    @preconcurrency
+    public func fetchShareParticipant(
+        withEmailAddress emailAddress: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress), completionHandler)
+    }
+
+    @preconcurrency
+    public func fetchShareParticipant(
+        withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
+    }
+
+    @preconcurrency
+    public func fetchShareParticipant(
+        withUserRecordID userRecordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
+    }
+
+    public func shareParticipant(forEmailAddress email: String) async throws -> CKShare.Participant {
+        try await participant(CKUserIdentity.LookupInfo(emailAddress: email))
+    }
+
+    public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
+        try await participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
+    }
+
+    public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
+        try await participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
+    }
+
+    // MARK: Several participants
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forEmailAddresses emails: [String],
+        completionHandler: @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        fetchingParticipants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { completionHandler($0.keyed { $0.emailAddress }) }.start()
+    }
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forPhoneNumbers phoneNumbers: [String],
+        completionHandler: @escaping @Sendable (Result<[String: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        fetchingParticipants(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)) {
+            completionHandler($0.keyed { $0.phoneNumber })
+        }.start()
+    }
+
+    @preconcurrency
+    public func fetchShareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID],
+        completionHandler: @escaping @Sendable (Result<[CKRecord.ID: Result<CKShare.Participant, any Error>], any Error>) -> Void
+    ) {
+        fetchingParticipants(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)) { completionHandler($0.keyed { $0.userRecordID }) }
+            .start()
+    }
+
+    public func shareParticipants(forEmailAddresses emails: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await participants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)).keyed { $0.emailAddress }.get()
+    }
+
+    public func shareParticipants(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
+        try await participants(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)).keyed { $0.phoneNumber }.get()
+    }
+
+    public func shareParticipants(
+        forUserRecordIDs userRecordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
+        try await participants(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)).keyed { $0.userRecordID }.get()
+    }
+
+    /// Apple: iOS 26.
+    public func shareParticipants(
+        for lookupInfos: [CKUserIdentity.LookupInfo]
+    ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
+        try await participants(lookupInfos).get()
+    }
+
+    // MARK: The operations underneath
+
+    private typealias Participants = CKFetchShareParticipantsOperation.Results
+
+    private func fetchingMetadata(
+        _ urls: [URL], _ done: @escaping @Sendable (Result<CKFetchShareMetadataOperation.Results, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(CKFetchShareMetadataOperation(shareURLs: urls))
+        operation.whenDone = done
+        return operation
+    }
+
+    private func accepting(
+        _ metadatas: [CKShare.Metadata], _ done: @escaping @Sendable (Result<CKAcceptSharesOperation.Results, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(CKAcceptSharesOperation(shareMetadatas: metadatas))
+        operation.whenDone = done
+        return operation
+    }
+
+    private func fetchingParticipants(
+        _ infos: [CKUserIdentity.LookupInfo], _ done: @escaping @Sendable (Result<Participants, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos))
+        operation.whenDone = done
+        return operation
+    }
+
+    private func participants(_ infos: [CKUserIdentity.LookupInfo]) async -> Result<Participants, CKError> {
+        await SingleCall.result { self.fetchingParticipants(infos, $0) }
+    }
+
+    private func participant(_ info: CKUserIdentity.LookupInfo) async throws -> CKShare.Participant {
+        try await participants([info]).one(info).get()
+    }
+
+    private func fetchParticipant(
+        _ info: CKUserIdentity.LookupInfo, _ handler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
+    ) {
+        fetchingParticipants([info]) { result in
+            let result = result.one(info)
+            handler(result.value, result.error)
+        }.start()
+    }
+}
+
+extension Result where Failure == CKError {
+    /// The result of the one thing that was asked for.
+    fileprivate func one<Key: Hashable, Value>(_ key: Key) -> Result<Value, any Error> where Success == [Key: Result<Value, any Error>] {
+        switch self {
+        case .success(let results): results[key] ?? .failure(CKError.unexpectedAnswer)
+        case .failure(let error): .failure(error)
+        }
+    }
+}

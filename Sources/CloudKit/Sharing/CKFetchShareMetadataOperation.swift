@@ -1,0 +1,83 @@
+public import Foundation
+import NacreCloudWire
+
+/// Asks what shares are to the current user, by their URLs.
+///
+/// `unknownItem` does not tell an unknown share from one that is not for the user: see the error of each URL. Where an invitation is for an address that the
+/// user's account has and has not verified, that URL's error is `participantMayNeedVerification`. Apple: iOS 10.
+open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    open var shareURLs: [URL]?
+    /// Without effect where whole zones are shared, as always on this server.
+    open var shouldFetchRootRecord = false
+    /// As `shouldFetchRootRecord`.
+    open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+    /// Called once for each URL.
+    open var perShareMetadataResultBlock: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if URLs failed.
+    open var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `perShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
+    open var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+    /// The old form; not called where `fetchShareMetadataResultBlock` is set. Apple: deprecated in iOS 15.
+    open var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)?
+
+    typealias Results = [URL: Result<CKShare.Metadata, any Error>]
+
+    private var results: Results = [:]
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = try userConversation()
+        var seen: Set<URL> = []
+        var named: [(url: URL, guid: String)] = []
+        for url in shareURLs ?? [] where seen.insert(url).inserted {
+            if let guid = ShareURL.shortGUID(in: url) { named.append((url, guid)) } else { tell(url, .failure(.notShareURL)) }
+        }
+        var rest = named[...]
+        while !rest.isEmpty {
+            let asked = rest.prefix(Limits.sharesPerRequest)
+            rest = rest.dropFirst(asked.count)
+            let request = SharesRequest(shortGUIDs: asked.map { SharesRequest.Item(value: $0.guid) })
+            for (url, result) in zip(asked.map { $0.url }, try await conversation.resolve(request).results) {
+                tell(url, Result { () throws(CKError) in try conversation.metadata(result) })
+            }
+        }
+    }
+
+    private func tell(_ url: URL, _ result: Result<CKShare.Metadata, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results[url] = result
+            if let perShareMetadataResultBlock {
+                perShareMetadataResultBlock(url, result)
+            } else {
+                perShareMetadataBlock?(url, result.value, result.error)
+            }
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let fetchShareMetadataResultBlock {
+            fetchShareMetadataResultBlock(Result(error))
+        } else {
+            let failures = results.reduce(into: [AnyHashable: any Error]()) { failures, item in failures[item.key] = item.value.error }
+            fetchShareMetadataCompletionBlock?(error ?? .partial("Failed to fetch some share metadata", of: failures))
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension CKError {
+    fileprivate static var notShareURL: CKError { .malformed("A share's URL ends with /share/ and its identifier") }
+}

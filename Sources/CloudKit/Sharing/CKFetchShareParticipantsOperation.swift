@@ -1,0 +1,85 @@
+import NacreCloudWire
+
+/// Makes participants, who can be added to shares, of addresses and user record IDs.
+///
+/// Everybody can be invited, also who has no account yet. Who has allowed to be found comes with a user record ID and names; addresses leave the app hashed
+/// for that, and as they are when the share is saved. On this server: a phone number cannot be invited. Apple: iOS 10.
+open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
+    /// Called once for each lookup info.
+    open var perShareParticipantResultBlock:
+        ((_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked.
+    open var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)?
+    /// The old form; not called where `perShareParticipantResultBlock` is set. Apple: deprecated in iOS 15.
+    open var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)?
+    /// The old form; not called where `fetchShareParticipantsResultBlock` is set. Apple: deprecated in iOS 15.
+    open var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)?
+
+    typealias Results = [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>]
+
+    private var results: Results = [:]
+    /// For the single-call functions.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = try userConversation()
+        var seen: Set<CKUserIdentity.LookupInfo> = []
+        let infos = (userIdentityLookupInfos ?? []).filter { seen.insert($0).inserted }
+        var found: [CKUserIdentity.LookupInfo: CKUserIdentity] = [:]
+        try await conversation.discover(infos) { found[$1] = $0 }
+        for info in infos {
+            if info.phoneNumber != nil {
+                tell(info, .failure(.phoneParticipant))
+            } else {
+                tell(info, .success(CKShareParticipant(inviting: found[info] ?? CKUserIdentity(invitedBy: info))))
+            }
+        }
+    }
+
+    private func tell(_ info: CKUserIdentity.LookupInfo, _ result: Result<CKShare.Participant, CKError>) {
+        report { [self] in
+            let result = result.mapError { $0 as any Error }
+            results[info] = result
+            if let perShareParticipantResultBlock {
+                perShareParticipantResultBlock(info, result)
+            } else if let participant = result.value {
+                shareParticipantFetchedBlock?(participant)
+            }
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        if let fetchShareParticipantsResultBlock {
+            fetchShareParticipantsResultBlock(Result(error))
+        } else {
+            let failures = results.reduce(into: [AnyHashable: any Error]()) { failures, item in failures[item.key] = item.value.error }
+            fetchShareParticipantsCompletionBlock?(error ?? .partial("Failed to make some participants", of: failures))
+        }
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}
+
+extension CKUserIdentity {
+    /// Somebody of whom nothing is known but how to reach them.
+    fileprivate convenience init(invitedBy info: CKUserIdentity.LookupInfo) {
+        self.init(userRecordID: info.userRecordID, lookupInfo: info, nameComponents: nil, hasiCloudAccount: false)
+    }
+}
+
+extension CKError {
+    fileprivate static var phoneParticipant: CKError {
+        CKError(.invalidArguments, text: "This version of the server invites nobody by phone: use an e-mail address or a user record ID")
+    }
+}

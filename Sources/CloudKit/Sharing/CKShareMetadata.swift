@@ -1,0 +1,101 @@
+public import Foundation
+import NacreCloudWire
+
+extension CKShare {
+    /// Top-level under another name, because `NSKeyedArchiver` on Linux aborts on nested classes.
+    public typealias Metadata = CKShareMetadata
+}
+
+/// What a share is to the current user, before and after it is accepted. Written `CKShare.Metadata`. Immutable. Apple: iOS 10.
+open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+    // Sendable: all properties are `let`s of sendable types; the records are given out as copies.
+
+    public let containerIdentifier: String
+    private let theShare: CKShare
+    /// Of the current user; so are the next two.
+    public let participantRole: CKShare.ParticipantRole
+    public let participantStatus: CKShare.ParticipantAcceptanceStatus
+    public let participantPermission: CKShare.ParticipantPermission
+    public let ownerIdentity: CKUserIdentity
+    /// What stands in the share's URL.
+    let shortGUID: String
+
+    /// A copy.
+    open var share: CKShare { theShare.copy() as? CKShare ?? theShare }
+    /// nil: the whole zone is shared, as always on this server.
+    open var rootRecord: CKRecord? { nil }
+    /// nil: the whole zone is shared, as always on this server. Apple: iOS 15.
+    open var hierarchicalRootRecordID: CKRecord.ID? { nil }
+    /// Apple: deprecated in iOS 16. Where the whole zone is shared, the share's own ID.
+    open var rootRecordID: CKRecord.ID { theShare.recordID }
+
+    /// - Parameters:
+    ///   - isOwner: the zone is the current user's.
+    ///   - server: under which the share's URL is.
+    init(wire metadata: ShareMetadata, isOwner: Bool, server: URL?) throws(CKError) {
+        let zoneID = CKRecordZone.ID(wire: metadata.zoneID, in: isOwner ? .private : .shared)
+        let shareID = CKRecord.ID(recordName: metadata.share.recordName, zoneID: zoneID)
+        guard let share = CKRecord.make(wire: metadata.share, recordID: shareID, server: server) as? CKShare else { throw .unexpectedAnswer }
+        containerIdentifier = metadata.containerIdentifier
+        theShare = share
+        participantRole = CKShare.ParticipantRole(metadata.participantType)
+        participantStatus = CKShare.ParticipantAcceptanceStatus(metadata.participantStatus)
+        participantPermission = CKShare.ParticipantPermission(metadata.participantPermission)
+        ownerIdentity = CKUserIdentity(wire: metadata.ownerIdentity, lookupInfo: nil)
+        shortGUID = metadata.shortGUID
+        super.init()
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { self }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKShareMetadata else { return false }
+        return shortGUID == other.shortGUID && containerIdentifier == other.containerIdentifier
+    }
+
+    open override var hash: Int { shortGUID.hashValue }
+
+    open override var description: String {
+        "<CKShareMetadata: containerIdentifier=\(containerIdentifier), share=\(theShare.recordID), participantRole=\(participantRole), "
+            + "participantStatus=\(participantStatus), participantPermission=\(participantPermission)>"
+    }
+
+    // MARK: NSSecureCoding
+
+    private enum Key {
+        static let containerIdentifier = "ContainerIdentifier"
+        static let share = "Share"
+        static let role = "ParticipantRole"
+        static let status = "ParticipantStatus"
+        static let permission = "ParticipantPermission"
+        static let ownerIdentity = "OwnerIdentity"
+        static let shortGUID = "ShortGUID"
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        guard let texts = coder.strings(forKeys: Key.containerIdentifier, Key.shortGUID),
+            let share = coder.object(of: CKShare.self, forKey: Key.share),
+            let owner = coder.object(of: CKUserIdentity.self, forKey: Key.ownerIdentity)
+        else { return nil }
+        containerIdentifier = texts[0]
+        shortGUID = texts[1]
+        theShare = share
+        participantRole = CKShare.ParticipantRole(rawValue: Int(coder.decodeInt64(forKey: Key.role))) ?? .unknown
+        participantStatus = CKShare.ParticipantAcceptanceStatus(rawValue: Int(coder.decodeInt64(forKey: Key.status))) ?? .unknown
+        participantPermission = CKShare.ParticipantPermission(rawValue: Int(coder.decodeInt64(forKey: Key.permission))) ?? .unknown
+        ownerIdentity = owner
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        coder.encode(NSString(string: containerIdentifier), forKey: Key.containerIdentifier)
+        coder.encode(NSString(string: shortGUID), forKey: Key.shortGUID)
+        coder.encode(theShare, forKey: Key.share)
+        coder.encode(Int64(participantRole.rawValue), forKey: Key.role)
+        coder.encode(Int64(participantStatus.rawValue), forKey: Key.status)
+        coder.encode(Int64(participantPermission.rawValue), forKey: Key.permission)
+        coder.encode(ownerIdentity, forKey: Key.ownerIdentity)
+    }
+}

@@ -1,0 +1,34 @@
+import NacreCloudWire
+
+extension Conversation {
+    func resolve(_ request: SharesRequest) async throws(CKError) -> SharesResponse {
+        try await shares("records/resolve", request)
+    }
+
+    /// Accepting once more changes nothing, so a lost answer does no harm.
+    func accept(_ request: SharesRequest) async throws(CKError) -> SharesResponse {
+        try await shares("records/accept", request)
+    }
+
+    private func shares(_ path: String, _ request: SharesRequest) async throws(CKError) -> SharesResponse {
+        let start = line.timekeeper.now()
+        let user = try await currentUser()
+        var response: SharesResponse = try await ask(path, request, .read, since: start)
+        guard response.results.count == request.shortGUIDs.count else { throw .unexpectedAnswer }
+        response.results = response.results.map { result in
+            guard case .share(var metadata) = result else { return result }
+            metadata.share = user.showing(metadata.share)
+            return .share(metadata)
+        }
+        return response
+    }
+
+    /// What the server says of one share.
+    func metadata(_ result: SharesResponse.Result) throws(CKError) -> CKShare.Metadata {
+        switch result {
+        case .failure(_, let error): throw CKError(error)
+        case .share(let metadata):
+            return try CKShareMetadata(wire: metadata, isOwner: metadata.participantType == .owner, server: serverURL)
+        }
+    }
+}

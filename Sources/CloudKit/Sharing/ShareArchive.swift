@@ -1,0 +1,80 @@
+import Foundation
+import NacreCloudWire
+
+/// A share's own parts as an archive keeps them: what it is now, and what the server had.
+struct ArchivedShare: Codable {
+    struct Participant: Codable {
+        var id: String
+        var user: String?
+        var emailAddress: String?
+        var phoneNumber: String?
+        var lookedUpUser: String?
+        var givenName: String?
+        var familyName: String?
+        var role: Int
+        var permission: Int
+        var acceptance: Int
+    }
+
+    var url: String?
+    var publicPermission: Int
+    var participants: [Participant]
+    var owner: Participant
+    var currentUser: Participant?
+    var rootName: String?
+    /// nil: the server has none.
+    var fetchedPermission: String?
+    var fetchedParticipants: [Participant]?
+}
+
+extension ArchivedShare {
+    init(_ sheet: ShareSheet) {
+        self.init(
+            url: sheet.url?.absoluteString, publicPermission: sheet.publicPermission.rawValue,
+            participants: sheet.participants.map(Participant.init), owner: Participant(sheet.owner),
+            currentUser: sheet.currentUserParticipant.map(Participant.init), rootName: sheet.rootName,
+            fetchedPermission: sheet.fetched?.publicPermission?.rawValue,
+            fetchedParticipants: sheet.fetched?.participants?.map { Participant(CKShareParticipant(wire: $0)) })
+    }
+}
+
+extension ArchivedShare.Participant {
+    init(_ participant: CKShareParticipant) {
+        let identity = participant.userIdentity
+        self.init(
+            id: participant.participantID, user: identity.userRecordID?.recordName, emailAddress: identity.lookupInfo?.emailAddress,
+            phoneNumber: identity.lookupInfo?.phoneNumber, lookedUpUser: identity.lookupInfo?.userRecordID?.recordName,
+            givenName: identity.nameComponents?.givenName, familyName: identity.nameComponents?.familyName, role: participant.role.rawValue,
+            permission: participant.permission.rawValue, acceptance: participant.acceptanceStatus.rawValue)
+    }
+
+    var object: CKShareParticipant {
+        let lookupInfo =
+            emailAddress.map { CKUserIdentity.LookupInfo(emailAddress: $0) } ?? phoneNumber.map { CKUserIdentity.LookupInfo(phoneNumber: $0) }
+            ?? lookedUpUser.map { CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: $0)) }
+        let names = givenName ?? familyName
+        let identity = CKUserIdentity(
+            userRecordID: user.map { CKRecord.ID(recordName: $0) }, lookupInfo: lookupInfo,
+            nameComponents: names.map { _ in PersonNameComponents(NameComponents(givenName: givenName, familyName: familyName)) },
+            hasiCloudAccount: user != nil)
+        return CKShareParticipant(
+            participantID: id, userIdentity: identity, role: CKShare.ParticipantRole(rawValue: role) ?? .unknown,
+            permission: CKShare.ParticipantPermission(rawValue: permission) ?? .unknown,
+            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(rawValue: acceptance) ?? .unknown)
+    }
+}
+
+extension ShareSheet {
+    init(_ archived: ArchivedShare) {
+        self.init(
+            url: archived.url.flatMap { URL(string: $0) },
+            publicPermission: CKShare.ParticipantPermission(rawValue: archived.publicPermission) ?? .unknown,
+            participants: archived.participants.map(\.object), owner: archived.owner.object,
+            currentUserParticipant: archived.currentUser?.object,
+            fetched: archived.fetchedParticipants.map { fetched in
+                ShareChange(
+                    publicPermission: archived.fetchedPermission.flatMap { SharePermission(rawValue: $0) },
+                    participants: fetched.map { $0.object.wire }, forRecord: archived.rootName)
+            }, rootName: archived.rootName)
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import NacreCloudWire
+
+/// What a share holds beside a record's fields, as a value but for its participants, which are the app's objects.
+struct ShareSheet: Sendable {
+    /// nil before the first save.
+    var url: URL?
+    var publicPermission: CKShare.ParticipantPermission = .none
+    /// The owner first.
+    var participants: [CKShareParticipant]
+    var owner: CKShareParticipant
+    var currentUserParticipant: CKShareParticipant?
+    /// What the server had when it was last seen; nil: it has none.
+    private(set) var fetched: ShareChange?
+    /// The root of the hierarchy that is shared; nil: the whole zone is.
+    private(set) var rootName: String?
+
+    init(
+        url: URL?, publicPermission: CKShare.ParticipantPermission, participants: [CKShareParticipant], owner: CKShareParticipant,
+        currentUserParticipant: CKShareParticipant?, fetched: ShareChange?, rootName: String?
+    ) {
+        self.url = url
+        self.publicPermission = publicPermission
+        self.participants = participants
+        self.owner = owner
+        self.currentUserParticipant = currentUserParticipant
+        self.fetched = fetched
+        self.rootName = rootName
+    }
+
+    /// Of a share that the server does not know yet: its owner is who makes it.
+    init(rootName: String?) {
+        let own = CKUserIdentity(
+            userRecordID: CKRecord.ID(recordName: CKCurrentUserDefaultName), lookupInfo: nil, nameComponents: nil, hasiCloudAccount: true)
+        owner = CKShareParticipant(
+            participantID: UUID().uuidString, userIdentity: own, role: .owner, permission: .readWrite, acceptanceStatus: .accepted)
+        participants = [owner]
+        currentUserParticipant = owner
+        self.rootName = rootName
+    }
+
+    /// - Parameter server: under which the share's URL is; nil where it is not known.
+    init(_ details: ShareDetails, server: URL?) {
+        url = server.flatMap { ShareURL.url(of: details.shortGUID, server: $0) }
+        publicPermission = CKShare.ParticipantPermission(details.publicPermission)
+        owner = CKShareParticipant(wire: details.owner)
+        participants = details.participants.map(CKShareParticipant.init(wire:))
+        currentUserParticipant = details.currentUserParticipant.map(CKShareParticipant.init(wire:))
+        fetched = whole
+    }
+
+    /// The same with participants of its own.
+    var copy: ShareSheet {
+        var sheet = self
+        sheet.participants = participants.map { $0.duplicate() }
+        return sheet
+    }
+
+    private var whole: ShareChange {
+        ShareChange(publicPermission: publicPermission.wire, participants: participants.map(\.wire), forRecord: rootName)
+    }
+
+    /// What a save asks for; nil: nothing has changed.
+    func change(policy: SavePolicy) -> ShareChange? {
+        let whole = whole
+        guard let fetched, policy != .allKeys else { return whole }
+        var change = ShareChange()
+        if whole.publicPermission != fetched.publicPermission { change.publicPermission = whole.publicPermission }
+        if whole.participants != fetched.participants { change.participants = whole.participants }
+        return change.isEmpty ? nil : change
+    }
+
+    /// After a save: becomes the server's version, unless it was changed since the save was sent.
+    mutating func adopt(_ saved: ShareDetails, sent: ShareChange?, server: URL?, policy: SavePolicy = .ifServerRecordUnchanged) {
+        let fresh = ShareSheet(saved, server: server)
+        let now = change(policy: policy)
+        if now == sent || now == nil {
+            self = fresh
+        } else {
+            (url, owner, currentUserParticipant, fetched) = (fresh.url, fresh.owner, fresh.currentUserParticipant, fresh.fetched)
+        }
+    }
+
+    // MARK: What an app changes
+
+    /// CloudKit: to open a share to everybody takes back its invitations; to close it takes everybody out.
+    mutating func setPublicPermission(_ permission: CKShare.ParticipantPermission) {
+        publicPermission = permission
+        let isOpen = permission != .none
+        participants.removeAll { $0.role != .owner && (isOpen ? $0.acceptanceStatus == .pending : true) }
+    }
+
+    /// CloudKit: somebody who is there already gets the new one's permission and role.
+    mutating func add(_ participant: CKShareParticipant) throws(ValueFault.Reason) {
+        if publicPermission != .none { throw .participantOfPublicShare }
+        guard let known = participants.first(where: { $0.isSame(as: participant) }) else {
+            participants.append(participant)
+            return
+        }
+        if known.role == .owner { throw .shareOwner }
+        (known.role, known.permission) = (participant.role, participant.permission)
+    }
+
+    mutating func remove(_ participant: CKShareParticipant) throws(ValueFault.Reason) {
+        guard let place = participants.firstIndex(where: { $0.isSame(as: participant) }) else { throw .participantNotThere }
+        if participants[place].role == .owner { throw .shareOwner }
+        participants.remove(at: place)
+    }
+}
+
+/// The URL by which a share is opened: `{server}/share/{short GUID}`.
+enum ShareURL {
+    private static let folder = "share"
+
+    static func url(of shortGUID: String, server: URL) -> URL? {
+        server.appendingPathComponent(folder).appendingPathComponent(shortGUID)
+    }
+
+    /// nil for a URL that is no share's. Its fragment is the title, and names nothing.
+    static func shortGUID(in url: URL) -> String? {
+        let parts = url.pathComponents
+        guard parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
+        return guid
+    }
+}

@@ -1,0 +1,178 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// A zone that Ada shares, as the apps of Ada, Ben and Cleo see it.
+struct SharingTests {
+    private static let ben = "ben@example.com"
+    private static let cleo = "cleo@example.com"
+    private static let zoneID = CKRecordZone.ID(zoneName: "Trips")
+
+    private struct Scene {
+        let ada: Device
+        let ben: Device
+        let cleo: Device
+        let cloud: NewCloud
+
+        func zoneSeenByOthers() async throws -> CKRecordZone.ID {
+            CKRecordZone.ID(zoneName: SharingTests.zoneID.zoneName, ownerName: try await ada.container.userRecordID().recordName)
+        }
+
+        /// Shares the zone with Ben by user record ID.
+        func sharedWithBen(_ permission: CKShare.ParticipantPermission) async throws -> CKShare {
+            let share = CKShare(recordZoneID: SharingTests.zoneID)
+            share[CKShare.SystemFieldKey.title] = "Lisbon"
+            let participant = try await ada.container.shareParticipant(forUserRecordID: try await ben.container.userRecordID())
+            participant.permission = permission
+            share.addParticipant(participant)
+            return try #require(try await ada.database.save(share) as? CKShare)
+        }
+
+        func accept(_ share: CKShare, by device: Device) async throws -> CKShare {
+            try await device.container.accept(try await device.container.shareMetadata(for: try #require(share.url)))
+        }
+    }
+
+    private static func trip(_ name: String, _ text: String, in zoneID: CKRecordZone.ID = zoneID) -> CKRecord {
+        let record = CKRecord(recordType: "Trip", recordID: CKRecord.ID(recordName: name, zoneID: zoneID))
+        record["text"] = text
+        return record
+    }
+
+    private static func with(_ body: (Scene) async throws -> Void) async throws {
+        try await RunningServer.with { server in
+            let cloud = try await NewCloud(server)
+            for email in [Device.ada, ben, cleo] { try await cloud.addUser(email) }
+            let scene = Scene(
+                ada: try await Device(of: Device.ada, cloud), ben: try await Device(of: ben, cloud), cleo: try await Device(of: cleo, cloud),
+                cloud: cloud)
+            try await scene.ada.database.save(CKRecordZone(zoneID: zoneID))
+            try await scene.ada.database.save(trip("one", "bread"))
+            try await body(scene)
+        }
+    }
+
+    @Test func `a zone is shared, accepted, read and written by who may, and closed to who may not`() async throws {
+        try await Self.with { scene in
+            let share = try await scene.sharedWithBen(.readWrite)
+            #expect(share.recordID.recordName == CKRecordNameZoneWideShare && share.url != nil && share.publicPermission == .none)
+            #expect(share[CKShare.SystemFieldKey.title] as? String == "Lisbon")
+            #expect(share.participants.map(\.role) == [.owner, .privateUser] && share.participants.map(\.acceptanceStatus) == [.accepted, .pending])
+            #expect(share.owner.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName)
+
+            let zoneID = try await scene.zoneSeenByOthers()
+            let shared = scene.ben.container.sharedCloudDatabase
+            #expect(try await shared.allRecordZones().isEmpty, "nothing is shared before it is accepted")
+            let early = await #expect(throws: CKError.self) { try await shared.record(for: Self.trip("one", "", in: zoneID).recordID) }
+            #expect(early?.code == .zoneNotFound)
+
+            let metadata = try await scene.ben.container.shareMetadata(for: try #require(share.url))
+            #expect(metadata.participantRole == .privateUser && metadata.participantStatus == .pending)
+            #expect(metadata.participantPermission == .readWrite)
+            #expect(metadata.rootRecord == nil && metadata.share[CKShare.SystemFieldKey.title] as? String == "Lisbon")
+            let accepted = try await scene.ben.container.accept(metadata)
+            #expect(accepted.currentUserParticipant?.acceptanceStatus == .accepted && accepted.currentUserParticipant?.permission == .readWrite)
+
+            #expect(try await shared.allRecordZones().map(\.zoneID) == [zoneID])
+            let seen = try await shared.record(for: CKRecord.ID(recordName: "one", zoneID: zoneID))
+            #expect(seen["text"] as? String == "bread" && seen.recordID.zoneID == zoneID)
+            seen["text"] = "wine"
+            try await shared.save(seen)
+            try await shared.save(Self.trip("two", "cheese", in: zoneID))
+            let mine = try await scene.ada.database.record(for: CKRecord.ID(recordName: "one", zoneID: Self.zoneID))
+            #expect(mine["text"] as? String == "wine")
+            #expect(mine.lastModifiedUserRecordID == (try await scene.ben.container.userRecordID()))
+            let page = try await shared.recordZoneChanges(inZoneWith: zoneID, since: nil)
+            #expect(Set(page.modificationResultsByID.keys.map(\.recordName)) == ["one", "two", CKRecordNameZoneWideShare])
+            #expect(try await shared.databaseChanges(since: nil).modifications.map(\.zoneID) == [zoneID])
+
+            // Cleo has the URL, and is not invited.
+            let stranger = await #expect(throws: CKError.self) { try await scene.cleo.container.shareMetadata(for: try #require(share.url)) }
+            let unknown = await #expect(throws: CKError.self) {
+                try await scene.cleo.container.shareMetadata(for: try #require(URL(string: "\(scene.cloud.server.url)/share/nosuchshare")))
+            }
+            #expect(stranger?.code == unknown?.code && stranger?.localizedDescription == unknown?.localizedDescription)
+            let closed = await #expect(throws: CKError.self) {
+                try await scene.cleo.container.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "one", zoneID: zoneID))
+            }
+            #expect(closed?.code == .zoneNotFound)
+        }
+    }
+
+    @Test func `who may only read is refused a save, and a removal takes the zone away at once`() async throws {
+        try await Self.with { scene in
+            let share = try await scene.sharedWithBen(.readOnly)
+            _ = try await scene.accept(share, by: scene.ben)
+            let zoneID = try await scene.zoneSeenByOthers()
+            let shared = scene.ben.container.sharedCloudDatabase
+            let seen = try await shared.record(for: CKRecord.ID(recordName: "one", zoneID: zoneID))
+            seen["text"] = "wine"
+            let refused = await #expect(throws: CKError.self) { try await shared.save(seen) }
+            #expect(refused?.code == .permissionFailure)
+            let token = try await shared.databaseChanges(since: nil).changeToken
+
+            let fetched = try #require(try await scene.ada.database.record(for: share.recordID) as? CKShare)
+            let participant = try #require(fetched.participants.first { $0.role == .privateUser })
+            #expect(participant.acceptanceStatus == .accepted)
+            fetched.removeParticipant(participant)
+            try await scene.ada.database.save(fetched)
+            #expect(fetched.participants.map(\.role) == [.owner])
+            let gone = await #expect(throws: CKError.self) { try await shared.record(for: seen.recordID) }
+            #expect(gone?.code == .zoneNotFound)
+            #expect(try await shared.allRecordZones().isEmpty)
+            var deletions: [CKRecordZone.ID] = []
+            var since = token
+            // The row of the feed is made behind the commit.
+            for _ in 0..<1000 where deletions.isEmpty {
+                let changes = try await shared.databaseChanges(since: since)
+                deletions += changes.deletions.map(\.zoneID)
+                since = changes.changeToken
+            }
+            #expect(deletions == [zoneID])
+        }
+    }
+
+    @Test func `who has the URL of an open share gets in, and leaves by deleting it`() async throws {
+        try await Self.with { scene in
+            let share = CKShare(recordZoneID: Self.zoneID)
+            share.publicPermission = .readOnly
+            let saved = try #require(try await scene.ada.database.save(share) as? CKShare)
+            #expect(share.url == saved.url && share.url != nil, "the instance that was saved has the URL too")
+            let accepted = try await scene.accept(saved, by: scene.cleo)
+            #expect(accepted.currentUserParticipant?.role == .publicUser)
+            let zoneID = try await scene.zoneSeenByOthers()
+            let shared = scene.cleo.container.sharedCloudDatabase
+            #expect(try await shared.record(for: CKRecord.ID(recordName: "one", zoneID: zoneID))["text"] as? String == "bread")
+            try await shared.deleteRecord(withID: accepted.recordID)
+            #expect(try await shared.allRecordZones().isEmpty)
+            let kept = try #require(try await scene.ada.database.record(for: share.recordID) as? CKShare)
+            #expect(kept.participants.map(\.role) == [.owner] && kept.publicPermission == .readOnly)
+            // The owner ends it for everybody, and shared again it has the URL it had.
+            try await scene.ada.database.deleteRecord(withID: share.recordID)
+            let ended = await #expect(throws: CKError.self) { try await scene.accept(saved, by: scene.ben) }
+            #expect(ended != nil)
+            let again = CKShare(recordZoneID: Self.zoneID)
+            again.publicPermission = .readWrite
+            #expect((try await scene.ada.database.save(again) as? CKShare)?.url == saved.url)
+        }
+    }
+
+    @Test func `shares and metadata come out of an archive as they went in, changes included`() async throws {
+        try await Self.with { scene in
+            let share = try await scene.sharedWithBen(.readOnly)
+            let participant = try #require(share.participants.last)
+            participant.permission = .readWrite
+            let data = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+            let back = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data))
+            #expect(back.url == share.url && back.participants.map(\.permission) == [.readWrite, .readWrite])
+            // What was changed before is saved after.
+            let saved = try #require(try await scene.ada.database.save(back) as? CKShare)
+            #expect(saved.participants.map(\.permission) == [.readWrite, .readWrite])
+            let metadata = try await scene.ben.container.shareMetadata(for: try #require(share.url))
+            let kept = try NSKeyedArchiver.archivedData(withRootObject: metadata, requiringSecureCoding: true)
+            let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShareMetadata.self, from: kept))
+            #expect(read == metadata && read.share.url == share.url && read.participantPermission == .readWrite)
+            #expect(try await scene.ben.container.accept(read).currentUserParticipant?.permission == .readWrite)
+        }
+    }
+}
