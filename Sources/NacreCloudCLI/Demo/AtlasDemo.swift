@@ -36,6 +36,7 @@ struct AtlasDemo {
         try await cascade(through: nearest)
         try await showPicture()
         try await showUserRecords()
+        try await shareTrip()
         try await meetTheSignedOut()
     }
 

@@ -29,6 +29,8 @@ struct DemoReport: Encodable, Sendable {
     var deletionsCascaded = 0
     /// User records that another user read and could not change.
     var userRecordsRead = 0
+    /// Zones that another user took part in, wrote into, and was removed from.
+    var sharesAccepted = 0
     /// Of the picture that one device saved and the other fetched.
     var pictureBytes = 0
     var seconds = 0.0

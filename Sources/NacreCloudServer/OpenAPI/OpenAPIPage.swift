@@ -19,7 +19,7 @@ struct OpenAPIPage: Sendable {
     /// Routes for people, which the document leaves out.
     static let pages: Set = [
         path, FrontPage.path, ErrorsPage.path, SignInAddress.path, OpenIDPage.startPath, OpenIDPage.returnPath, PasswordPages.forgottenPath,
-        PasswordPages.newPath, AddressPage.path,
+        PasswordPages.newPath, AddressPage.path, SharePage.path,
     ]
 
     private static let description = EndpointDescription(

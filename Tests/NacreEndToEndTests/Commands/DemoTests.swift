@@ -69,6 +69,7 @@ struct DemoTests {
             #expect((report["languagesByWord"] as? Double ?? 0) > 25)
             #expect(report["deletionsCascaded"] as? Double == 20)
             #expect(report["notificationsHeard"] as? Double == 2)
+            #expect(report["sharesAccepted"] as? Double == 1)
             #expect(report["userRecordsRead"] as? Double == 1)
             #expect(report["pictureBytes"] as? Double == Double(picture.count))
             let compared = try #require(report["recordsCompared"] as? Double)
