@@ -93,10 +93,10 @@ final class PushDelivery: PushDelivering {
     private func identity() async throws -> WebPushIdentity {
         if let known = browserIdentity.withLock({ $0 }) { return known }
         let sealed = try await registry.pushIdentity { [sealer] in
-            try sealer.seal(Array(try P256.PrivateKey().pem().utf8), for: .browserPushKey)
+            try sealer.seal(try P256.PrivateKey().pem(), for: .browserPushKey)
         }
-        guard let pem = sealer.open(sealed, for: .browserPushKey) else { throw CryptoError(.malformedKey) }
-        let identity = try WebPushIdentity(key: P256.PrivateKey(pem: String(decoding: pem, as: UTF8.self)), contact: services.contact)
+        guard let pem = sealer.open(String.self, sealed, for: .browserPushKey) else { throw CryptoError(.malformedKey) }
+        let identity = try WebPushIdentity(key: P256.PrivateKey(pem: pem), contact: services.contact)
         browserIdentity.withLock { $0 = identity }
         return identity
     }
@@ -106,8 +106,8 @@ final class PushDelivery: PushDelivering {
     private func identity(_ entry: PushKeyEntry) throws -> APNsIdentity {
         let place = "\(entry.container) \(entry.environment)"
         if let known = appleIdentities.withLock({ $0[place] }), known.entry == entry { return known.identity }
-        guard let pem = sealer.open(entry.sealed, for: .applePushKey, binding: place) else { throw CryptoError(.malformedKey) }
-        let identity = try APNsIdentity(pem: String(decoding: pem, as: UTF8.self), keyID: entry.keyID, teamID: entry.teamID)
+        guard let pem = sealer.open(String.self, entry.sealed, for: .applePushKey, binding: place) else { throw CryptoError(.malformedKey) }
+        let identity = try APNsIdentity(pem: pem, keyID: entry.keyID, teamID: entry.teamID)
         appleIdentities.withLock { $0[place] = Apple(entry: entry, identity: identity) }
         return identity
     }
@@ -136,7 +136,7 @@ extension PushKeyEntry {
         } catch {
             throw ServerError.badValue("key", "invalid key", remedy: "Give the file AuthKey_….p8 as it was downloaded.")
         }
-        let sealed = try sealer.seal(Array(key.utf8), for: .applePushKey, binding: "\(container) \(environment.rawValue)")
+        let sealed = try sealer.seal(key, for: .applePushKey, binding: "\(container) \(environment.rawValue)")
         self.init(container: container, environment: environment, sealed: sealed, keyID: keyID, teamID: teamID, topic: topic, created: now)
     }
 

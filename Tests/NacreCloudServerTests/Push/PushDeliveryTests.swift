@@ -215,7 +215,7 @@ import Testing
             scene.service.answerNext(.init(status: status, body: #"{"reason":"\#(reason)"}"#))
             try await scene.save("m \(reason)")
             #expect(scene.service.seen.count == before + 1, "\(reason)")
-            scene.server.server.clock.advance(Limits.taskPauseSeconds)
+            scene.server.server.clock.advance(5)
             try await scene.run()
             #expect(scene.service.seen.count == before + 2, "\(reason)")
         }

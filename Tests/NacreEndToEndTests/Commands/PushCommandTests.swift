@@ -23,7 +23,8 @@ import Testing
             #expect(try await run("remove", "--environment", "development").status == 1)
             #expect(try await run("remove").output == set.output)
             #expect(try await run("show").output.isEmpty)
-            let bad = try await administrator.run(["push", "apns", "set"] + Self.container + ["--key", "/dev/null"] + names)
+            try Data("nothing".utf8).write(to: file)
+            let bad = try await administrator.run(["push", "apns", "set"] + Self.container + ["--key", file.path] + names)
             #expect(bad.status == 1 && bad.messages.contains("AuthKey_"), "\(bad.messages)")
         }
     }
