@@ -110,7 +110,8 @@ class NginxFiles(Keeper):
         super().__init__(server.port)
 
     def prepare(self, count):
-        pass
+        # It may have been closed while the machine was waited for.
+        self.connection.close()
 
     def publish(self, count):
         pass
@@ -133,6 +134,7 @@ class NacreFiles(Keeper):
         return f"file-{self.round}-{number}"
 
     def prepare(self, count):
+        self.connection.close()
         self.round += 1
         self.sent, self.places = {}, []
         for first in range(0, count, nacre.BATCH):
@@ -163,6 +165,7 @@ class PocketBaseFiles(Keeper):
         super().__init__(server.port)
 
     def prepare(self, count):
+        self.connection.close()
         self.paths = {}
 
     def publish(self, count):

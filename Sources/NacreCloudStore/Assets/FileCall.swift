@@ -59,7 +59,8 @@ enum FileCall {
     }
 
     /// Makes a file for this user alone, and returns when it is on the disk. What is left of one that could not be written is removed.
-    static func write(_ bytes: [UInt8], to path: String) throws(StoreError) {
+    /// - Parameter isSynced: false: the caller sees to it that it comes to the disk.
+    static func write(_ bytes: [UInt8], to path: String, isSynced: Bool = true) throws(StoreError) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw fault("open", path) }
         var problem: StoreError?
@@ -68,7 +69,7 @@ enum FileCall {
             let got = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written) }
             if got > 0 { written += got } else if errno != EINTR { problem = fault("write", path) }
         }
-        if problem == nil, fsync(file) != 0 { problem = fault("fsync", path) }
+        if problem == nil, isSynced, fsync(file) != 0 { problem = fault("fsync", path) }
         close(file)
         guard let problem else { return }
         unlink(path)
@@ -101,6 +102,35 @@ enum FileCall {
         defer { close(folder) }
         guard fsync(folder) == 0 else { throw fault("fsync", path) }
     }
+
+    /// Returns when a file is on the disk.
+    static func sync(file path: String) throws(StoreError) {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard file >= 0 else { throw fault("open", path) }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw fault("fsync", path) }
+    }
+
+    /// Returns when all that was written to the file system of an open folder is on the disk, whoever wrote it.
+    /// - Throws: where anything could not be written since the folder was opened.
+    static func syncAll(beside folder: Int32, _ path: String) throws(StoreError) {
+        guard let syncfs, syncfs(folder) == 0 else { throw fault("syncfs", path) }
+    }
+
+    /// The C library has it for GNU programs alone, and its Swift module does not show it.
+    private static let syncfs: (@convention(c) @Sendable (Int32) -> Int32)? = dlsym(nil, "syncfs").map {
+        unsafeBitCast($0, to: (@convention(c) @Sendable (Int32) -> Int32).self)
+    }
+
+    /// Whether `syncAll` tells of what could not be written: from Linux 5.8 on.
+    static let tellsOfAll: Bool = {
+        guard syncfs != nil else { return false }
+        var name = utsname()
+        guard uname(&name) == 0 else { return false }
+        let release = withUnsafeBytes(of: &name.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        let parts = release.split { !$0.isNumber }.prefix(2).compactMap { Int($0) }
+        return parts.count == 2 && (parts[0] > 5 || parts[0] == 5 && parts[1] >= 8)
+    }()
 
     /// One that is not there is no error.
     static func remove(_ path: String) throws(StoreError) {
