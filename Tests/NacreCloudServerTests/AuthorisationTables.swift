@@ -150,7 +150,7 @@ extension AuthorisationTable {
 
     /// What tells nothing of anybody is told to everybody.
     static let others = AuthorisationTable(
-        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", ""],
+        name: "others", listener: .public, roots: ["healthz", "readyz", "limits", "version", "openapi", "openapi.json", "errors", "share", ""],
         columns: [("anybody", Credential.allCases)],
         text: """
             GET /healthz  -  200
@@ -159,6 +159,7 @@ extension AuthorisationTable {
             GET /version  -  200
             GET /  -  200
             GET /errors  -  200
+            GET /share/:shortGUID  -  200
             GET /openapi  -  200
             GET /openapi.json  -  200
             """)

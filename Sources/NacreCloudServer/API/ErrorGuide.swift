@@ -112,10 +112,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .partialFailure:
             ("Some items of an operation failed, and others did not.", "Look at each item's error in partialErrorsByItemID, or at its result.")
         case .networkUnavailable:
-            (
-                "The server was not reached, so nothing was sent to it.",
-                "Check CLOUDKIT_SERVER_URL, and that the server runs; try again."
-            )
+            ("The server was not reached, so nothing was sent to it.", "Check CLOUDKIT_SERVER_URL, and that the server runs; try again.")
         case .networkFailure:
             (
                 "The connection ended before the answer, so the server may have done what was asked.",
