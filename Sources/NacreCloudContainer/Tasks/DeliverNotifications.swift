@@ -160,6 +160,8 @@ extension Cloud {
         guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
         let accounts = [account: try await registry.databaseID(Registry.Part.account(account).key)]
         let isGood = try await store.read { try $0.isGood(device.credential, accounts, at: now) }
-        return isGood ? (device, key.container) : nil
+        // What waits is sent with what comes after the account is available again.
+        let state = try await registry.account(id: account)?.accountState ?? .available
+        return isGood && state == .available ? (device, key.container) : nil
     }
 }

@@ -176,6 +176,18 @@ private final class PushRecorder: PushDelivering {
         #expect(try await scene.tasks() == 0)
     }
 
+    @Test func `who is shut out is sent nothing, and what waited comes with what is told once they are let in again`() async throws {
+        let scene = try await Scene(try await Engine.memory.makeStore())
+        let registry = scene.scene.cloud.registry
+        guard case .device(_, let account)? = scene.device.caller.credential, let entry = try await registry.account(id: account) else { return }
+        let shut = try await registry.setState(of: entry, to: .restricted)
+        try await scene.save("a")
+        #expect(try await scene.sent().isEmpty)
+        _ = try await registry.setState(of: shut, to: .available)
+        try await scene.save("b")
+        #expect(try await scene.sent() == ["a", "b"])
+    }
+
     @Test func `an address that another device of the user registers is that one's`() async throws {
         let scene = try await Scene(try await Engine.memory.makeStore())
         try await scene.register("a", clientID: "tab")

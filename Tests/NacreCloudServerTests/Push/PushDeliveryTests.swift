@@ -203,6 +203,8 @@ import Testing
             (413, "PayloadTooLarge", 2),
         ] {
             #expect(await register(scene).status == 200)
+            // What waits for the device since its address ended comes first.
+            try await scene.run()
             let before = scene.service.seen.count
             scene.service.answerNext(.init(status: status, body: #"{"reason":"\#(reason)"}"#))
             try await scene.save("n \(reason)")
