@@ -136,6 +136,8 @@ struct NotificationQueue {
         self.now = now
         waiting = try rows.living(at: now).map { try QueuedNotification($0) }
         hasLost = waiting.count < device.waiting
+        // Those whose time is over go with the next change, so that no more rows are there than the device counts.
+        gone = Set(try rows.filter { row in row.expires.map { $0 <= now } ?? false }.map { try QueuedNotification($0).number })
     }
 
     /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
@@ -249,18 +251,24 @@ extension ReadTransaction {
 extension Cloud {
     /// What waits for a device behind a number, oldest first. Where some is gone unread, a word to fetch everything comes in its place.
     package func notifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
+        var (found, hasLost) = try await waiting(for: address, after: last)
+        if hasLost {
+            _ = try await changeQueue(address) { queue, key in
+                if queue.hasLost { queue.forgetAll(like: Payload(of: key)) }
+            }
+            (found, _) = try await waiting(for: address, after: last)
+        }
+        return Array(found.prefix(limit))
+    }
+
+    private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], hasLost: Bool) {
         let now = clock()
-        let (found, hasLost) = try await stored {
-            try await self.store.read { transaction -> ([QueuedNotification], Bool) in
+        return try await stored {
+            try await self.store.read { transaction in
                 guard let queue = try transaction.queue(of: address, at: now) else { return ([], false) }
                 return (queue.next(.max).filter { $0.number > last }, queue.hasLost)
             }
         }
-        guard hasLost else { return Array(found.prefix(limit)) }
-        _ = try await changeQueue(address) { queue, key in
-            if queue.hasLost { queue.forgetAll(like: Payload(of: key)) }
-        }
-        return try await notifications(for: address, after: last, limit: limit)
     }
 
     /// Takes the oldest of a device's notifications; nil: none waits. Who takes it has it: nobody gets it again.
