@@ -179,11 +179,14 @@ extension String {
     }
 }
 
+extension EntryRow {
+    /// It has not expired.
+    func isLiving(at now: Timestamp) -> Bool { expires.map { $0 > now } ?? true }
+}
+
 extension [EntryRow] {
     /// Those that have not expired.
-    func living(at now: Timestamp) -> [EntryRow] {
-        filter { row in row.expires.map { $0 > now } ?? true }
-    }
+    func living(at now: Timestamp) -> [EntryRow] { filter { $0.isLiving(at: now) } }
 }
 
 extension ReadTransaction {
@@ -198,8 +201,7 @@ extension ReadTransaction {
     }
 
     func entry<Entry: RegistryEntry>(_ type: Entry.Type, _ key: String, in database: DatabaseID, at now: Timestamp) throws -> Entry? {
-        guard let row = try entries(in: database, Entry.kind, keys: [key]).first else { return nil }
-        if let expires = row.expires, expires <= now { return nil }
+        guard let row = try entries(in: database, Entry.kind, keys: [key]).first, row.isLiving(at: now) else { return nil }
         return try Entry(row)
     }
 }

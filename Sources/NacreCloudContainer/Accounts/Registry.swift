@@ -189,6 +189,25 @@ extension Registry {
         return try await stored { try await self.store.read { try $0.entry(type, key, in: database, at: now) } }
     }
 
+    /// 256 random bits.
+    func newKey() -> [UInt8] { (0..<4).flatMap { _ in random().bigEndianBytes } }
+
+    /// A key of this server's, 32 bytes: made when it is first asked for, and the same for ever.
+    /// - Parameter kind: has no other entry.
+    func serverKey(_ kind: EntryKind) async throws -> [UInt8] {
+        let name = "1"
+        let database = try await databaseID(Part.server.key)
+        if let known = try await stored({ try await self.store.read { try $0.entries(in: database, kind, keys: [name]).first } }) {
+            return known.value
+        }
+        let fresh = newKey()
+        return try await write(.server) { database, _, transaction in
+            if let known = try transaction.entries(in: database, kind, keys: [name]).first { return .rollback(known.value) }
+            try transaction.put([EntryRow(key: EntryKey(database, kind, name), value: fresh)])
+            return .commit(fresh)
+        }
+    }
+
     /// `words` times 64 random bits as hexadecimal digits.
     func hex(_ words: Int) -> String {
         (0..<words).map { _ in HexText.encode(random()) }.joined()

@@ -7,7 +7,7 @@ package struct AnnouncedUploadID: Hashable, Sendable {
     let low: UInt64
 
     /// Under which a row keeps it.
-    var key: String { HexText.encode([high, low].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }) }
+    var key: String { HexText.encode([high, low].flatMap(\.bigEndianBytes)) }
 }
 
 /// A file that was announced by its chunks and is being sent, in one part or several. Those that were there already, and those that came, stay until it ends.

@@ -9,7 +9,7 @@ extension Cloud {
         _ request: AssetsRereferenceRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsRereferenceResponse {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
-        guard let sender = caller.userRecordName else { throw ServerError.authenticationRequired }
+        guard let sender = caller.userRecordName else { throw caller.noUser }
         if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
         let found = try await read(database, zone: request.zoneID) { database, transaction in
             try transaction.assets(request, of: database)

@@ -275,5 +275,5 @@ extension EntryRow {
 
 extension DatabaseID {
     /// What the key of a database's chunks is the code of, under the server's key.
-    package var chunkKeyMessage: [UInt8] { withUnsafeBytes(of: rawValue.bigEndian) { Array($0) } }
+    package var chunkKeyMessage: [UInt8] { rawValue.bigEndianBytes }
 }

@@ -14,7 +14,7 @@ package struct AssetID: Hashable, Sendable {
 
     /// Under which entries keep it, and which a record's field holds.
     package var key: String {
-        Self.keyPrefix(of: zone) + HexText.encode((Self.bytes(high) + Self.bytes(low)))
+        Self.keyPrefix(of: zone) + HexText.encode(high.bigEndianBytes + low.bigEndianBytes)
     }
 
     /// nil for text that `key` did not make.
@@ -29,10 +29,9 @@ package struct AssetID: Hashable, Sendable {
 
     /// What the keys of a zone's assets begin with, and no other.
     static func keyPrefix(of zone: Int64) -> String {
-        HexText.encode(bytes(UInt64(bitPattern: zone))) + "/"
+        HexText.encode(zone.bigEndianBytes) + "/"
     }
 
-    private static func bytes(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
     private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 

@@ -8,7 +8,7 @@ extension Cloud {
         _ request: AssetsUploadRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> AssetsUploadResponse {
         let database = try await database(holding: request.zoneID, target, for: .write, by: caller)
-        guard let credential = caller.credential, let sender = caller.userRecordName else { throw ServerError.authenticationRequired }
+        guard let credential = caller.credential, let sender = caller.userRecordName else { throw caller.noUser }
         if let fault = AssetShape.fault(of: request, by: caller) { throw fault }
         WorkMeter.current?.add(rows: request.tokens.count)
         let zone = try await zone(request.zoneID, of: database)
@@ -201,19 +201,8 @@ extension Registry {
         HexText.encode(code(Array("whose assets these are".utf8), try await chunkKey()))
     }
 
-    /// The key of this server under which chunks are named, 32 bytes.
-    func chunkKey() async throws -> [UInt8] {
-        let database = try await databaseID(Part.server.key)
-        if let known = try await stored({ try await self.store.read { try $0.entries(in: database, .chunkKey, keys: ["1"]).first } }) {
-            return known.value
-        }
-        let fresh = (0..<4).flatMap { _ in withUnsafeBytes(of: random().bigEndian) { Array($0) } }
-        return try await write(.server) { database, _, transaction in
-            if let known = try transaction.entries(in: database, .chunkKey, keys: ["1"]).first { return .rollback(known.value) }
-            try transaction.put([EntryRow(key: EntryKey(database, .chunkKey, "1"), value: fresh)])
-            return .commit(fresh)
-        }
-    }
+    /// The key of this server under which chunks are named.
+    func chunkKey() async throws -> [UInt8] { try await serverKey(.chunkKey) }
 }
 
 /// What is wrong with a request about assets before anything is looked up.

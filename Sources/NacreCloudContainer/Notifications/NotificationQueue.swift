@@ -134,10 +134,13 @@ struct NotificationQueue {
         self.key = key
         self.database = database
         self.now = now
-        waiting = try rows.living(at: now).map { try QueuedNotification($0) }
+        waiting = []
+        for row in rows {
+            let notification = try QueuedNotification(row)
+            // Those whose time is over go with the next change, so that no more rows are there than the device counts.
+            if row.isLiving(at: now) { waiting.append(notification) } else { gone.insert(notification.number) }
+        }
         hasLost = waiting.count < device.waiting
-        // Those whose time is over go with the next change, so that no more rows are there than the device counts.
-        gone = Set(try rows.filter { row in row.expires.map { $0 <= now } ?? false }.map { try QueuedNotification($0).number })
     }
 
     /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
@@ -199,8 +202,8 @@ struct NotificationQueue {
         waiting.removeAll(where: isGone)
     }
 
-    /// The next ones, oldest first.
-    func next(_ limit: Int) -> [QueuedNotification] { Array(waiting.prefix(limit)) }
+    /// Those behind a number, oldest first.
+    func all(after last: Int64) -> [QueuedNotification] { waiting.filter { $0.number > last } }
 
     /// The device is not reached by this address any more; another one stays.
     mutating func drop(_ address: PushAddress) {
@@ -266,7 +269,7 @@ extension Cloud {
         return try await stored {
             try await self.store.read { transaction in
                 guard let queue = try transaction.queue(of: address, at: now) else { return ([], false) }
-                return (queue.next(.max).filter { $0.number > last }, queue.hasLost)
+                return (queue.all(after: last), queue.hasLost)
             }
         }
     }

@@ -223,7 +223,7 @@ extension Cloud {
         return try await registry.write(.devices(of: place)) { database, now, transaction in
             let rows = try transaction.allEntries(.notifiedDevice, in: database)
             var device =
-                try rows.first { $0.key.key == key && $0.expires.map { $0 > now } ?? true }.map { try NotifiedDevice($0) }
+                try rows.first { $0.key.key == key && $0.isLiving(at: now) }.map { try NotifiedDevice($0) }
                 ?? NotifiedDevice(deviceID: deviceID, clientID: client, credential: credential, at: now)
             device.credential = credential
             device.seen = now

@@ -67,7 +67,7 @@ private struct Notifying: Sendable {
                 let key = row.key.key
                 let device = try NotifiedDevice(row)
                 cost += 1
-                guard row.expires.map({ $0 > now }) ?? true, try transaction.isGood(device.credential, accounts, at: now) else {
+                guard row.isLiving(at: now), try transaction.isGood(device.credential, accounts, at: now) else {
                     let before = plan.entriesRemoved.count
                     try plan.forget(device: key, in: database, transaction)
                     cost += plan.entriesRemoved.count - before

@@ -28,7 +28,7 @@ extension Cloud {
     /// - Throws: `ServerError` for the request as a whole.
     private func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
         if let fault = usersVerdict(target, by: caller) { throw fault }
-        guard let user = caller.userRecordName else { throw .authenticationRequired }
+        guard let user = caller.userRecordName else { throw caller.noUser }
         let count = request.shortGUIDs.count
         if count == 0 { throw .missing("shortGUIDs") }
         if count > Limits.sharesPerRequest { throw .tooManyItems(count, limit: Limits.sharesPerRequest, field: "shortGUIDs") }

@@ -81,17 +81,6 @@ extension Cloud {
 }
 
 extension Registry {
-    /// The key of this server by which short GUIDs are made, 32 bytes; made when it is first asked for.
-    func shareKey() async throws -> [UInt8] {
-        let database = try await databaseID(Part.server.key)
-        if let known = try await stored({ try await self.store.read { try $0.entries(in: database, .shareKey, keys: ["1"]).first } }) {
-            return known.value
-        }
-        let fresh = (0..<4).flatMap { _ in withUnsafeBytes(of: random().bigEndian) { Array($0) } }
-        return try await write(.server) { database, _, transaction in
-            if let known = try transaction.entries(in: database, .shareKey, keys: ["1"]).first { return .rollback(known.value) }
-            try transaction.put([EntryRow(key: EntryKey(database, .shareKey, "1"), value: fresh)])
-            return .commit(fresh)
-        }
-    }
+    /// The key of this server by which short GUIDs are made.
+    func shareKey() async throws -> [UInt8] { try await serverKey(.shareKey) }
 }

@@ -47,6 +47,11 @@ struct ByteWriter {
     }
 }
 
+extension FixedWidthInteger {
+    /// The highest byte first.
+    var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
+}
+
 /// What was read is not what a writer of ours wrote.
 struct MalformedBytes: Error {}
 

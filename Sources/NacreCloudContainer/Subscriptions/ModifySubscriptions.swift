@@ -54,7 +54,7 @@ extension Cloud {
     /// CloudKit: subscriptions belong to a user, or to a server-to-server key in the public database.
     private func subscriberDatabase(_ target: DatabaseTarget, by caller: Caller) async throws -> (database: CallerDatabase, user: String) {
         let database = try await database(target, for: .write, by: caller)
-        guard let user = caller.userRecordName else { throw ServerError.authenticationRequired }
+        guard let user = caller.userRecordName else { throw caller.noUser }
         return (database, user)
     }
 }

@@ -158,10 +158,12 @@ extension Cloud {
             return (try NotifiedDevice(row), key)
         }
         guard let (device, key) = found, device.isReached, let account = device.credential.account else { return nil }
-        let accounts = [account: try await registry.databaseID(Registry.Part.account(account).key)]
-        let isGood = try await store.read { try $0.isGood(device.credential, accounts, at: now) }
-        // What waits is sent with what comes after the account is available again.
-        let state = try await registry.account(id: account)?.accountState ?? .available
-        return isGood && state == .available ? (device, key.container) : nil
+        let database = try await registry.databaseID(Registry.Part.account(account).key)
+        return try await store.read { transaction in
+            guard try transaction.isGood(device.credential, [account: database], at: now) else { return nil }
+            // What waits is sent with what comes after the account is available again.
+            let state = try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState ?? .available
+            return state == .available ? (device, key.container) : nil
+        }
     }
 }

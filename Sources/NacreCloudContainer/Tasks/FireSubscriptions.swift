@@ -21,6 +21,17 @@ struct FireSubscriptions: TaskHandler {
         init(_ caller: Caller) {
             self.init(user: caller.userRecordName ?? "", deviceID: caller.deviceID)
         }
+
+        init(_ reader: inout ByteReader) throws {
+            user = try reader.string()
+            deviceID = try reader.byte() == 1 ? try reader.string() : nil
+        }
+
+        func write(to writer: inout ByteWriter) {
+            writer.string(user)
+            writer.byte(deviceID == nil ? 0 : 1)
+            if let deviceID { writer.string(deviceID) }
+        }
     }
 
     /// How far a worker has come: the next candidate stands behind this one.
@@ -90,8 +101,7 @@ struct FireSubscriptions: TaskHandler {
             zone = try reader.signed()
             zoneName = try reader.string()
             number = try reader.changeNumber()
-            author = Author(user: try reader.string(), deviceID: nil)
-            if try reader.byte() == 1 { author.deviceID = try reader.string() }
+            author = try Author(&reader)
             let change = Int(clamping: try reader.number())
             place = Place(change: change, term: try reader.string(), candidate: try reader.string())
             transitions = []
@@ -111,9 +121,7 @@ struct FireSubscriptions: TaskHandler {
         writer.signed(zone)
         writer.string(zoneName)
         writer.write(number)
-        writer.string(author.user)
-        writer.byte(author.deviceID == nil ? 0 : 1)
-        if let device = author.deviceID { writer.string(device) }
+        author.write(to: &writer)
         writer.number(UInt64(place.change))
         writer.string(place.term)
         writer.string(place.candidate)
@@ -312,16 +320,9 @@ struct FireSubscriptions: TaskHandler {
             if payloads[user] == nil { users.append(user) }
             payloads[user, default: []].append(payload(of: firing, in: key, cloud))
         }
-        // Each user is a transaction, and transactions that come together are committed together.
-        for start in stride(from: 0, to: users.count, by: Self.usersAtATime) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for user in users[start..<min(start + Self.usersAtATime, users.count)] {
-                    let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
-                    let told = payloads[user] ?? []
-                    group.addTask { [author] in try await cloud.notify(place, of: told, notOn: author.deviceID) }
-                }
-                try await group.waitForAll()
-            }
+        try await TaskTurn.each(of: users) { [author, payloads] user in
+            let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
+            try await cloud.notify(place, of: payloads[user] ?? [], notOn: author.deviceID)
         }
     }
 
@@ -332,9 +333,6 @@ struct FireSubscriptions: TaskHandler {
         let id = notificationID(of: subscription.isQuery ? firing.transition?.record.row.name : nil, cloud)
         return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
-
-    /// On this server: transactions of one commit of the engine.
-    private static let usersAtATime = 16
 
     /// CloudKit: one change has one, however many subscriptions it fires. The same whenever it is told.
     /// - Parameter record: nil: the change is the commit.

@@ -31,6 +31,19 @@ struct TaskTurn: Sendable {
     func requireLease(_ transaction: any WriteTransaction) throws {
         guard try transaction.tasks(locking: [key]).first?.due == task.due else { throw LeaseLost() }
     }
+
+    /// On this server: transactions of one commit of the engine.
+    private static let usersAtATime = 16
+
+    /// Does something for each user, some at a time: each is a transaction, and transactions that come together are committed together.
+    static func each(of users: [String], _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        for start in stride(from: 0, to: users.count, by: usersAtATime) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for user in users[start..<min(start + usersAtATime, users.count)] { group.addTask { try await body(user) } }
+                try await group.waitForAll()
+            }
+        }
+    }
 }
 
 /// Another worker has the task now, or something put it anew. Who hears it leaves the task alone.

@@ -57,8 +57,7 @@ struct TellParticipants: TaskHandler {
             case 2: audience = .nobody
             default: throw MalformedBytes()
             }
-            let user = try reader.string()
-            author = FireSubscriptions.Author(user: user, deviceID: try reader.byte() == 1 ? try reader.string() : nil)
+            author = try FireSubscriptions.Author(&reader)
         } catch {
             throw task.malformed
         }
@@ -76,9 +75,7 @@ struct TellParticipants: TaskHandler {
             writer.string(user)
         case .nobody: writer.byte(2)
         }
-        writer.string(author.user)
-        writer.byte(author.deviceID == nil ? 0 : 1)
-        if let device = author.deviceID { writer.string(device) }
+        author.write(to: &writer)
         return writer.bytes
     }
 
@@ -111,21 +108,12 @@ struct TellParticipants: TaskHandler {
         }
     }
 
-    /// Each participant is a transaction, and transactions that come together are committed together.
     private func tell(_ users: [String], of key: DatabaseKey, _ cloud: Cloud) async throws {
         let name = SharedZoneName(owner: key.owner, zoneName: zoneName)
-        for start in stride(from: 0, to: users.count, by: Self.usersAtATime) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for user in users[start..<min(start + Self.usersAtATime, users.count)] {
-                    group.addTask { [author] in try await cloud.settleSharedZone(name, of: key, for: user, after: author) }
-                }
-                try await group.waitForAll()
-            }
+        try await TaskTurn.each(of: users) { [author] user in
+            try await cloud.settleSharedZone(name, of: key, for: user, after: author)
         }
     }
-
-    /// On this server: transactions of one commit of the engine.
-    private static let usersAtATime = 16
 
     /// What changed is told with the next change.
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }

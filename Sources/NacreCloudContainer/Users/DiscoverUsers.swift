@@ -47,7 +47,7 @@ extension Cloud {
     }
 
     func newContactKey() -> ContactKeyEntry {
-        ContactKeyEntry(bytes: (0..<4).flatMap { _ in withUnsafeBytes(of: random().bigEndian) { Array($0) } })
+        ContactKeyEntry(bytes: registry.newKey())
     }
 }
 

@@ -8,7 +8,7 @@ package import NacreCloudWire
 package func usersVerdict(_ target: DatabaseTarget, by caller: Caller) -> ServerError? {
     switch (caller.identity, target.scope) {
     case (.serverKey, _): .keyIsNoUser
-    case (.world, _), (.user, .registry): .authenticationRequired
+    case (.world, _), (.user, .registry): caller.noUser
     case (.user, .public): nil
     case (.user, .private): .usersAreInPublicDatabase("privatedb")
     case (.user, .shared): .usersAreInPublicDatabase("shareddb")

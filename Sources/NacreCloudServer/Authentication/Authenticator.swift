@@ -245,7 +245,7 @@ package final class Authenticator: Sendable {
 
     func webAuthToken(for session: SessionEntry) throws -> String {
         let token = WebAuthToken(session: session.id, account: session.account, issued: clock.now().secondsSince2001)
-        return try sealer.seal(token, for: .webAuth, binding: session.apiToken)
+        return try sealer.seal(encoding: token, for: .webAuth, binding: session.apiToken)
     }
 
     /// Ends the session that a web auth token belongs to.
@@ -298,13 +298,13 @@ package final class Authenticator: Sendable {
         guard now - token.issued >= WebAuthToken.renewalSeconds else { return text }
         var next = token
         next.issued = now
-        return try sealer.seal(next, for: .webAuth, binding: apiToken)
+        return try sealer.seal(encoding: next, for: .webAuth, binding: apiToken)
     }
 
     // MARK: Devices
 
     func accountToken(for entry: AccountTokenEntry) throws -> String {
-        try sealer.seal(AccountToken(id: entry.id, account: entry.account), for: .account)
+        try sealer.seal(encoding: AccountToken(id: entry.id, account: entry.account), for: .account)
     }
 
     /// Ends what an account token allows.

@@ -31,7 +31,7 @@ struct AccountToken: Codable, Hashable, Sendable {
 }
 
 extension TokenSealer {
-    func seal(_ value: some Encodable, for purpose: Purpose, binding: String = "") throws -> String {
+    func seal(encoding value: some Encodable, for purpose: Purpose, binding: String = "") throws -> String {
         try seal([UInt8](try JSONEncoder().encode(value)), for: purpose, binding: binding)
     }
 

@@ -137,7 +137,7 @@ struct Postman: Mailing {
         switch (letter.kind, account) {
         case (.newPassword, let account?):
             let link = MailedLink(account, issued: letter.issued)
-            let url = url(PasswordPages.newPath, try sealer.seal(link, for: .mail))
+            let url = url(PasswordPages.newPath, try sealer.seal(encoding: link, for: .mail))
             return (
                 "A new password for \(server)",
                 """
@@ -152,7 +152,7 @@ struct Postman: Mailing {
             )
         case (.verifyAddress, let account?):
             let link = AddressLink(account: account.id, address: account.email, issued: letter.issued)
-            let url = url(AddressPage.path, try sealer.seal(link, for: .mailAddress))
+            let url = url(AddressPage.path, try sealer.seal(encoding: link, for: .mailAddress))
             return (
                 "Is this your address at \(server)?",
                 """

@@ -60,7 +60,7 @@ struct OpenIDPage: Sendable {
             (name: "client_id", value: issuer.configuration.clientID),
             (name: "redirect_uri", value: redirect(request)),
             (name: "scope", value: "openid email profile"),
-            (name: "state", value: try page.sealer.seal(sent, for: .openID, binding: browser.id)),
+            (name: "state", value: try page.sealer.seal(encoding: sent, for: .openID, binding: browser.id)),
             (name: "nonce", value: sent.nonce), (name: "code_challenge_method", value: "S256"),
             (
                 name: "code_challenge",

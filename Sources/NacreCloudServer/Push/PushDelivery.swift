@@ -93,7 +93,7 @@ final class PushDelivery: PushDelivering {
     private func identity() async throws -> WebPushIdentity {
         if let known = browserIdentity.withLock({ $0 }) { return known }
         let sealed = try await registry.pushIdentity { [sealer] in
-            try sealer.seal(try P256.PrivateKey().pem(), for: .browserPushKey)
+            try sealer.seal(encoding: try P256.PrivateKey().pem(), for: .browserPushKey)
         }
         guard let pem = sealer.open(String.self, sealed, for: .browserPushKey) else { throw CryptoError(.malformedKey) }
         let identity = try WebPushIdentity(key: P256.PrivateKey(pem: pem), contact: services.contact)
@@ -136,7 +136,7 @@ extension PushKeyEntry {
         } catch {
             throw ServerError.badValue("key", "invalid key", remedy: "Give the file AuthKey_….p8 as it was downloaded.")
         }
-        let sealed = try sealer.seal(key, for: .applePushKey, binding: "\(container) \(environment.rawValue)")
+        let sealed = try sealer.seal(encoding: key, for: .applePushKey, binding: "\(container) \(environment.rawValue)")
         self.init(container: container, environment: environment, sealed: sealed, keyID: keyID, teamID: teamID, topic: topic, created: now)
     }
 

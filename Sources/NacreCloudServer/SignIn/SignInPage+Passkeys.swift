@@ -142,7 +142,7 @@ extension SignInPage {
             account: account, passkeys: try await accounts.cloud.registry.passkeys(of: account.id),
             party: relyingParty(request),
             challenge: consent.challenge,
-            sealed: try sealer.seal(consent, for: .consent, binding: browser.id), notice: notice,
+            sealed: try sealer.seal(encoding: consent, for: .consent, binding: browser.id), notice: notice,
             problem: problem)
         return try SignInAnswer.page(
             problem.map { HTTPStatus(rawValue: $0.code.status) } ?? .ok, page.view)

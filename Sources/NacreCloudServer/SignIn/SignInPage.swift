@@ -66,7 +66,7 @@ struct SignInPage: Sendable {
         isKept: Bool = false, problem: ServerError? = nil, isSignedUp: Bool = false
     ) throws -> HTTPResponse {
         let form = SignInForm(
-            kind: kind, asked: asked, sealed: try sealer.seal(flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
+            kind: kind, asked: asked, sealed: try sealer.seal(encoding: flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
             isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, sendsMail: sendsMail, party: relyingParty(request),
             challenge: flow.challenge,
             problem: problem,
@@ -129,7 +129,7 @@ struct SignInPage: Sendable {
     func question(
         _ consent: SignInConsent, _ asked: SignInAsked, _ account: AccountEntry, _ browser: SignInBrowser, _ request: HTTPRequest
     ) throws -> HTTPResponse {
-        let sealed = try sealer.seal(consent, for: .consent, binding: browser.id)
+        let sealed = try sealer.seal(encoding: consent, for: .consent, binding: browser.id)
         let view = SignInViews.question(
             asked, sealed, email: account.email, isKept: consent.isKept, hasPasskeys: relyingParty(request) != nil)
         return try SignInAnswer.page(.ok, view, formsTo: asked.delivery)

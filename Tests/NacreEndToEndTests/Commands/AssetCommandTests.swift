@@ -24,13 +24,6 @@ struct AssetCommandTests {
         try await Nacre.run(words + ["--data", server.data], in: server.scratch)
     }
 
-    private func chunks(in folder: String) throws -> [String] {
-        let manager = FileManager.default
-        return try manager.contentsOfDirectory(atPath: folder).filter { $0.count == 2 }.sorted().flatMap { part in
-            try manager.contentsOfDirectory(atPath: "\(folder)/\(part)").sorted().map { "\(folder)/\(part)/\($0)" }
-        }
-    }
-
     private func flip(_ path: String) throws {
         var bytes = try Data(contentsOf: URL(filePath: path))
         bytes[bytes.count / 3] ^= 8
@@ -49,7 +42,7 @@ struct AssetCommandTests {
         isRunning: Bool
     ) async throws {
         try await withFiles { server, files in
-            let chunks = try chunks(in: server.data + "/assets")
+            let chunks = try server.assetChunks()
             try #require(chunks.count >= 3)
             if !isRunning { await server.kill() }
             let sound = try await run(server, "assets", "verify")
@@ -85,7 +78,7 @@ struct AssetCommandTests {
     @Test func `a start takes away what a killed process left, and metrics tell what is there`() async throws {
         try await withFiles { server, _ in
             await server.kill()
-            let chunks = try chunks(in: server.data + "/assets")
+            let chunks = try server.assetChunks()
             let bytes = try chunks.reduce(0) { try $0 + Data(contentsOf: URL(filePath: $1)).count }
             let stray = stray(beside: chunks[0])
             try Data(count: 5000).write(to: URL(filePath: stray))
@@ -110,7 +103,7 @@ struct AssetCommandTests {
             #expect(try await run(server, "backup", "create", file).status == 0)
             func verified() async throws -> Nacre { try await Nacre.run(["backup", "verify", file], in: server.scratch) }
             #expect(try await verified().status == 0)
-            let chunks = try chunks(in: server.scratch + "/b/assets")
+            let chunks = try server.assetChunks(in: server.scratch + "/b")
             // A name of the very file that the server has: written anew, so that the server keeps its own.
             let whole = try Data(contentsOf: URL(filePath: chunks[0]))
             for change in [whole.dropLast(), Data(whole.reversed()), nil] {

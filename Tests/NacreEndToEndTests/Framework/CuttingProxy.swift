@@ -4,8 +4,8 @@ import Glibc
 import NacreCloudTestSupport
 import NacreLocks
 
-/// Passes bytes on between clients and a server, counts what clients send, and cuts the connection over which a certain byte would go. Two threads a
-/// connection, blocking. Ends with `close`.
+/// Passes bytes on between clients and a server, counts what clients send, and cuts the connection over which a certain byte would go: its client hears
+/// of it when the server has taken all that came before. Two threads a connection, blocking. Ends with `close`.
 final class CuttingProxy: Sendable {
     private struct State {
         var server = 0
@@ -59,9 +59,10 @@ final class CuttingProxy: Sendable {
                 state.withLock { $0.back += count }
                 return count
             }
+            Self.end(server, client)
             isBack.signal()
         }
-        Self.pump(client, server) { [state] count in
+        let isCut = Self.pump(client, server) { [state] count in
             state.withLock { state in
                 guard let cut = state.cuts.first, state.sent + count > cut else {
                     state.sent += count
@@ -73,25 +74,37 @@ final class CuttingProxy: Sendable {
                 return last
             }
         }
-        isBack.wait()
+        if isCut {
+            // Nothing is left in sockets: the server sees the end behind the last byte, and ends the connection.
+            shutdown(server, Int32(SHUT_WR))
+            isBack.wait()
+            shutdown(client, Int32(SHUT_RDWR))
+        } else {
+            Self.end(client, server)
+            isBack.wait()
+        }
+    }
+
+    private static func end(_ sockets: Int32...) {
+        for socket in sockets { shutdown(socket, Int32(SHUT_RDWR)) }
     }
 
     /// - Parameter allowed: how many of the bytes are passed on; fewer than all cut the connection.
-    private static func pump(_ source: Int32, _ target: Int32, _ allowed: (Int) -> Int) {
+    /// - Returns: whether it was cut; false: it has ended.
+    @discardableResult
+    private static func pump(_ source: Int32, _ target: Int32, _ allowed: (Int) -> Int) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         while true {
             let count = recv(source, &buffer, buffer.count, 0)
-            guard count > 0 else { break }
+            guard count > 0 else { return false }
             let passed = allowed(count)
             var done = 0
             while done < passed {
                 let got = buffer[done..<passed].withUnsafeBytes { send(target, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                guard got > 0 else { break }
+                guard got > 0 else { return false }
                 done += got
             }
-            if done < count { break }
+            if passed < count { return true }
         }
-        shutdown(source, Int32(SHUT_RDWR))
-        shutdown(target, Int32(SHUT_RDWR))
     }
 }

@@ -138,6 +138,15 @@ final class RunningServer: Sendable {
         }
     }
 
+    /// The paths of the chunks of assets in the data folder, or in another, in the order of their names; none before the first.
+    func assetChunks(in folder: String? = nil) throws -> [String] {
+        let (manager, root) = (FileManager.default, (folder ?? data) + "/assets")
+        let parts = manager.fileExists(atPath: root) ? try manager.contentsOfDirectory(atPath: root) : []
+        return try parts.filter { $0.count == 2 }.sorted().flatMap { part in
+            try manager.contentsOfDirectory(atPath: "\(root)/\(part)").sorted().map { "\(root)/\(part)/\($0)" }
+        }
+    }
+
     /// SIGKILL, and waits until the process is gone. Does nothing when there is none.
     func kill() async {
         _ = await end(by: SIGKILL)
