@@ -17,8 +17,9 @@ extension Conversation {
         case whole(url: String)
     }
 
-    /// How often a file is announced again because the server knows nothing of it any more: after a restart of the server, most of all.
-    private static let mostAnnouncements = 3
+    /// How often in a row a server may know less of a file than it has said, before the file fails: it has forgotten it, after a restart most of all, or a
+    /// part came when it had looked. What arrives in between ends the row. A restart takes two: a part is refused, and nothing is known.
+    private static let surprisesMax = 6
 
     /// Announces a file and sends what lacks of it. Where the connection breaks it goes on behind what has arrived.
     /// - Parameters:
@@ -38,9 +39,13 @@ extension Conversation {
         case .success(let found): awaited = found
         case .failure(let whole): return .whole(url: whole.url)
         }
-        var announcements = 1
+        var (surprises, reached) = (0, awaited.offset)
         var whole: Whole?
         let answer = try await repeated(.transfer) { attempt -> Result<TransportAnswer?, Failure> in
+            let before = reached
+            func noteProgress() {
+                if awaited.offset > reached { (surprises, reached) = (0, awaited.offset) }
+            }
             var isKnown = attempt.number == 0
             while true {
                 if !isKnown {
@@ -49,11 +54,11 @@ extension Conversation {
                     switch there {
                     case .success(.some(let offset)): awaited.offset = offset
                     case .success(nil):
-                        guard announcements < Self.mostAnnouncements else { return .failure(Failure(ending: nil, error: .assetGone(item.fieldName))) }
-                        announcements += 1
+                        guard surprises < Self.surprisesMax else { return .failure(Failure(ending: nil, error: .assetGone(item.fieldName))) }
+                        surprises += 1
                         let again = await Self.result { () throws(CKError) in try await announce(file, request) }
                         switch again {
-                        case .success(.success(let found)): awaited = found
+                        case .success(.success(let found)): (awaited, reached) = (found, found.offset)
                         case .success(.failure(let all)):
                             whole = all
                             return .success(nil)
@@ -61,15 +66,16 @@ extension Conversation {
                         }
                     case .failure(let error): return .failure(Failure(ending: .answerLost, error: error))
                     }
+                    noteProgress()
                 }
-                let before = awaited.offset
                 let result = await send(&awaited, of: file, from: path, by: address, attempt, progress)
-                if case .success(let answer) = result, [404, 409].contains(answer.status), announcements < Self.mostAnnouncements {
-                    if answer.status == 409 { announcements += 1 }
+                noteProgress()
+                if case .success(let answer) = result, [404, 409].contains(answer.status), surprises < Self.surprisesMax {
+                    surprises += 1
                     isKnown = false
                     continue
                 }
-                return answered(result, by: address, hasMoved: awaited.offset > before).map(Optional.some)
+                return answered(result, by: address, hasMoved: reached > before).map(Optional.some)
             }
         }
         if let whole { return .whole(url: whole.url) }

@@ -28,7 +28,9 @@ extension Cloud {
         let chunks = file.chunks.map { AssetChunk(name: storage.name(ofDigest: $0.digest, under: key), size: $0.size) }
         let purpose = AnnouncedUpload.Purpose(database: database.id, zone: zone.address.zone, place: place, chunks: chunks)
         let id = purpose.id { tokens.code(for: $0, key: key) }
-        if let known = try await announced(id, in: database) { return (known.id, AwaitedFile(missing: known.missing, offset: known.offset)) }
+        if let known = try await announced(id, in: database) {
+            return (known.id, AwaitedFile(missing: known.missing, offset: await known.settledOffset()))
+        }
         let upload = try await taking(purpose, in: database) { receiver in
             let own = try await self.chunksToReuse(of: chunks, at: place, in: database)
             var seen: Set<ChunkName> = []
@@ -122,11 +124,11 @@ extension Cloud {
         }
     }
 
-    /// How much of an announced file is there; more may be on its way.
+    /// How much of an announced file is there, with what a connection that is gone had brought; more may be on its way over another.
     /// - Throws: `ServerError` where the URL is not one of an announced file, or that is forgotten.
     package func offset(of permit: UploadPermit, by caller: Caller) async throws -> (offset: Int64, isComplete: Bool) {
         let (upload, _) = try await announced(permit, by: caller)
-        return (upload.offset, upload.kept != nil)
+        return (await upload.settledOffset(), upload.kept != nil)
     }
 
     private func announced(_ permit: UploadPermit, by caller: Caller) async throws -> (AnnouncedUpload, CallerDatabase) {
@@ -147,7 +149,7 @@ extension Cloud {
         next: () async throws -> [UInt8]?
     ) async throws -> UploadedPart {
         let (upload, database) = try await announced(permit, by: caller)
-        let (turn, there) = upload.begin(at: clock())
+        let (turn, there) = await upload.begin(at: clock())
         guard offset == there else { throw UploadOffsetMismatch(offset: there, error: .offsetMismatch(there)) }
         var buffer: [UInt8] = []
         while let piece = try await next() {
@@ -156,9 +158,10 @@ extension Cloud {
             while let chunk = try upload.next(in: turn), buffer.count >= chunk.size {
                 let bytes = Array(buffer.prefix(chunk.size))
                 buffer.removeFirst(chunk.size)
-                let isRight = try await stored(of: database.key) { try await upload.receiver.add(bytes, as: chunk) }
+                let isRight = try await upload.keep(in: turn, at: clock()) {
+                    try await stored(of: database.key) { try await upload.receiver.add(bytes, as: chunk) }
+                }
                 guard isRight else { throw ServerError.otherThanAnnounced }
-                try upload.advance(in: turn, at: clock())
             }
             if !buffer.isEmpty, try upload.next(in: turn) == nil { throw ServerError.otherThanAnnounced }
         }

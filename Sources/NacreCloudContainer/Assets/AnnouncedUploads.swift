@@ -27,6 +27,10 @@ final class AnnouncedUpload: Sendable {
         var received: Int
         /// Counts who sends: what comes from an earlier one is refused.
         var turn = 0
+        /// A chunk is being kept.
+        var isKeeping = false
+        /// Who waits until it is.
+        var waiting: [CheckedContinuation<Void, Never>] = []
         var isEnding = false
         var kept: StoredAsset?
         var touched: Timestamp
@@ -50,20 +54,30 @@ final class AnnouncedUpload: Sendable {
     var touched: Timestamp { state.withLock { $0.touched } }
     var kept: StoredAsset? { state.withLock { $0.kept } }
 
-    private func offset(_ received: Int) -> Int64 { missing.prefix(received).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
-
     /// Bytes of the missing chunks that are there: whole chunks alone.
-    var offset: Int64 { offset(state.withLock { $0.received }) }
+    var offset: Int64 { missing.prefix(state.withLock { $0.received }).reduce(0) { $0 + Int64(purpose.chunks[$1].size) } }
 
-    /// Begins a part: who sent before it is refused from now on.
+    /// Begins a part: who sent before it is refused from now on. What that sender has in hand counts: a chunk that is being kept is waited for.
     /// - Returns: the turn of its sender, and how much is there.
-    func begin(at now: Timestamp) -> (turn: Int, offset: Int64) {
-        let (turn, received) = state.withLock { state in
+    func begin(at now: Timestamp) async -> (turn: Int, offset: Int64) {
+        let turn = state.withLock { state in
             state.turn += 1
             state.touched = now
-            return (state.turn, state.received)
+            return state.turn
         }
-        return (turn, offset(received))
+        return (turn, await settledOffset())
+    }
+
+    /// `offset`, as soon as no chunk is being kept.
+    func settledOffset() async -> Int64 {
+        await withCheckedContinuation { continuation in
+            let mustWait = state.withLock { state in
+                if state.isKeeping { state.waiting.append(continuation) }
+                return state.isKeeping
+            }
+            if !mustWait { continuation.resume() }
+        }
+        return offset
     }
 
     /// The chunk that comes next; nil: all are there.
@@ -74,15 +88,34 @@ final class AnnouncedUpload: Sendable {
         return received < missing.count ? purpose.chunks[missing[received]] : nil
     }
 
-    /// The next chunk is there.
-    func advance(in turn: Int, at now: Timestamp) throws(ServerError) {
+    /// Keeps the next chunk.
+    /// - Parameter body: answers whether it is right; it counts then, whoever has begun a part meanwhile.
+    /// - Throws: what `body` throws, and where another has begun a part before.
+    func keep(in turn: Int, at now: Timestamp, _ body: () async throws -> Bool) async throws -> Bool {
         let isOurs = state.withLock { state in
-            guard state.turn == turn else { return false }
-            state.received += 1
-            state.touched = now
+            guard state.turn == turn, !state.isKeeping else { return false }
+            state.isKeeping = true
             return true
         }
-        guard isOurs else { throw .sentElsewhere }
+        guard isOurs else { throw ServerError.sentElsewhere }
+        do {
+            let isRight = try await body()
+            endKeeping(isRight, at: now)
+            return isRight
+        } catch {
+            endKeeping(false, at: now)
+            throw error
+        }
+    }
+
+    private func endKeeping(_ isThere: Bool, at now: Timestamp) {
+        let waiting = state.withLock { state in
+            state.isKeeping = false
+            if isThere { (state.received, state.touched) = (state.received + 1, now) }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
     }
 
     /// All is there, and is being made an asset: by one sender.

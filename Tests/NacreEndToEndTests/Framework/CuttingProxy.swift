@@ -5,7 +5,7 @@ import NacreCloudTestSupport
 import NacreLocks
 
 /// Passes bytes on between clients and a server, counts what clients send, and cuts the connection over which a certain byte would go: its client hears
-/// of it when the server has taken all that came before. Two threads a connection, blocking. Ends with `close`.
+/// of it when the server has ended its side. Two threads a connection, blocking. Ends with `close`.
 final class CuttingProxy: Sendable {
     private struct State {
         var server = 0
@@ -54,12 +54,15 @@ final class CuttingProxy: Sendable {
         defer { Glibc.close(server) }
         guard (try? LoopbackSocket.connect(server, state.withLock { $0.server })) != nil else { return }
         let isBack = DispatchSemaphore(value: 0)
+        let isOver = Locked(false)
         Thread.detachNewThread { [state] in
             Self.pump(server, client) { count in
+                // What the server says of the cut does not arrive.
+                if isOver.withLock({ $0 }) { return 0 }
                 state.withLock { $0.back += count }
                 return count
             }
-            Self.end(server, client)
+            if !isOver.withLock({ $0 }) { Self.end(server, client) }
             isBack.signal()
         }
         let isCut = Self.pump(client, server) { [state] count in
@@ -75,7 +78,8 @@ final class CuttingProxy: Sendable {
             }
         }
         if isCut {
-            // Nothing is left in sockets: the server sees the end behind the last byte, and ends the connection.
+            // The server sees the end behind the last byte, and ends the connection.
+            isOver.withLock { $0 = true }
             shutdown(server, Int32(SHUT_WR))
             isBack.wait()
             shutdown(client, Int32(SHUT_RDWR))
