@@ -16,7 +16,8 @@ struct Nacre {
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
             SubscriptionCommands.command,
             AuditCommands.command,
-            SchemaCommands.command, CktoolCommands.command, QueryCommands.command, CheckCommand.command, AssetCommands.command, TaskCommands.command,
+            SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command, CheckCommand.command,
+            AssetCommands.command, TaskCommands.command,
             BackupCommands.command, Migrate.command, Explain.command, ShowVersion.command,
         ])
 

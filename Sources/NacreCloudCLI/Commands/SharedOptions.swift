@@ -2,6 +2,8 @@
 enum SharedOptions {
     static let json = Option.flag("json", "Print one JSON object.")
 
+    static let yes = Option.flag("yes", "Do it without asking.")
+
     static let data = Option.value("data", "dir", fallback: "./nacre-data", "The data folder of the server.")
 
     static let container = Option.required("container", "name", "The container, such as iCloud.com.example.Notes.")

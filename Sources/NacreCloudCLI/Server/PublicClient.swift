@@ -36,10 +36,25 @@ struct PublicClient {
     func ask<Answer: AnswerMessage>(_ type: Answer.Type, _ path: String, _ request: some RequestMessage, token: String) async throws -> Answer {
         var request = request
         request.extension.wantsDetails = true
-        let answer = try await web.send("POST", path, bearer: token, json: request.json())
+        return try await ask("POST", path, request.json(), token: token) { body throws(ServerError) in try Answer(json: body) }
+    }
+
+    /// The same, with the answer as it is.
+    func object(_ method: String, _ path: String, json: [UInt8]?, token: String) async throws -> [String: Any] {
+        let body = try await ask(method, path, json, token: token) { $0 }
+        guard let object = try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else {
+            throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server")
+        }
+        return object
+    }
+
+    private func ask<Value>(
+        _ method: String, _ path: String, _ json: [UInt8]?, token: String, _ read: ([UInt8]) throws(ServerError) -> Value
+    ) async throws -> Value {
+        let answer = try await web.send(method, path, bearer: token, json: json)
         do {
             guard answer.status == 200 else { throw CommandFailure(try ErrorResponse(json: [UInt8](answer.body)).error) }
-            return try Answer(json: [UInt8](answer.body))
+            return try read([UInt8](answer.body))
         } catch let error as ServerError {
             throw CommandFailure(.failure, "\(web.url) answered \(answer.status): \(error.reason)")
         }

@@ -92,6 +92,12 @@ struct HelpTests {
         Documented("user state", "email state data server token-file json"),
         Documented(
             "user sign-in", "password-stdin container environment api-token account keep-signed-in device data server json"),
+        Documented("record query", "filter sort limit fields container environment database zone owner format"),
+        Documented("record get", "fields container environment database zone owner format"),
+        Documented("record put", "type set container environment database zone owner format"),
+        Documented("record delete", "container environment database zone owner format yes"),
+        Documented("zone list", "container environment database format"),
+        Documented("zone changes", "container environment database zone owner format since"),
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
         Documented("explain", "markdown json"),
         Documented("up", "environment email env-file listen data server token-file json"),

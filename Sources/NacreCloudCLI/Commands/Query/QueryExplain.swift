@@ -46,15 +46,7 @@ enum QueryExplain {
 
     private static func composed(_ call: Call) throws -> RecordsQueryRequest {
         let query = Query(
-            recordType: try call.require(type), filters: try all(filter, of: call, "give FIELD OPERATOR VALUE", QueryText.filter),
-            sorts: try all(sort, of: call, "give FIELD, FIELD ASC or FIELD DESC", QueryText.sort))
+            recordType: try call.require(type), filters: try QueryText.filters(of: call, filter), sorts: try QueryText.sorts(of: call, sort))
         return RecordsQueryRequest(query: query, zoneID: call.value(zone).map { ZoneID(zoneName: $0) }, zoneWide: call.has(zoneWide))
-    }
-
-    private static func all<Part>(_ option: Option, of call: Call, _ expected: String, _ read: (String) -> Part?) throws -> [Part] {
-        try call.all(option).map { text in
-            guard let part = read(text) else { throw UsageError(.invalid("--\(option.name)", expected), path: call.path) }
-            return part
-        }
     }
 }

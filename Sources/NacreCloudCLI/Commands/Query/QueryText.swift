@@ -23,8 +23,26 @@ enum QueryText {
         return QueryFilter(.near, fieldName: field, value: .location(place), distance: numbers[2])
     }
 
-    private static func value(_ text: String) -> FieldValue {
+    /// JSON, a field's value with its type, or else text.
+    static func value(_ text: String) -> FieldValue {
         FieldValue(filterValue: text) ?? FieldValue(filterValue: #"{"value":\#(text)}"#) ?? .string(text)
+    }
+
+    /// The filters of an option. - Throws: `UsageError`.
+    static func filters(of call: Call, _ option: Option) throws -> [QueryFilter] {
+        try all(option, of: call, "give FIELD OPERATOR VALUE", filter)
+    }
+
+    /// The keys of the order of an option. - Throws: `UsageError`.
+    static func sorts(of call: Call, _ option: Option) throws -> [QuerySort] {
+        try all(option, of: call, "give FIELD, FIELD ASC or FIELD DESC", sort)
+    }
+
+    private static func all<Part>(_ option: Option, of call: Call, _ expected: String, _ read: (String) -> Part?) throws -> [Part] {
+        try call.all(option).map { text in
+            guard let part = read(text) else { throw UsageError(.invalid("--\(option.name)", expected), path: call.path) }
+            return part
+        }
     }
 
     /// `FIELD`, `FIELD ASC` or `FIELD DESC`; nil where it is not that.

@@ -4,7 +4,6 @@ import NacreCloudServer
 /// `nacre schema reset`
 enum SchemaReset {
     private static let dryRun = Option.flag("dry-run", "Say what would go, and change nothing.")
-    private static let yes = Option.flag("yes", "Do it without asking.")
 
     static let command = Command(
         "reset", "Make the development environment of a container what its production is: its schema, and no records.",
@@ -12,12 +11,12 @@ enum SchemaReset {
             All records and zones of development go, whoever's they are, and the roles, types and fields that production does not have. Users have \
             none of the roles that stay: they are assigned anew. Production is not touched. At a terminal it asks first; elsewhere it wants --yes.
             """,
-        options: [SharedOptions.container, dryRun, yes] + AdminServer.options + [SharedOptions.json]
+        options: [SharedOptions.container, dryRun, SharedOptions.yes] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let container = try call.require(SharedOptions.container)
         let admin = try await AdminClient.connect(call)
         let isDryRun = call.has(dryRun)
-        if !isDryRun, !call.has(yes) {
+        if !isDryRun, !call.has(SharedOptions.yes) {
             let loss = try await admin.reset(AdminMessages.NewReset(container: container, isDryRun: true))
             for line in lines(loss) { Output.message(line) }
             try confirm(container)
@@ -36,7 +35,8 @@ enum SchemaReset {
 
     private static func confirm(_ container: String) throws {
         guard isatty(STDIN_FILENO) == 1 else {
-            throw CommandFailure(.usage, "nothing was reset", remedy: "This takes data away: say --yes, or --dry-run to see what would go.")
+            throw CommandFailure(
+                .usage, "nothing was reset", remedy: "This takes data away: say --yes, or --dry-run to see what would go.")
         }
         Output.message("Reset the development environment of \(container)? Type yes:")
         guard readLine() == "yes" else { throw CommandFailure(.failure, "nothing was reset") }

@@ -1,0 +1,47 @@
+import NacreCloudServer
+import NacreCloudWire
+
+/// `nacre zone`: a user's zones without code. See `UserDatabase`.
+enum ZoneCommands {
+    static let command = Command("zone", "Look at zones and what changed in them, as a user.", subcommands: [ZoneList.command, ZoneChanges.command])
+}
+
+/// `nacre zone list`
+private enum ZoneList {
+    static let command = Command(
+        "list", "Show the zones of a database.", discussion: UserDatabase.credentials, options: UserDatabase.options
+    ) { call in
+        let zones = try await UserDatabase(call).ask("zones/list")["zones"] as? [[String: Any]] ?? []
+        try RowOutput(call).print(zones) { zone in
+            let id = zone["zoneID"] as? [String: Any] ?? [:]
+            return [
+                (column: "zone", text: id["zoneName"] as? String ?? ""), (column: "owner", text: id["ownerRecordName"] as? String ?? ""),
+                (column: "atomic", text: zone["atomic"] as? Bool == true ? "yes" : "no"),
+            ]
+        }
+    }
+}
+
+/// `nacre zone changes`
+private enum ZoneChanges {
+    private static let since = Option.value("since", "token", "Where an earlier call ended; without it, from the beginning.")
+
+    static let command = Command(
+        "changes", "Show what changed in a zone, page by page up to now, and where it ends.",
+        discussion: "\(UserDatabase.credentials) The token for the next call is the last line on standard error.",
+        options: UserDatabase.zoneOptions + [since]
+    ) { call in
+        let (database, output) = (try UserDatabase(call), RowOutput(call))
+        var token = call.value(since)
+        while true {
+            let item = ChangesZoneRequest.Item(zoneID: database.zoneID, syncToken: token)
+            let answer = try await database.ask("changes/zone", ChangesZoneRequest(zones: [item]))
+            let zone = (answer["zones"] as? [[String: Any]])?.first ?? [:]
+            try UserDatabase.requireSuccess(zone, of: database.zoneID.zoneName)
+            try output.print(zone["records"] as? [[String: Any]] ?? [], cells: RecordCommands.cells)
+            token = zone["syncToken"] as? String ?? token
+            guard zone["moreComing"] as? Bool == true else { break }
+        }
+        if let token { Output.message(token) }
+    }
+}

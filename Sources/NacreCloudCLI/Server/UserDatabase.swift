@@ -1,0 +1,58 @@
+import Foundation
+import NacreCloudWire
+
+/// A database as its user sees it: asked over CloudKit's web API, with the variables of an app.
+struct UserDatabase {
+    static let container = Option.value("container", "name", "The container; by default that of CLOUDKIT_CONTAINER.")
+    static let environment = Option.value(
+        "environment", "env", oneOf: ["development", "production"], "The environment; by default that of CLOUDKIT_ENVIRONMENT.")
+    static let database = Option.value("database", "db", oneOf: ["public", "private", "shared"], fallback: "private", "The database.")
+    static let zone = Option.value("zone", "name", fallback: ZoneID.defaultZone.zoneName, "The zone.")
+    static let owner = Option.value("owner", "user", "Whose zone it is, in the shared database: a user record name.")
+    /// Of a whole database.
+    static let options = [container, environment, database, RowOutput.format]
+    /// Of what is in a zone.
+    static let zoneOptions = [container, environment, database, zone, owner, RowOutput.format]
+    static let credentials = #"Takes server and account token from the variables of an app: eval "$(nacre env)"."#
+
+    private let client: PublicClient
+    private let token: String
+    private let path: String
+    let zoneID: ZoneID
+
+    /// - Throws: `CommandFailure` that names the variable that is missing.
+    init(_ call: Call) throws {
+        client = PublicClient(url: try Self.variable("CLOUDKIT_SERVER_URL"))
+        token = try Self.variable("CLOUDKIT_ACCOUNT_TOKEN", .authentication)
+        let names = [
+            try call.value(Self.container) ?? Self.variable("CLOUDKIT_CONTAINER"),
+            call.value(Self.environment) ?? (try? Self.variable("CLOUDKIT_ENVIRONMENT")) ?? "development", try call.require(Self.database),
+        ]
+        let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_"))
+        path = "/database/1/" + names.map { $0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }.joined(separator: "/") + "/"
+        zoneID = ZoneID(zoneName: call.value(Self.zone) ?? ZoneID.defaultZone.zoneName, ownerRecordName: call.value(Self.owner))
+    }
+
+    private static func variable(_ name: String, _ code: ExitCode = .usage) throws -> String {
+        if let value = ProcessInfo.processInfo.environment[name], !value.isEmpty { return value }
+        throw CommandFailure(
+            code, "\(name) is not set", remedy: #"nacre up CONTAINER writes the variables of an app, and eval "$(nacre env)" sets them."#)
+    }
+
+    /// - Throws: `CommandFailure` where an item of an answer is an error.
+    static func requireSuccess(_ item: [String: Any], of name: String?) throws {
+        guard item["serverErrorCode"] != nil else { return }
+        let json = try JSONSerialization.data(withJSONObject: item)
+        throw CommandFailure(try ErrorResponse(json: [UInt8](json)).error, of: name)
+    }
+
+    /// The answer as the server writes it.
+    func ask(_ endpoint: String, _ request: some RequestMessage) async throws -> [String: Any] {
+        try await client.object("POST", path + endpoint, json: request.json(), token: token)
+    }
+
+    /// The answer to `GET`.
+    func ask(_ endpoint: String) async throws -> [String: Any] {
+        try await client.object("GET", path + endpoint, json: nil, token: token)
+    }
+}
