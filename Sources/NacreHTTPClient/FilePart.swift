@@ -11,14 +11,17 @@ extension HTTPClient {
         private let file: OpenFile
         package let offset: Int
         package let length: Int
+        /// Whether it may go out again where the first connection has ended without an answer. false for what a server appends to what it has.
+        let isRepeatable: Bool
 
         /// Opens the file; blocks while the system does.
         ///
         /// - Throws: `FileError`, with `EINVAL` for what is no regular file or has not that many bytes.
-        package init(path: String, offset: Int = 0, length: Int) throws(FileError) {
+        package init(path: String, offset: Int = 0, length: Int, isRepeatable: Bool = true) throws(FileError) {
             file = try OpenFile(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
             self.offset = offset
             self.length = length
+            self.isRepeatable = isRepeatable
             var status = stat()
             guard fstat(file.descriptor, &status) == 0 else { throw FileError(code: errno) }
             guard status.st_mode & S_IFMT == S_IFREG, offset >= 0, length >= 0, offset <= Int(status.st_size), length <= Int(status.st_size) - offset

@@ -8,7 +8,7 @@ extension HTTPClient {
             ///
             /// - Parameter length: of the whole, in bytes; nil sends it in chunks.
             case stream(length: Int?, next: @Sendable () async throws -> [UInt8]?)
-            /// Can be sent again.
+            /// Can be sent again where the part says so.
             case file(FilePart)
         }
 

@@ -291,7 +291,11 @@ final class Transfer: @unchecked Sendable {
 
 extension HTTPClient.Request.Body {
     var isRepeatable: Bool {
-        if case .stream = self { false } else { true }
+        switch self {
+        case .none, .bytes: true
+        case .stream: false
+        case .file(let part): part.isRepeatable
+        }
     }
 
     /// Of a body that is pulled; nil where nobody has said it.

@@ -62,6 +62,17 @@ import Testing
         #expect(lines.first?["level"]?.text == "notice")
     }
 
+    @Test func `the URL of a file is in no line, neither of an answer nor of a refusal`() async throws {
+        let scene = try await AssetScene()
+        let url = try await scene.permit("one")
+        let sealed = try #require(scene.path(url).split(separator: "/").dropFirst(3).first.map(String.init))
+        #expect(sealed.count > 40)
+        for method in ["HEAD", "POST", "GET"] { _ = try await ask(Question(method: method, target: scene.path(url)), port: scene.port) }
+        await scene.server.server.shutdown()
+        #expect(scene.server.log.objects("request").count >= 3)
+        #expect(!scene.server.log.texts.contains { $0.contains(sealed.prefix(20)) })
+    }
+
     @Test func `no line has a token, a query, a password or what a record says`() async throws {
         let server = try await TestServer(opensSignUp: true)
         let api = server.names["api"] ?? ""

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -110,6 +111,27 @@ struct StaleConnectionTests {
         let failure = await client.failure(.init("POST", peer.url, body: .bytes([1])))
         #expect(failure?.cause == .connectionLost && failure?.mayHaveArrived == true)
         #expect(peer.accepted == 1)
+    }
+
+    @Test func `a part of a file that is appended to what a server has goes out once`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/part"
+        try Data(repeating: 65, count: 100_000).write(to: URL(fileURLWithPath: path))
+        let parts = Locked(0)
+        let peer = try Peer { connection in
+            if connection.number == 1 {
+                _ = connection.request()
+                connection.answer()
+            }
+            if connection.head()?.hasPrefix("PATCH") == true { parts.withLock { $0 += 1 } }
+            connection.resetAtEnd()
+        }
+        _ = try await client.send(.init("GET", peer.url))
+        let part = try HTTPClient.FilePart(path: path, length: 100_000, isRepeatable: false)
+        let failure = await client.failure(.init("PATCH", peer.url, body: .file(part)))
+        #expect(failure?.cause == .connectionLost && failure?.mayHaveArrived == true)
+        await peer.idle()
+        #expect(parts.withLock { $0 } == 1)
     }
 
     @Test func `a body that can be sent once is sent once`() async throws {

@@ -38,7 +38,7 @@
             let part: HTTPClient.FilePart
             do throws(HTTPClient.FileError) {
                 part = try await FileWork.run { () throws(HTTPClient.FileError) in
-                    try HTTPClient.FilePart(path: path, offset: bytes.lowerBound, length: bytes.count)
+                    try HTTPClient.FilePart(path: path, offset: bytes.lowerBound, length: bytes.count, isRepeatable: false)
                 }
             } catch {
                 throw .fileFailed(error.asNSError)

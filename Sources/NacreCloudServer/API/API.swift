@@ -31,7 +31,9 @@ struct API: Sendable {
     let streams = EventStreams()
 
     /// Where its paths begin.
-    static let roots: Set = ["database", "device", "assets", "push"]
+    static let roots = databaseRoots.union(["assets", "push"])
+    /// Of those that name a container and an environment.
+    static let databaseRoots: Set = ["database", "device"]
 
     func addRoutes(to router: inout Router) {
         let database = "/database/1/:container/:environment/:database"

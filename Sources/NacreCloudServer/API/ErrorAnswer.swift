@@ -4,7 +4,8 @@ import NacreCloudWire
 import NacreHTTPServer
 import NacreTelemetry
 
-/// The container, environment and database that a path names; empty where it names none. Nobody has said that there are such.
+/// The container, environment and database that a path names; empty where it names none. Nobody has said that there are such. Of other paths nothing is
+/// taken: the URL of a file is a credential.
 struct RequestPlace {
     let container: String
     let environment: String
@@ -12,7 +13,7 @@ struct RequestPlace {
 
     init(_ request: HTTPRequest) {
         let segments = (try? request.segments) ?? []
-        let isDatabase = segments.count > 3 && API.roots.contains(segments[0])
+        let isDatabase = segments.count > 3 && API.databaseRoots.contains(segments[0])
         container = isDatabase ? segments[2] : ""
         environment = isDatabase ? segments[3] : ""
         database = isDatabase && segments.count > 4 ? segments[4] : ""
