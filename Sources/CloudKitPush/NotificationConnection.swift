@@ -67,6 +67,7 @@
                 guard event.name == "notification",
                     let object = try? JSONSerialization.jsonObject(with: Data(event.data)) as? [String: Any]
                 else { continue }
+                source.container.toldOfChange(by: object)
                 return object
             }
             return nil

@@ -1,0 +1,64 @@
+import NacreCloudWire
+import NacreLocks
+
+// Whose state it is.
+
+extension CKSyncEngine {
+    /// Finds out who the user is, where that is not known for certain, and tells the delegate when it is another one.
+    ///
+    /// - Throws: why nothing can be synced now: there is no account, or it cannot be used, or nobody can be asked.
+    func settleAccount(_ run: SyncRun) async throws(CKError) {
+        if let fault = core.fault { throw fault }
+        let line = database.line
+        let settings = try line.settings()
+        let isKnown = state.held.withLock { $0.user != nil }
+        let isSettled = core.inner.withLock { inner in
+            if isKnown && !inner.mustCheckAccount && inner.checkedSettings == settings { return true }
+            // What is told from here on is looked at by the next turn.
+            inner.mustCheckAccount = false
+            inner.hasAskedForAccount = true
+            return false
+        }
+        if isSettled { return }
+        do throws(CKError) {
+            guard settings.accountToken != nil else { throw .needsAccount }
+            let conversation = Conversation(line: line, scope: .public, patience: Patience(.init(), quality: .default))
+            let user = try await run.call { () async throws(CKError) in try await conversation.caller() }
+            core.inner.withLock { $0.checkedSettings = settings }
+            try await signedIn(user.userRecordName)
+        } catch {
+            core.inner.withLock { $0.mustCheckAccount = true }
+            switch error.code {
+            case .notAuthenticated:
+                try await signedOut()
+                throw error
+            // The account is there, and its state is not to be known.
+            case .permissionFailure: throw CKError(.notAuthenticated, userInfo: error.userInfo)
+            default: throw error
+            }
+        }
+    }
+
+    private func signedIn(_ user: String) async throws(CKError) {
+        let previous = state.held.withLock(\.user)
+        guard previous != user else { return }
+        let current = CKRecord.ID(recordName: user)
+        state.held.withLock { state in
+            guard previous == nil else { return state.reset(user: user) }
+            state.user = user
+            state.revision += 1
+        }
+        let change =
+            previous.map { Event.AccountChange.ChangeType.switchAccounts(previousUser: CKRecord.ID(recordName: $0), currentUser: current) }
+            ?? .signIn(currentUser: current)
+        try await tell(.accountChange(Event.AccountChange(changeType: change)))
+        try await tellState()
+    }
+
+    private func signedOut() async throws(CKError) {
+        guard let previous = state.held.withLock(\.user) else { return }
+        state.held.withLock { $0.reset(user: nil) }
+        try await tell(.accountChange(Event.AccountChange(changeType: .signOut(previousUser: CKRecord.ID(recordName: previous)))))
+        try await tellState()
+    }
+}

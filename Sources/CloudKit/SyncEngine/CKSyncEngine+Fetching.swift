@@ -1,0 +1,225 @@
+import NacreCloudWire
+import NacreLocks
+
+/// A page of the database's feed.
+struct SyncDatabasePage: Sendable {
+    var modifications: [CKDatabase.DatabaseChange.Modification]
+    var deletions: [CKDatabase.DatabaseChange.Deletion]
+    var token: String
+    var moreComing: Bool
+
+    var isEmpty: Bool { modifications.isEmpty && deletions.isEmpty }
+}
+
+/// A page of a zone's feed, in its order.
+struct SyncZonePage: Sendable {
+    var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+    var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
+    /// Records that could not be had.
+    var failures: [CKRecord.ID: CKError] = [:]
+    var token = ""
+    var moreComing = false
+
+    var isEmpty: Bool { modifications.isEmpty && deletions.isEmpty }
+}
+
+extension CKSyncEngine {
+    /// The database's feed, and then each zone that it told of. A token counts as reached when the delegate has handled what is before it.
+    func fetch(_ context: FetchChangesContext, in run: SyncRun) async throws(CKError) {
+        await keepSubscription(run)
+        try await tell(.willFetchChanges(Event.WillFetchChanges(context: context)))
+        let result: Result<[AnyHashable: any Error], CKError>
+        do throws(CKError) {
+            try await fetchDatabase(context.options.operationGroup, in: run)
+            result = .success(try await fetchZones(context, in: run))
+        } catch {
+            result = .failure(error)
+        }
+        try await tell(.didFetchChanges(Event.DidFetchChanges(context: context)))
+        if let error = CKError.partial("Failed to fetch some changes", of: try result.get()) { throw error }
+    }
+
+    // MARK: The database's feed
+
+    private func fetchDatabase(_ group: CKOperationGroup, in run: SyncRun) async throws(CKError) {
+        // From the beginning, the feed tells of the zones that there are: what was known and is not among them is gone.
+        var missing: Set<CKRecordZone.ID>?
+        var hasBegunAgain = false
+        while true {
+            let token = state.held.withLock(\.databaseToken)
+            if token == nil { missing = state.held.withLock { Set($0.zoneTokens.keys).union($0.unfetched) } }
+            var page: SyncDatabasePage
+            do throws(CKError) {
+                page = try await databasePage(after: token, group, in: run)
+            } catch {
+                guard error.code == .changeTokenExpired, token != nil, !hasBegunAgain else { throw error }
+                hasBegunAgain = true
+                state.held.withLock { $0.databaseToken = nil }
+                continue
+            }
+            guard !page.moreComing || page.token != token else { throw .unexpectedAnswer }
+            missing?.subtract(page.modifications.map(\.zoneID))
+            missing?.subtract(page.deletions.map(\.zoneID))
+            if !page.moreComing, let missing {
+                page.deletions += missing.sorted { $0.zoneName < $1.zoneName }.map { .init(zoneID: $0, reason: .deleted) }
+            }
+            if !page.isEmpty {
+                try await tell(.fetchedDatabaseChanges(Event.FetchedDatabaseChanges(modifications: page.modifications, deletions: page.deletions)))
+            }
+            let reached = page
+            state.held.withLock { $0.took(reached) }
+            try await tellState()
+            if !page.moreComing { return }
+        }
+    }
+
+    private func databasePage(after token: String?, _ group: CKOperationGroup, in run: SyncRun) async throws(CKError) -> SyncDatabasePage {
+        let database = database
+        let results = try await run.call { () async throws(CKError) in
+            try await SingleCall.result { done in
+                let operation = database.prepare(CKFetchDatabaseChangesOperation(previousServerChangeToken: token.map(CKServerChangeToken.init(wire:))))
+                operation.fetchAllChanges = false
+                operation.group = group
+                operation.whenDone = done
+                return operation
+            }.get()
+        }
+        guard let end = results.end else { throw .unexpectedAnswer }
+        return SyncDatabasePage(
+            modifications: results.modifications, deletions: results.deletions, token: end.token.wire, moreComing: end.moreComing)
+    }
+
+    // MARK: The zones
+
+    /// - Returns: why zones or records could not be had, by their IDs.
+    private func fetchZones(_ context: FetchChangesContext, in run: SyncRun) async throws(CKError) -> [AnyHashable: any Error] {
+        var done: Set<CKRecordZone.ID> = []
+        var failures: [AnyHashable: any Error] = [:]
+        while true {
+            try run.check()
+            let known = state.held.withLock { $0 }
+            guard known.unfetched.contains(where: { !done.contains($0) }) else { return failures }
+            let options = try await core.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
+            guard let zoneID = known.nextZone(options, done: done) else { return failures }
+            done.insert(zoneID)
+            try await tell(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
+            let error = await fetchZone(zoneID, options.operationGroup, in: run)
+            try await tell(.didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zoneID, error: error)))
+            guard let error else { continue }
+            if error.code.endsOperation { throw error }
+            failures[zoneID] = error
+        }
+    }
+
+    /// Fetches a zone to its end. The next page is on its way while the delegate handles this one.
+    /// - Returns: why not; `partialFailure`: all but single records.
+    private func fetchZone(_ zoneID: CKRecordZone.ID, _ group: CKOperationGroup, in run: SyncRun) async -> CKError? {
+        var hasBegunAgain = false
+        var failures: [CKRecord.ID: any Error] = [:]
+        var token = state.held.withLock { $0.zoneTokens[zoneID] }
+        var next = zonePage(of: zoneID, after: token, group, in: run)
+        do throws(CKError) {
+            while true {
+                let answer = await next.value
+                if case .failure(let error) = answer, error.code == .changeTokenExpired, token != nil, !hasBegunAgain {
+                    (hasBegunAgain, token) = (true, nil)
+                    next = zonePage(of: zoneID, after: nil, group, in: run)
+                    continue
+                }
+                let page = try answer.get()
+                // A record that can be had later is not passed over.
+                if let passing = page.failures.values.first(where: { $0.leavesPending(endedAll: false) }) { throw passing }
+                guard !page.moreComing || page.token != token else { throw .unexpectedAnswer }
+                failures.merge(page.failures) { $1 }
+                token = page.token
+                if page.moreComing { next = zonePage(of: zoneID, after: token, group, in: run) }
+                if !page.isEmpty {
+                    try await tell(
+                        .fetchedRecordZoneChanges(Event.FetchedRecordZoneChanges(modifications: page.modifications, deletions: page.deletions)))
+                }
+                state.held.withLock { $0.took(page, of: zoneID) }
+                try await tellState()
+                if !page.moreComing { return CKError.partial("Failed to fetch some records", of: failures) }
+            }
+        } catch {
+            next.cancel()
+            if error.code == .zoneNotFound || error.code == .userDeletedZone {
+                // The database's feed tells that it is gone.
+                state.held.withLock { state in
+                    state.change { state in
+                        state.forgetZone(zoneID)
+                        return true
+                    }
+                }
+            }
+            return error
+        }
+    }
+
+    private func zonePage(
+        of zoneID: CKRecordZone.ID, after token: String?, _ group: CKOperationGroup, in run: SyncRun
+    ) -> Task<Result<SyncZonePage, CKError>, Never> {
+        let database = database
+        return Task {
+            let found = Locked(SyncZonePage())
+            let zoneError = Locked<CKError?>(nil)
+            let error = await run.perform { done in
+                let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
+                    previousServerChangeToken: token.map(CKServerChangeToken.init(wire:)))
+                let operation = database.prepare(
+                    CKFetchRecordZoneChangesOperation(recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration]))
+                operation.fetchAllChanges = false
+                operation.group = group
+                operation.recordWasChangedBlock = { recordID, result in
+                    switch result {
+                    case .success(let record): found.withLock { $0.modifications.append(.init(record: record)) }
+                    case .failure(let error): found.withLock { $0.failures[recordID] = error as? CKError ?? .unexpectedAnswer }
+                    }
+                }
+                operation.recordWithIDWasDeletedBlock = { recordID, recordType in
+                    found.withLock { $0.deletions.append(.init(recordID: recordID, recordType: recordType)) }
+                }
+                operation.recordZoneFetchResultBlock = { _, result in
+                    switch result {
+                    case .success(let end): found.withLock { ($0.token, $0.moreComing) = (end.serverChangeToken.wire, end.moreComing) }
+                    case .failure(let error): zoneError.withLock { $0 = error as? CKError ?? .unexpectedAnswer }
+                    }
+                }
+                operation.fetchRecordZoneChangesResultBlock = { done($0.error.map { $0 as? CKError ?? .unexpectedAnswer }) }
+                return operation
+            }
+            if let error = error ?? zoneError.withLock({ $0 }) { return .failure(error) }
+            return .success(found.withLock { $0 })
+        }
+    }
+
+    // MARK: The subscription
+
+    /// By which devices are told that the database has changed. Where it cannot be made now, the next fetch tries again.
+    private func keepSubscription(_ run: SyncRun) async {
+        let kept = state.held.withLock(\.subscriptionID)
+        let wanted = core.subscriptionID
+        guard kept == nil || (wanted != nil && wanted != kept) else { return }
+        let database = database
+        let found = Locked<CKSubscription.ID?>(nil)
+        _ = try? await run.call { () async throws(CKError) in
+            guard let all = try? await database.allSubscriptions() else { return }
+            let watching = all.compactMap { $0 as? CKDatabaseSubscription }.filter { $0.recordType == nil }.map(\.subscriptionID)
+            var subscriptionID = wanted.map { wanted in watching.first { $0 == wanted } } ?? watching.first
+            if subscriptionID == nil {
+                let subscription = CKDatabaseSubscription(subscriptionID: wanted ?? "CKSyncEngine-\(database.databaseScope.wire)")
+                subscription.notificationInfo = CKSubscription.NotificationInfo(shouldSendContentAvailable: true)
+                subscriptionID = (try? await database.save(subscription))?.subscriptionID
+            }
+            let kept = subscriptionID
+            found.withLock { $0 = kept }
+        }
+        guard let subscriptionID = found.withLock({ $0 }) else { return }
+        state.held.withLock { state in
+            state.change { state in
+                state.subscriptionID = subscriptionID
+                return true
+            }
+        }
+    }
+}

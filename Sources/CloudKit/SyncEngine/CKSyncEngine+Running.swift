@@ -1,0 +1,241 @@
+import Foundation
+import NacreCloudWire
+import NacreLocks
+
+// The turns of an engine: what the app asks for, what the engine does by itself, and the states that it tells between.
+
+extension CKSyncEngine {
+    // MARK: A fetch or a send
+
+    /// Runs `body` when it is its turn, and tells the newest state after it.
+    func perform(_ due: SyncSchedule.Due, _ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async throws {
+        guard !core.isInsideDelegate else {
+            throw CKError(
+                .invalidArguments, text: "fetchChanges and sendChanges cannot be called inside the delegate of the engine", internalCode: 1017,
+                details: [.remedy: "Call them in a task of their own"])
+        }
+        let run = SyncRun()
+        core.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        let error: CKError? = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                core.queue.add {
+                    let error = await self.ended(run, body)
+                    continuation.resume(returning: error)
+                }
+            }
+        } onCancel: {
+            run.cancel()
+        }
+        guard let error else { return }
+        if automaticallySync, error.each.contains(where: \.mayPass) {
+            finish(due, error)
+            schedule()
+        }
+        throw error
+    }
+
+    private func ended(_ run: SyncRun, _ body: (SyncRun) async throws(CKError) -> Void) async -> CKError? {
+        let error = await outcome { () async throws(CKError) in
+            try run.check()
+            try await settleAccount(run)
+            try await body(run)
+        }
+        _ = core.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
+        if let error { await lookAgain(at: error) }
+        _ = await outcome { () async throws(CKError) in try await tellState() }
+        return error
+    }
+
+    private func outcome(_ body: () async throws(CKError) -> Void) async -> CKError? {
+        do throws(CKError) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A refused account may be gone: the delegate hears of that in the same turn.
+    private func lookAgain(at error: CKError) async {
+        guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
+        let wasChecked = core.inner.withLock { inner in
+            defer { inner.mustCheckAccount = true }
+            return !inner.mustCheckAccount
+        }
+        guard wasChecked else { return }
+        _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
+    }
+
+    // MARK: Telling
+
+    /// Returns when the delegate has handled it; throws `operationCancelled` where there is no delegate any more.
+    func tell(_ event: Event) async throws(CKError) {
+        try await core.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
+    }
+
+    /// Tells the state where it is another one than the delegate has.
+    func tellState() async throws(CKError) {
+        let known = state.held.withLock { $0 }
+        let isNew = core.inner.withLock { inner in
+            guard inner.toldRevision ?? 0 != known.revision else { return false }
+            inner.toldRevision = known.revision
+            return true
+        }
+        guard isNew else { return }
+        try await tell(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: core.home))))
+    }
+
+    // MARK: What the app changes
+
+    func appChanged(_ change: SyncState.AppChange) {
+        let begins = core.inner.withLock { inner in
+            defer { inner.isFlushQueued = true }
+            return !inner.isFlushQueued
+        }
+        if begins {
+            core.queue.add { [self] in
+                core.inner.withLock { $0.isFlushQueued = false }
+                _ = await outcome { () async throws(CKError) in
+                    await greet()
+                    try await tellState()
+                }
+            }
+        }
+        if change.wantsSend { want(SyncSchedule.Due(send: true)) }
+    }
+
+    /// An account that is not known yet is told before anything else; where it cannot be asked for now, not a second time.
+    private func greet() async {
+        let isKnown = state.held.withLock { $0.user != nil }
+        let hasAsked = core.inner.withLock { $0.hasAskedForAccount }
+        guard !isKnown, !hasAsked, core.fault == nil else { return }
+        _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
+    }
+
+    func accountMayHaveChanged() {
+        core.inner.withLock { inner in
+            inner.mustCheckAccount = true
+            inner.schedule.retryNow()
+        }
+        want(SyncSchedule.Due(fetch: true, send: state.held.withLock(\.hasSomethingToSend)))
+    }
+
+    // MARK: By itself
+
+    /// With `automaticallySync`: as soon as the schedule allows.
+    func want(_ due: SyncSchedule.Due) {
+        guard automaticallySync, core.fault == nil else { return }
+        core.inner.withLock { $0.schedule.want(due) }
+        schedule()
+    }
+
+    private func schedule() {
+        let now = database.line.timekeeper.now()
+        let pause = database.line.timekeeper.pause
+        let due: SyncSchedule.Due? = core.inner.withLock { inner in
+            guard !inner.isScheduledQueued else { return nil }
+            inner.timer?.cancel()
+            inner.timer = nil
+            switch inner.schedule.decide(now: now) {
+            case .idle: return nil
+            case .run(let due):
+                inner.isScheduledQueued = true
+                return due
+            case .wait(let seconds):
+                inner.timer = Task { [weak self] in
+                    guard (try? await pause(seconds)) != nil else { return }
+                    self?.schedule()
+                }
+                return nil
+            }
+        }
+        if let due { core.queue.add { [self] in await runScheduled(due) } }
+    }
+
+    /// Fetches first, so that the app can merge what others did before it sends.
+    private func runScheduled(_ due: SyncSchedule.Due) async {
+        core.inner.withLock { $0.schedule.begin(due) }
+        var error: CKError?
+        if due.fetch {
+            error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run) }
+            finish(SyncSchedule.Due(fetch: true), error)
+        }
+        if due.send {
+            // What keeps everything from being fetched keeps everything from being sent.
+            if !(error?.code.endsOperation ?? false) {
+                error = await scheduled { run throws(CKError) in try await self.send(SendChangesContext(reason: .scheduled, options: .init()), in: run) }
+            }
+            finish(SyncSchedule.Due(send: true), error)
+        }
+        core.inner.withLock { $0.isScheduledQueued = false }
+        schedule()
+        waitForChanges()
+    }
+
+    private func scheduled(_ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async -> CKError? {
+        let run = SyncRun()
+        core.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        return await ended(run, body)
+    }
+
+    /// What may pass is tried again; what the app was told, or has cancelled, is not.
+    private func finish(_ done: SyncSchedule.Due, _ error: CKError?) {
+        let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
+        let passing = error?.each.filter(\.mayPass) ?? []
+        core.inner.withLock {
+            $0.schedule.end(done, mayPass: !passing.isEmpty, retryAfter: passing.compactMap(\.retryAfterSeconds).max(), now: now, spread: spread)
+        }
+    }
+
+    // MARK: What others change
+
+    /// A notification told of a change: of a zone, or of any.
+    func heard(of zoneID: CKRecordZone.ID?) {
+        if let zoneID {
+            state.held.withLock { state in
+                state.change { state in
+                    guard !state.unfetched.contains(zoneID) else { return false }
+                    state.noteUnfetched(zoneID)
+                    return true
+                }
+            }
+        }
+        appChanged(SyncState.AppChange(wantsSend: false))
+        want(SyncSchedule.Due(fetch: true))
+    }
+
+    /// Seconds that the server may hold a question open, and that pass before one that failed is asked again. Ours: the server holds it no longer.
+    static var waitSeconds: Double { 30 }
+
+    /// Has the server answer as soon as the database changes. One question at a time is open.
+    private func waitForChanges() {
+        guard let token = state.held.withLock(\.databaseToken) else { return }
+        let (line, scope) = (database.line, database.databaseScope)
+        core.inner.withLock { inner in
+            inner.waiter?.cancel()
+            inner.waiter = Task { [weak self] in
+                if await Self.hasChanged(line, scope, since: token) { self?.want(SyncSchedule.Due(fetch: true)) }
+            }
+        }
+    }
+
+    /// True once there may be something to fetch; false when the task is cancelled.
+    private static func hasChanged(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
+        let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
+        let conversation = Conversation(line: line, scope: scope, patience: patience)
+        let request = ChangesDatabaseRequest(syncToken: token, resultsLimit: 1, extension: RequestExtension(waitSeconds: waitSeconds))
+        while !Task.isCancelled {
+            let start = line.timekeeper.now()
+            do throws(CKError) {
+                let answer = try await conversation.changes(request)
+                if !answer.zones.isEmpty { return true }
+                // A server that does not wait is not asked all the time.
+                if line.timekeeper.now() - start < waitSeconds / 2 { try? await line.timekeeper.pause(waitSeconds) }
+            } catch {
+                guard (try? await line.timekeeper.pause(max(error.retryAfterSeconds ?? 0, waitSeconds))) != nil else { return false }
+                return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,221 @@
+import NacreCloudWire
+import NacreLocks
+
+/// What became of a batch of records, in its order.
+struct SentBatch: Sendable {
+    var saved: [CKRecord] = []
+    var failedSaves: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
+    var deleted: [CKRecord.ID] = []
+    var failedDeletes: [CKRecord.ID: CKError] = [:]
+    /// What ended it as a whole.
+    var error: CKError?
+
+    var failures: [(change: CKSyncEngine.PendingRecordZoneChange, error: CKError)] {
+        failedSaves.map { (.saveRecord($0.record.recordID), $0.error) } + failedDeletes.map { (.deleteRecord($0.key), $0.value) }
+    }
+
+    /// Something of it is done.
+    var isFruitful: Bool { !saved.isEmpty || !deleted.isEmpty }
+
+    mutating func add(_ other: SentBatch) {
+        saved += other.saved
+        failedSaves += other.failedSaves
+        deleted += other.deleted
+        failedDeletes.merge(other.failedDeletes) { $1 }
+        error = error ?? other.error
+    }
+
+    /// - Parameter error: of what was told nothing of.
+    init(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, saves: [CKRecord.ID: Result<CKRecord, any Error>] = [:],
+        deletions: [CKRecord.ID: Result<Void, any Error>] = [:], error: CKError?
+    ) {
+        for record in batch.recordsToSave {
+            switch saves[record.recordID] ?? .failure(error ?? .unexpectedAnswer) {
+            case .success(let saved): self.saved.append(saved)
+            case .failure(let error): failedSaves.append(.init(record: record, error: error as? CKError ?? .unexpectedAnswer))
+            }
+        }
+        for recordID in batch.recordIDsToDelete {
+            switch deletions[recordID] ?? .failure(error ?? .unexpectedAnswer) {
+            case .success: deleted.append(recordID)
+            case .failure(let error): failedDeletes[recordID] = error as? CKError ?? .unexpectedAnswer
+            }
+        }
+        self.error = error
+    }
+}
+
+extension CKSyncEngine {
+    /// Batches of which nothing was done, one after the other, before a send gives up: a delegate that adds again what fails each time would go on for ever. Ours.
+    static var fruitlessBatchesMax: Int { 10 }
+
+    /// Zones before records, also where the delegate adds zones between.
+    func send(_ context: SendChangesContext, in run: SyncRun) async throws(CKError) {
+        try await tell(.willSendChanges(Event.WillSendChanges(context: context)))
+        var failures: [AnyHashable: any Error] = [:]
+        var end: CKError?
+        do throws(CKError) {
+            var fruitless = 0
+            while fruitless < Self.fruitlessBatchesMax {
+                try run.check()
+                if let isFruitful = try await sendZones(context, &failures, in: run) {
+                    fruitless = isFruitful ? 0 : fruitless + 1
+                    continue
+                }
+                let serial = state.held.withLock(\.records.serial)
+                let batch = try await core.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
+                if let batch, batch.count > 0 {
+                    fruitless = try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run) ? 0 : fruitless + 1
+                } else if !hasZonesToSend(context.options.scope) {
+                    break
+                }
+            }
+        } catch {
+            end = error
+        }
+        try await tell(.didSendChanges(Event.DidSendChanges(context: context)))
+        if let error = end ?? CKError.partial("Failed to send some changes", of: failures) { throw error }
+    }
+
+    // MARK: Zones
+
+    private func hasZonesToSend(_ scope: SendChangesOptions.Scope) -> Bool {
+        state.held.withLock { $0.zones.changes.contains { scope.containsZone($0.itemID) } }
+    }
+
+    /// Sends one batch.
+    /// - Returns: whether something of it was done; nil: there was none to send.
+    private func sendZones(_ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun) async throws(CKError) -> Bool? {
+        let scope = context.options.scope
+        let (pending, serial) = state.held.withLock { ($0.zones.changes.filter { scope.containsZone($0.itemID) }, $0.zones.serial) }
+        let changes = pending.prefix(Limits.zonesPerRequest)
+        guard !changes.isEmpty else { return nil }
+        let zones: [CKRecordZone] = changes.compactMap { if case .saveZone(let zone) = $0 { zone } else { nil } }
+        let zoneIDs: [CKRecordZone.ID] = changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } }
+        let (results, ending) = await askToModify(zones, zoneIDs, context.options.operationGroup, in: run)
+
+        var saved: [CKRecordZone] = []
+        var failedSaves: [Event.SentDatabaseChanges.FailedZoneSave] = []
+        var deleted: [CKRecordZone.ID] = []
+        var failedDeletes: [CKRecordZone.ID: CKError] = [:]
+        for zone in zones {
+            switch results.saves[zone.zoneID] ?? .failure(ending ?? .unexpectedAnswer) {
+            case .success(let zone): saved.append(zone)
+            case .failure(let error): failedSaves.append(.init(zone: zone, error: error as? CKError ?? .unexpectedAnswer))
+            }
+        }
+        for zoneID in zoneIDs {
+            switch results.deletions[zoneID] ?? .failure(ending ?? .unexpectedAnswer) {
+            case .success: deleted.append(zoneID)
+            case .failure(let error): failedDeletes[zoneID] = error as? CKError ?? .unexpectedAnswer
+            }
+        }
+        let errors = Dictionary(failedSaves.map { ($0.zone.zoneID, $0.error) }) { $1 }.merging(failedDeletes) { $1 }
+        state.held.withLock { state in
+            state.change { state in
+                changes.reduce(false) { isChanged, change in
+                    if errors[change.itemID]?.leavesPending(endedAll: ending != nil) ?? false { return isChanged }
+                    return state.zones.remove(change, addedUpTo: serial) || isChanged
+                }
+            }
+        }
+        try await tell(
+            .sentDatabaseChanges(
+                Event.SentDatabaseChanges(
+                    savedZones: saved, failedZoneSaves: failedSaves, deletedZoneIDs: deleted, failedZoneDeletes: failedDeletes)))
+        try await tellState()
+        for (zoneID, error) in errors { failures[zoneID] = error }
+        try Self.goOn(after: Array(errors.values), ending, failures)
+        return !saved.isEmpty || !deleted.isEmpty
+    }
+
+    private func askToModify(
+        _ zones: [CKRecordZone], _ zoneIDs: [CKRecordZone.ID], _ group: CKOperationGroup, in run: SyncRun
+    ) async -> (CKModifyRecordZonesOperation.Results, CKError?) {
+        let database = database
+        let found = Locked(CKModifyRecordZonesOperation.Results())
+        let error = await run.perform { done in
+            let operation = database.prepare(CKModifyRecordZonesOperation(recordZonesToSave: zones, recordZoneIDsToDelete: zoneIDs))
+            operation.group = group
+            operation.perRecordZoneSaveBlock = { zoneID, result in found.withLock { $0.add(zoneID, saved: result) } }
+            operation.perRecordZoneDeleteBlock = { zoneID, result in found.withLock { $0.add(zoneID, deleted: result) } }
+            operation.modifyRecordZonesResultBlock = { done($0.error.map { $0 as? CKError ?? .unexpectedAnswer }) }
+            return operation
+        }
+        return (found.withLock { $0 }, error)
+    }
+
+    /// - Throws: where what failed may pass, or would fail again at once: what is left is not sent now.
+    private static func goOn(after errors: [CKError], _ ending: CKError?, _ failures: [AnyHashable: any Error]) throws(CKError) {
+        if let ending, ending.code.endsOperation || ending.mayPass { throw ending }
+        if errors.contains(where: { $0.leavesPending(endedAll: false) }), let error = CKError.partial("Failed to send some changes", of: failures) {
+            throw error
+        }
+    }
+
+    // MARK: Records
+
+    /// - Parameter last: what was added to the pending changes later is pending still, whatever became of the batch.
+    /// - Returns: whether something of it was done.
+    private func sendRecords(
+        _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun
+    ) async throws(CKError) -> Bool {
+        guard batch.recordIDs.allSatisfy({ context.options.scope.contains($0) }) else {
+            throw CKError(
+                .invalidArguments, text: "The batch has a record that is not in the scope of this send", internalCode: 1017,
+                details: [.field: "context.options.scope", .remedy: "Leave out of the batch what context.options.scope does not contain"])
+        }
+        let sent = await sent(batch, context.options.operationGroup, in: run)
+        let failed = sent.failures
+        state.held.withLock { state in
+            state.change { state in
+                var isChanged = false
+                for record in sent.saved { isChanged = state.records.remove(.saveRecord(record.recordID), addedUpTo: last) || isChanged }
+                for recordID in sent.deleted { isChanged = state.records.remove(.deleteRecord(recordID), addedUpTo: last) || isChanged }
+                for (change, error) in failed where !error.leavesPending(endedAll: sent.error != nil) {
+                    isChanged = state.records.remove(change, addedUpTo: last) || isChanged
+                }
+                return isChanged
+            }
+        }
+        try await tell(
+            .sentRecordZoneChanges(
+                Event.SentRecordZoneChanges(
+                    savedRecords: sent.saved, failedRecordSaves: sent.failedSaves, deletedRecordIDs: sent.deleted,
+                    failedRecordDeletes: sent.failedDeletes)))
+        try await tellState()
+        for (change, error) in failed { failures[change.itemID] = error }
+        try Self.goOn(after: failed.map(\.error), sent.error, failures)
+        return sent.isFruitful
+    }
+
+    /// Sends a batch, and its parts where it is too large for one request.
+    private func sent(_ batch: RecordZoneChangeBatch, _ group: CKOperationGroup, in run: SyncRun) async -> SentBatch {
+        let database = database
+        let found = Locked(CKModifyRecordsOperation.Results())
+        let error = await run.perform { done in
+            let operation = database.prepare(
+                CKModifyRecordsOperation(recordsToSave: batch.recordsToSave, recordIDsToDelete: batch.recordIDsToDelete))
+            operation.isAtomic = batch.atomicByZone
+            operation.group = group
+            operation.perRecordSaveBlock = { recordID, result in found.withLock { $0.add(recordID, saved: result) } }
+            operation.perRecordDeleteBlock = { recordID, result in found.withLock { $0.add(recordID, deleted: result) } }
+            operation.modifyRecordsResultBlock = { done($0.error.map { $0 as? CKError ?? .unexpectedAnswer }) }
+            return operation
+        }
+        let results = found.withLock { $0 }
+        guard error?.code == .limitExceeded, results.saves.isEmpty, results.deletions.isEmpty, let parts = batch.parts else {
+            return SentBatch(batch, saves: results.saves, deletions: results.deletions, error: error)
+        }
+        var sent = SentBatch(RecordZoneChangeBatch(), error: nil)
+        for part in parts {
+            if let end = sent.error, end.code.endsOperation {
+                sent.add(SentBatch(part, error: end))
+            } else {
+                sent.add(await self.sent(part, group, in: run))
+            }
+        }
+        return sent
+    }
+}

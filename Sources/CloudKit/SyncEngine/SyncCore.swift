@@ -1,0 +1,177 @@
+import Foundation
+import NacreLocks
+
+/// Runs pieces of work one after the other, in the order in which they were asked for. A task lives as long as there is work.
+final class SyncQueue: Sendable {
+    typealias Work = @Sendable () async -> Void
+
+    private struct State {
+        var waiting: [Work] = []
+        var isRunning = false
+    }
+
+    private let state = Locked(State())
+
+    func add(_ work: @escaping Work) {
+        let begins = state.withLock { state in
+            state.waiting.append(work)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if begins { Task { await run() } }
+    }
+
+    private func run() async {
+        while let work = next() { await work() }
+    }
+
+    private func next() -> Work? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+    }
+}
+
+/// One fetch or send: what cancels it.
+final class SyncRun: Sendable {
+    private struct State {
+        var isCancelled = false
+        var calls: [Int: Task<Void, Never>] = [:]
+        var started = 0
+    }
+
+    private let state = Locked(State())
+
+    func cancel() {
+        let calls = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.calls.values)
+        }
+        for call in calls { call.cancel() }
+    }
+
+    func check() throws(CKError) {
+        if state.withLock(\.isCancelled) { throw .cancelled }
+    }
+
+    /// Asks the server in a task of its own, which `cancel` cancels: the delegate never runs in a cancelled task.
+    func call<Value: Sendable>(_ ask: @escaping @Sendable () async throws(CKError) -> Value) async throws(CKError) -> Value {
+        try check()
+        let (place, found) = state.withLock { state in
+            state.started += 1
+            return (state.started, Locked<Result<Value, CKError>?>(nil))
+        }
+        let task = Task {
+            do throws(CKError) {
+                let value = try await ask()
+                found.withLock { $0 = .success(value) }
+            } catch {
+                found.withLock { $0 = .failure(error) }
+            }
+        }
+        let isLate = state.withLock { state in
+            state.calls[place] = task
+            return state.isCancelled
+        }
+        if isLate { task.cancel() }
+        await task.value
+        state.withLock { $0.calls[place] = nil }
+        return try (found.withLock { $0 } ?? .failure(.cancelled)).get()
+    }
+
+    /// Runs an operation, whose blocks say what becomes of it.
+    /// - Returns: the error that ended it as a whole.
+    func perform(_ make: @escaping @Sendable (_ done: @escaping @Sendable (CKError?) -> Void) -> CKOperation) async -> CKError? {
+        do throws(CKError) {
+            return try await call { () async throws(CKError) in await SingleCall.result(make) }
+        } catch {
+            return error
+        }
+    }
+}
+
+/// What an engine needs beside its state: whom it tells, what runs, and what it will do by itself.
+final class SyncCore: Sendable {
+    struct Inner {
+        weak var delegate: (any CKSyncEngineDelegate)?
+        /// The task in which the delegate is running now.
+        var delegateTask: Int?
+        var runs: [ObjectIdentifier: SyncRun] = [:]
+        /// Of the state that the delegate was told last.
+        var toldRevision: Int?
+        var isFlushQueued = false
+        /// The account is to be looked at before anything else; with which settings it was.
+        var mustCheckAccount = true
+        var hasAskedForAccount = false
+        var checkedSettings: ServerSettings?
+        var schedule = SyncSchedule()
+        var isScheduledQueued = false
+        var timer: Task<Void, Never>?
+        var waiter: Task<Void, Never>?
+        var observer: Observer?
+    }
+
+    /// Carries what the notification center gave over the lock's border.
+    struct Observer: @unchecked Sendable {
+        // Sendable: it is handed back to the notification center, and nothing else is done with it.
+        let value: any NSObjectProtocol
+
+        init(_ value: any NSObjectProtocol) {
+            self.value = value
+        }
+    }
+
+    let home: SyncHome
+    /// What is wrong with the engine as it was made.
+    let fault: CKError?
+    let subscriptionID: CKSubscription.ID?
+    let queue = SyncQueue()
+    let inner: Locked<Inner>
+
+    init(home: SyncHome, fault: CKError?, delegate: any CKSyncEngineDelegate, subscriptionID: CKSubscription.ID?) {
+        self.home = home
+        self.fault = fault
+        self.subscriptionID = subscriptionID
+        var first = Inner()
+        first.delegate = delegate
+        inner = Locked(first)
+    }
+
+    var delegate: (any CKSyncEngineDelegate)? { inner.withLock { $0.delegate } }
+
+    /// - Parameter told: is called on any thread.
+    func watchAccount(_ told: @escaping @Sendable () -> Void) {
+        let observer = NotificationCenter.default.addObserver(forName: .CKAccountChanged, object: nil, queue: nil) { _ in told() }
+        let held = Observer(observer)
+        inner.withLock { $0.observer = held }
+    }
+
+    func cancelRuns() {
+        for run in inner.withLock({ Array($0.runs.values) }) { run.cancel() }
+    }
+
+    /// The engine is gone.
+    func end() {
+        for task in inner.withLock({ [$0.timer, $0.waiter] }) { task?.cancel() }
+        if let observer = inner.withLock({ $0.observer?.value }) { NotificationCenter.default.removeObserver(observer) }
+    }
+
+    /// Calls the delegate, and knows meanwhile that it does.
+    func insideDelegate<Value>(_ body: (any CKSyncEngineDelegate) async -> Value) async throws(CKError) -> Value {
+        guard let delegate else { throw .cancelled }
+        let task = withUnsafeCurrentTask { $0?.hashValue }
+        inner.withLock { $0.delegateTask = task }
+        defer { inner.withLock { $0.delegateTask = nil } }
+        return await body(delegate)
+    }
+
+    /// Whether the caller is the delegate, while the engine waits for it.
+    var isInsideDelegate: Bool {
+        let task = withUnsafeCurrentTask { $0?.hashValue }
+        return task != nil && inner.withLock { $0.delegateTask == task }
+    }
+}
