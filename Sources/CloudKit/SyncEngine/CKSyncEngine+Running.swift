@@ -35,13 +35,19 @@ extension CKSyncEngine {
     }
 
     private func ended(_ run: SyncRun, _ body: (SyncRun) async throws(CKError) -> Void) async -> CKError? {
-        let error = await outcome { () async throws(CKError) in
+        var isAccountSettled = false
+        let error: CKError?
+        do throws(CKError) {
             try run.check()
             try await settleAccount(run)
+            isAccountSettled = true
             try await body(run)
+            error = nil
+        } catch let thrown {
+            error = thrown
         }
         _ = core.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
-        if let error { await lookAgain(at: error) }
+        if isAccountSettled, let error { await lookAgain(at: error) }
         _ = await outcome { () async throws(CKError) in try await tellState() }
         return error
     }
@@ -58,11 +64,7 @@ extension CKSyncEngine {
     /// A refused account may be gone: the delegate hears of that in the same turn.
     private func lookAgain(at error: CKError) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
-        let wasChecked = core.inner.withLock { inner in
-            defer { inner.mustCheckAccount = true }
-            return !inner.mustCheckAccount
-        }
-        guard wasChecked else { return }
+        core.inner.withLock { $0.mustCheckAccount = true }
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 

@@ -1,0 +1,105 @@
+import Foundation
+import NacreLocks
+import Testing
+
+@testable import CloudKit
+
+/// A device with the note app and an engine: several in one process are several devices, or users.
+final class SyncDevice: Sendable {
+    let container: CKContainer
+    let transport = SyncTransport()
+    let clock: SyncClock
+    let scope: CKDatabase.Scope
+    private let running: Locked<(app: NoteApp, engine: CKSyncEngine)>
+
+    var app: NoteApp { running.withLock(\.app) }
+    var engine: CKSyncEngine { running.withLock(\.engine) }
+    var database: CKDatabase { container.database(with: scope) }
+
+    /// - Parameter token: an account token, looked up at each request through `CloudKitServer.configure` where it is nil.
+    init(
+        _ cloud: NewCloud, token: String?, scope: CKDatabase.Scope = .private, zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"),
+        automatically: Bool = false, clock: SyncClock = SyncClock(jumps: true), begins: (@Sendable (NoteApp, SyncTransport) -> Void)? = nil
+    ) throws {
+        let server = CloudKitServer(
+            url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
+        let line = ServerLine(identifier: cloud.container, source: .explicit(server), transport: transport, timekeeper: clock.timekeeper, log: { _ in })
+        container = CKContainer(line: line)
+        self.clock = clock
+        self.scope = scope
+        let app = NoteApp(zoneID: zoneID)
+        begins?(app, transport)
+        running = Locked((app, Self.engine(app, container.database(with: scope), automatically)))
+    }
+
+    static func engine(_ app: NoteApp, _ database: CKDatabase, _ automatically: Bool = false) -> CKSyncEngine {
+        let kept = app.disk.state.flatMap { try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0) }
+        var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: kept, delegate: app)
+        configuration.automaticallySync = automatically
+        return CKSyncEngine(configuration)
+    }
+
+    /// The app dies, and begins again with what its disk has.
+    func restart(diesAfter events: Int? = nil) {
+        let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events)
+        let engine = Self.engine(app, database)
+        running.withLock { $0 = (app, engine) }
+    }
+
+    func write(_ name: String, _ word: String) { app.write(name, word, engine) }
+    func delete(_ name: String) { app.delete(name, engine) }
+
+    /// - Returns: the code with which it failed.
+    @discardableResult
+    func send(_ scope: CKSyncEngine.SendChangesOptions.Scope = .all) async -> CKError.Code? {
+        do {
+            try await engine.sendChanges(.init(scope: scope))
+            return nil
+        } catch {
+            return (error as? CKError)?.code
+        }
+    }
+
+    /// - Returns: the code with which it failed.
+    @discardableResult
+    func fetch(_ scope: CKSyncEngine.FetchChangesOptions.Scope = .all) async -> CKError.Code? {
+        do {
+            try await engine.fetchChanges(.init(scope: scope))
+            return nil
+        } catch {
+            return (error as? CKError)?.code
+        }
+    }
+
+    /// Texts of all notes of a zone that the server has, by the names of the records.
+    func served(_ zoneID: CKRecordZone.ID? = nil) async throws -> [String: Set<String>] {
+        var words: [String: Set<String>] = [:]
+        var token: CKServerChangeToken?
+        while true {
+            let page = try await database.recordZoneChanges(inZoneWith: zoneID ?? app.zoneID, since: token)
+            for (recordID, result) in page.modificationResultsByID {
+                words[recordID.recordName] = Set(try result.get().record["words"] as? [String] ?? [])
+            }
+            token = page.changeToken
+            if !page.moreComing { return words }
+        }
+    }
+
+    /// A server with Ada on it.
+    static func cloud(_ body: (_ cloud: NewCloud) async throws -> Void) async throws {
+        try await RunningServer.with { server in
+            let cloud = try await NewCloud(server)
+            try await cloud.addUser(Device.ada)
+            try await body(cloud)
+        }
+    }
+
+    /// A server on which Ada has two devices; neither has done anything.
+    static func pair(_ body: (_ a: SyncDevice, _ b: SyncDevice, _ cloud: NewCloud) async throws -> Void) async throws {
+        try await cloud { cloud in
+            let a = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
+            let b = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
+            try await body(a, b, cloud)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import CloudKitPush
+import Foundation
+import NacreLocks
+import Testing
+
+@testable import CloudKit
+
+/// `docs/sync-engine.md`, By itself. The numbers are that page's. The clock stands still unless a test moves it.
+struct SyncEngineAutomaticTests {
+    private func device(_ cloud: NewCloud, begins: (@Sendable (NoteApp, SyncTransport) -> Void)? = nil) async throws -> SyncDevice {
+        try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), automatically: true, clock: SyncClock(), begins: begins)
+    }
+
+    @Test func `an engine fetches when it is made, sends what is added, and hears of others' changes without asking (38, 40)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didFetch")
+            a.write("one", "bread")
+            await a.app.heard("sent +one")
+            #expect(a.app.events.first == "signIn")
+            let b = try await device(cloud)
+            await b.app.heard("fetched +one")
+            a.write("two", "wine")
+            await b.app.heard("fetched +two")
+            b.write("three", "olives")
+            await a.app.heard("fetched +three")
+            #expect(a.app.words == b.app.words && a.app.words.count == 3)
+        }
+    }
+
+    @Test func `it fetches before it sends where both are due (38)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
+            a.write("one", "bread")
+            await a.app.heard("state")
+            let app = NoteApp(disk: a.app.disk)
+            let engine = SyncDevice.engine(app, a.database, true)
+            await app.heard("sent +one")
+            let runs = app.events.filter { $0 == "willFetch" || $0 == "willSend" }
+            #expect(runs.prefix(2) == ["willFetch", "willSend"] && engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `what may pass is tried again when the server asked for it, and not before (39)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], .zoneBusy, "TRY_AGAIN_LATER", retryAfter: 7))
+            a.write("one", "bread")
+            await a.app.heard("sent !one zoneBusy")
+            await a.clock.sleeper(of: 7)
+            #expect(a.transport.count("records/modify") == 1)
+            a.transport.failNext("records/modify", .notSent)
+            a.clock.advance(by: 7)
+            await a.app.heard("sent !one networkUnavailable")
+            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
+            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.app.heard("sent +one")
+            #expect(a.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `a send that the app asked for and that failed is tried again by itself (39)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            a.transport.failNext("records/modify", .notSent, .notSent)
+            a.write("one", "bread")
+            await a.clock.sleeper(of: SyncSchedule.firstPause)
+            #expect(await a.send() == .networkUnavailable)
+            await a.clock.sleeper(of: SyncSchedule.firstPause * 2)
+            a.clock.advance(by: SyncSchedule.firstPause * 2)
+            await a.app.heard("sent +one")
+        }
+    }
+
+    @Test func `a user who has no database subscription gets one, and one that there is is used (41)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            await a.fetch()
+            #expect(try await a.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            await b.fetch()
+            #expect(try await b.database.allSubscriptions().map(\.subscriptionID) == ["CKSyncEngine-private"])
+            let asked = b.transport.count("subscriptions/list")
+            await b.fetch()
+            #expect(b.transport.count("subscriptions/list") == asked, "once, and not at each fetch")
+            var configuration = CKSyncEngine.Configuration(database: b.database, stateSerialization: nil, delegate: b.app)
+            configuration.automaticallySync = false
+            configuration.subscriptionID = "mine"
+            let engine = CKSyncEngine(configuration)
+            try await engine.fetchChanges()
+            #expect(Set(try await b.database.allSubscriptions().map(\.subscriptionID)) == ["CKSyncEngine-private", "mine"])
+        }
+    }
+
+    @Test func `a notification tells the engines of its user, and of nobody else (40)`() async throws {
+        try await SyncDevice.pair { a, b, cloud in
+            a.write("one", "bread")
+            await a.send()
+            await b.fetch()
+            b.app.clearLog()
+            func notification(_ kind: String) -> [AnyHashable: Any] {
+                ["ck": ["cid": cloud.container, kind: ["sid": "s", "dbs": 2, "zid": "Notes", "zoid": "_x"] as [String: Any]] as [String: Any]]
+            }
+            b.container.toldOfChange(by: notification("fet"))
+            await b.app.heard("state")
+            #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges == [b.app.zoneID])
+            #expect(a.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+            #expect(await b.fetch() == nil)
+            #expect(b.app.events == ["willFetch", "willFetch Notes", "didFetch Notes", "didFetch"])
+            b.container.toldOfChange(by: ["aps": [:] as [String: Any]])
+            #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+        }
+    }
+
+    @Test func `when the account comes back, the engine goes on by itself (42)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "temporarilyUnavailable"])
+            a.write("one", "bread")
+            // The engine meets it by its own request, or by the question that it holds open.
+            while a.engine.core.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
+            while a.engine.core.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
+            #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
+            _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "available"])
+            // Nothing is tried while the clock stands still, until somebody hears of it: here the app asks.
+            #expect(try await a.container.accountStatus() == .available)
+            await a.app.heard("sent +one")
+            #expect(!a.app.events.contains("signOut"))
+        }
+    }
+
+    @Test func `an engine that nobody keeps stops (By itself)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let a = try await device(cloud)
+            await a.app.heard("didSend")
+            var other: CKSyncEngine? = SyncDevice.engine(a.app, a.database, true)
+            weak let gone = other
+            a.app.clearLog()
+            try await other?.fetchChanges()
+            other = nil
+            while gone != nil { await Task.yield() }
+        }
+    }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import NacreLocks
+import Testing
+
+@testable import CloudKit
+
+/// `docs/sync-engine.md`: what fails, what of it stays pending, and what is told. The numbers are that page's.
+struct SyncEngineErrorTests {
+    /// A device whose zone is there, and whose log is empty.
+    private func with(_ body: (_ a: SyncDevice, _ b: SyncDevice) async throws -> Void) async throws {
+        try await SyncDevice.pair { a, b, _ in
+            a.write("zero", "bread")
+            try #require(await a.send() == nil)
+            a.app.clearLog()
+            try await body(a, b)
+        }
+    }
+
+    @Test(arguments: [
+        (CKError.Code.zoneBusy, "TRY_AGAIN_LATER"), (.requestRateLimited, "THROTTLED"), (.serviceUnavailable, "TRY_AGAIN_LATER"),
+        (.networkFailure, "TRY_AGAIN_LATER"), (.networkUnavailable, "TRY_AGAIN_LATER"), (.notAuthenticated, "AUTHENTICATION_REQUIRED"),
+        (.accountTemporarilyUnavailable, "ACCESS_DENIED"), (.serverResponseLost, "INTERNAL_ERROR"),
+    ])
+    func `what may pass stays pending, is told, ends the run, and is sent by the next one (19, 20, 21)`(code: CKError.Code, word: String) async throws {
+        try await with { a, _ in
+            a.write("one", "bread")
+            a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], code, word, retryAfter: 3))
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !one \(code)", "didSend"])
+            #expect(a.engine.state.pendingRecordZoneChanges == [.saveRecord(a.app.recordID("one"))])
+            #expect(await a.send() == nil)
+            #expect(a.app.events.suffix(3) == ["willSend", "sent +one", "didSend"] && a.engine.state.pendingRecordZoneChanges.isEmpty)
+            let served = try await a.served()
+            #expect(served == ["zero": ["bread"], "one": ["bread"]])
+        }
+    }
+
+    @Test(arguments: [
+        (CKError.Code.quotaExceeded, "QUOTA_EXCEEDED"), (.permissionFailure, "ACCESS_DENIED"), (.serverRejectedRequest, "BAD_REQUEST"),
+        (.constraintViolation, "BAD_REQUEST"), (.referenceViolation, "VALIDATING_REFERENCE_ERROR"), (.limitExceeded, "BAD_REQUEST"),
+    ])
+    func `what failed for good is not pending when the delegate hears of it, and the next batch goes on (18, 21)`(
+        code: CKError.Code, word: String
+    ) async throws {
+        try await with { a, _ in
+            a.write("one", "bread")
+            a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], code, word))
+            let pending = Locked<[CKSyncEngine.PendingRecordZoneChange]?>(nil)
+            a.app.hook.withLock {
+                $0 = { event, engine in
+                    guard case .sentRecordZoneChanges(let sent) = event, !sent.failedRecordSaves.isEmpty else { return }
+                    pending.withLock { $0 = engine.state.pendingRecordZoneChanges }
+                    engine.state.add(pendingRecordZoneChanges: [.saveRecord(a.app.recordID("one"))])
+                }
+            }
+            #expect(await a.send() == .partialFailure)
+            #expect(pending.withLock { $0 } == [])
+            #expect(a.app.events == ["willSend", "sent !one \(code)", "sent +one", "didSend"])
+        }
+    }
+
+    @Test func `a conflict carries the server's record, and what the delegate merges goes in the same send, which throws all the same (18, 21)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.write("zero", "wine")
+            #expect(await b.send() == nil)
+            a.write("zero", "olives")
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !zero serverRecordChanged", "sent +zero", "didSend"])
+            let served = try await a.served()
+            #expect(served == ["zero": ["bread", "wine", "olives"]])
+        }
+    }
+
+    @Test func `a record whose zone is gone, and one that was deleted, say so (18)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.delete("zero")
+            #expect(await b.send() == nil)
+            a.write("zero", "wine")
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !zero unknownItem", "didSend"] && a.app.words.isEmpty)
+            a.app.clearLog()
+            try await b.database.deleteRecordZone(withID: b.app.zoneID)
+            a.write("one", "olives")
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !one zoneNotFound", "sentZones +Notes", "sent +one", "didSend"])
+            let served = try await b.served()
+            #expect(served == ["one": ["olives"]])
+        }
+    }
+
+    @Test func `a zone that the user deleted in the settings is not made again by the engine (18)`() async throws {
+        try await with { a, _ in
+            a.write("one", "bread")
+            a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], .userDeletedZone, "ZONE_NOT_FOUND"))
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !one userDeletedZone", "didSend"])
+            #expect(a.engine.state.pendingRecordZoneChanges.isEmpty && a.engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
+    @Test func `without a network each item is told, all stays pending, and nothing more is tried (14, 19, 20)`() async throws {
+        try await with { a, _ in
+            for place in 0..<300 { a.write("n\(place)", "bread") }
+            a.engine.state.add(pendingDatabaseChanges: [.deleteZone(CKRecordZone.ID(zoneName: "Gone"))])
+            a.transport.failNext("zones/modify", .notSent)
+            #expect(await a.send() == .networkUnavailable)
+            #expect(a.app.events == ["willSend", "sentZones !-Gone networkUnavailable", "didSend"])
+            #expect(a.engine.state.pendingDatabaseChanges.count == 1 && a.transport.count("records/modify") == 1)
+            a.engine.state.remove(pendingDatabaseChanges: [.deleteZone(CKRecordZone.ID(zoneName: "Gone"))])
+            a.transport.failNext("records/modify", .notSent)
+            #expect(await a.send() == .networkUnavailable)
+            #expect(a.transport.count("records/modify") == 2 && a.engine.state.pendingRecordZoneChanges.count == 300)
+            #expect(await a.send() == nil)
+            #expect(a.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `an answer that is lost is not a change made twice (19)`() async throws {
+        try await with { a, b in
+            a.write("one", "bread")
+            a.transport.failNext("records/modify", .answerLost, .answerLost, .answerLost, .answerLost)
+            #expect(await a.send() == .serverResponseLost)
+            #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
+            await b.fetch()
+            let before = try await b.database.record(for: a.app.recordID("one")).recordChangeTag
+            // The server has it: what is sent again is a conflict, and the merge of the same words.
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events.contains("sent !one serverRecordChanged") && a.app.events.suffix(2) == ["sent +one", "didSend"])
+            #expect(before != nil && a.engine.state.pendingRecordZoneChanges.isEmpty)
+            let served = try await b.served()
+            #expect(served == ["zero": ["bread"], "one": ["bread"]])
+        }
+    }
+
+    @Test func `a fault of the configuration drops nothing (19)`() async throws {
+        try await with { a, _ in
+            a.write("one", "bread")
+            a.transport.failNext("records/modify", SyncTransport.refusal(.badContainer, "BAD_REQUEST"))
+            #expect(await a.send() == .badContainer)
+            #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    @Test func `deleting a zone that is not there is told and not tried again (18)`() async throws {
+        try await with { a, _ in
+            a.engine.state.add(pendingDatabaseChanges: [.deleteZone(CKRecordZone.ID(zoneName: "Gone"))])
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sentZones !-Gone zoneNotFound", "didSend"] && a.engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
+    @Test func `what is too large for a request goes in parts, and a zone that is to be whole does not (24, 25)`() async throws {
+        try await with { a, _ in
+            let names = (0..<6).map { "large-\($0)" }
+            for name in names { a.app.write(name, String(repeating: name, count: 90_000), a.engine) }
+            a.app.batch.withLock {
+                $0 = { [app = a.app] context, engine in
+                    let pending = engine.state.pendingRecordZoneChanges
+                    guard !pending.isEmpty else { return nil }
+                    return CKSyncEngine.RecordZoneChangeBatch(
+                        recordsToSave: pending.compactMap { app.record($0.itemID) }, atomicByZone: app.isAtomic.withLock { $0 })
+                }
+            }
+            a.app.isAtomic.withLock { $0 = true }
+            #expect(await a.send() == .limitExceeded || a.app.events.contains { $0.contains("limitExceeded") })
+            #expect(a.app.events == ["willSend", "sent" + names.map { " !\($0) limitExceeded" }.joined(), "didSend"])
+            a.app.isAtomic.withLock { $0 = false }
+            a.app.clearLog()
+            a.engine.state.add(pendingRecordZoneChanges: names.map { .saveRecord(a.app.recordID($0)) })
+            #expect(await a.send() == nil)
+            #expect(a.app.events == ["willSend", "sent" + names.map { " +\($0)" }.joined(), "didSend"])
+        }
+    }
+
+    @Test func `with atomicByZone the others of the zone fail with it, and go when it is mended (25)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.write("zero", "wine")
+            #expect(await b.send() == nil)
+            a.app.isAtomic.withLock { $0 = true }
+            a.write("zero", "olives")
+            a.write("one", "bread")
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events == ["willSend", "sent !zero serverRecordChanged !one batchRequestFailed", "sent +zero +one", "didSend"])
+        }
+    }
+
+    @Test func `a delegate that adds again what fails each time does not go on for ever (26)`() async throws {
+        try await with { a, _ in
+            a.app.mends.withLock { $0 = false }
+            a.app.hook.withLock {
+                $0 = { event, engine in
+                    guard case .sentRecordZoneChanges(let sent) = event else { return }
+                    engine.state.add(pendingRecordZoneChanges: sent.failedRecordSaves.map { .saveRecord($0.record.recordID) })
+                }
+            }
+            a.app.write("one", "bread", a.engine, in: CKRecordZone.ID(zoneName: "Nowhere"))
+            #expect(await a.send() == .partialFailure)
+            #expect(a.app.events.count { $0 == "sent !one zoneNotFound" } == CKSyncEngine.fruitlessBatchesMax)
+            #expect(a.app.events.last == "didSend" && a.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    @Test func `an expired token of a zone, and of the database, begins again and tells of what is gone (30)`() async throws {
+        try await with { a, b in
+            let old = CKRecordZone.ID(zoneName: "Old")
+            try await a.database.save(CKRecordZone(zoneID: old))
+            await b.fetch()
+            b.app.clearLog()
+            a.write("one", "bread")
+            await a.send()
+            b.transport.failNext("changes/zone", SyncTransport.refusal(.changeTokenExpired, "BAD_REQUEST"))
+            #expect(await b.fetch() == nil)
+            #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "fetched +one +zero", "didFetch Notes", "didFetch"])
+            b.app.clearLog()
+            try await a.database.deleteRecordZone(withID: old)
+            b.transport.failNext("changes/database", SyncTransport.refusal(.changeTokenExpired, "BAD_REQUEST"))
+            #expect(await b.fetch() == nil)
+            #expect(b.app.events == ["willFetch", "zones +Notes -Old", "willFetch Notes", "didFetch Notes", "didFetch"])
+        }
+    }
+
+    @Test func `a zone that fails tells why, the others follow, and what would fail everything ends the fetch (27, 31)`() async throws {
+        try await with { a, b in
+            for name in ["Blue", "Green"] {
+                try await a.database.save(CKRecordZone(zoneID: CKRecordZone.ID(zoneName: name)))
+                a.app.write("one", "bread", a.engine, in: CKRecordZone.ID(zoneName: name))
+            }
+            await a.send()
+            b.transport.failNext("changes/zone", SyncTransport.refusal(.zoneBusy, "TRY_AGAIN_LATER", status: 503))
+            #expect(await b.fetch() == .partialFailure)
+            let dids = b.app.events.filter { $0.hasPrefix("didFetch ") }
+            #expect(dids.count == 3 && dids[0].hasSuffix("zoneBusy") && !dids[1].contains("zoneBusy") && b.app.events.last == "didFetch")
+            #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.count == 1)
+            #expect(await b.fetch() == nil)
+            #expect(b.app.notes.count == 3 && b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+            b.app.clearLog()
+            a.write("two", "bread")
+            await a.send()
+            b.transport.failNext("changes/database", .notSent)
+            #expect(await b.fetch() == .networkUnavailable)
+            #expect(b.app.events == ["willFetch", "didFetch"])
+            b.transport.failNext("changes/zone", .notSent)
+            #expect(await b.fetch() == .networkUnavailable)
+            #expect(b.app.events.suffix(3) == ["willFetch Notes", "didFetch Notes networkUnavailable", "didFetch"])
+            #expect(await b.fetch() == nil && b.app.words["two"] == ["bread"])
+        }
+    }
+
+    @Test func `a record that cannot be had is passed over and said, and its zone goes on (32)`() async throws {
+        try await with { a, b in
+            await b.fetch()
+            b.app.clearLog()
+            a.write("one", "bread")
+            await a.send()
+            b.transport.failNext(
+                "changes/zone",
+                .answer(
+                    status: 200,
+                    body: "{\"zones\":[{\"zoneID\":{\"zoneName\":\"Notes\"},\"records\":[{\"recordName\":\"one\",\"serverErrorCode\":\"INTERNAL_ERROR\","
+                        + "\"reason\":\"damaged\",\"nacre\":{\"code\":1}}],\"syncToken\":\"reached\",\"moreComing\":false}]}"))
+            #expect(await b.fetch() == .partialFailure)
+            #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "didFetch Notes partialFailure", "didFetch"])
+            #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+            #expect(b.engine.state.held.withLock { $0.zoneTokens[b.app.zoneID] } == "reached")
+        }
+    }
+}

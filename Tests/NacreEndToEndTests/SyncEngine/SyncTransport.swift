@@ -1,0 +1,182 @@
+import Foundation
+import NacreLocks
+
+@testable import CloudKit
+
+/// Stands between the framework and the network, notes what is asked, and fails on demand.
+final class SyncTransport: Transport {
+    enum Fault: Sendable {
+        /// Nothing reaches the server.
+        case notSent
+        /// The server does it, and its answer gets lost.
+        case answerLost
+        /// The server does not hear of it, and this is the answer.
+        case answer(status: Int, body: String)
+        /// Nothing comes until the request is cancelled.
+        case hangs
+    }
+
+    private struct State {
+        var faults: [(path: String, fault: Fault)] = []
+        var paths: [String] = []
+        var arrivals: [(path: String, continuation: CheckedContinuation<Void, Never>)] = []
+        var draw: (@Sendable (_ path: String) -> Fault?)?
+    }
+
+    private let state = Locked(State())
+    private let network: any Transport = NetworkTransport.shared
+
+    /// The next requests to this path fail so, in this order.
+    func failNext(_ path: String, _ faults: Fault...) {
+        for fault in faults { state.withLock { $0.faults.append((path, fault)) } }
+    }
+
+    /// Decides of each request that no fault was ordered for; nil: none fails.
+    func fail(_ draw: (@Sendable (_ path: String) -> Fault?)?) {
+        state.withLock { $0.draw = draw }
+    }
+
+    /// What was asked so far: "records/modify".
+    var paths: [String] { state.withLock(\.paths) }
+
+    func count(_ path: String) -> Int { paths.count { $0 == path } }
+
+    /// Returns when a request to this path comes.
+    func arrival(_ path: String) async {
+        await withCheckedContinuation { continuation in state.withLock { $0.arrivals.append((path, continuation)) } }
+    }
+
+    /// The error of a whole request.
+    static func refusal(_ code: CKError.Code, _ word: String, status: Int = 400, retryAfter: Int? = nil) -> Fault {
+        let retry = retryAfter.map { ",\"retryAfter\":\($0)" } ?? ""
+        return .answer(
+            status: status, body: "{\"uuid\":\"0\",\"serverErrorCode\":\"\(word)\",\"reason\":\"on demand\"\(retry),\"nacre\":{\"code\":\(code.rawValue)}}")
+    }
+
+    /// The error of each record of a request.
+    static func itemRefusal(_ names: [String], _ code: CKError.Code, _ word: String, retryAfter: Int? = nil) -> Fault {
+        let retry = retryAfter.map { ",\"retryAfter\":\($0)" } ?? ""
+        let records = names.map {
+            "{\"recordName\":\"\($0)\",\"serverErrorCode\":\"\(word)\",\"reason\":\"on demand\"\(retry),\"nacre\":{\"code\":\(code.rawValue)}}"
+        }
+        return .answer(status: 200, body: "{\"records\":[\(records.joined(separator: ","))]}")
+    }
+
+    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+        let path = request.url.path.split(separator: "/").suffix(2).joined(separator: "/")
+        let (fault, arrived) = state.withLock { state in
+            state.paths.append(path)
+            let arrived = state.arrivals.filter { $0.path == path }.map(\.continuation)
+            state.arrivals.removeAll { $0.path == path }
+            guard let place = state.faults.firstIndex(where: { $0.path == path }) else { return (state.draw?(path), arrived) }
+            return (state.faults.remove(at: place).fault, arrived)
+        }
+        for continuation in arrived { continuation.resume() }
+        let cause = NSError(domain: NSURLErrorDomain, code: -1005, userInfo: [:])
+        switch fault {
+        case nil: return try await network.send(request)
+        case .notSent: throw .notSent(cause)
+        case .answerLost:
+            _ = try await network.send(request)
+            throw .answerLost(cause)
+        case .answer(let status, let body): return TransportAnswer(status: status, body: Array(body.utf8))
+        case .hangs:
+            while !Task.isCancelled { await Task.yield() }
+            throw .cancelled
+        }
+    }
+
+    func upload(
+        _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportFailure) -> TransportAnswer {
+        try await network.upload(request, from: path, length: length, progress: progress)
+    }
+
+    func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+        try await network.download(to: path, bytesMax: bytesMax)
+    }
+}
+
+/// A clock that stands still until somebody moves it on.
+final class SyncClock: Sendable {
+    private struct Sleeper {
+        var id: Int
+        var until: Double
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var now = 0.0
+        var nextID = 0
+        var sleepers: [Sleeper] = []
+        var awaited: [(seconds: Double, continuation: CheckedContinuation<Void, Never>)] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Locked(State())
+    /// Pauses do not wait: the clock jumps.
+    private let jumps: Bool
+
+    init(jumps: Bool = false) {
+        self.jumps = jumps
+    }
+
+    var timekeeper: Timekeeper {
+        Timekeeper(now: { self.state.withLock(\.now) }, pause: { try await self.pause($0) }, spread: { 1 }, operationID: { UUID().uuidString })
+    }
+
+    func advance(by seconds: Double) {
+        let woken = state.withLock { state in
+            state.now += seconds
+            let now = state.now
+            let woken = state.sleepers.filter { $0.until <= now }
+            state.sleepers.removeAll { $0.until <= now }
+            return woken
+        }
+        for sleeper in woken { sleeper.continuation.resume(returning: true) }
+    }
+
+    /// Returns once somebody sleeps for so long from now.
+    func sleeper(of seconds: Double) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                let now = state.now
+                if state.sleepers.contains(where: { abs($0.until - now - seconds) < 0.001 }) { return true }
+                state.awaited.append((seconds, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func pause(_ seconds: Double) async throws {
+        if jumps { return state.withLock { $0.now += seconds } }
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let wasAwoken = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (isCancelled, heard) = state.withLock { state in
+                    if state.cancelled.remove(id) != nil { return (true, [CheckedContinuation<Void, Never>]()) }
+                    state.sleepers.append(Sleeper(id: id, until: state.now + seconds, continuation: continuation))
+                    let heard = state.awaited.filter { abs($0.seconds - seconds) < 0.001 }.map(\.continuation)
+                    state.awaited.removeAll { abs($0.seconds - seconds) < 0.001 }
+                    return (false, heard)
+                }
+                if isCancelled { continuation.resume(returning: false) }
+                for waiting in heard { waiting.resume() }
+            }
+        } onCancel: {
+            let continuation = state.withLock { state in
+                guard let place = state.sleepers.firstIndex(where: { $0.id == id }) else {
+                    state.cancelled.insert(id)
+                    return nil as CheckedContinuation<Bool, Never>?
+                }
+                return state.sleepers.remove(at: place).continuation
+            }
+            continuation?.resume(returning: false)
+        }
+        if !wasAwoken { throw CancellationError() }
+    }
+}
