@@ -5,12 +5,17 @@ import NacreLocks
 
 /// The app under the tests of `CKSyncEngine`, and its disk: notes that are sets of words, merged by their union; a deletion wins over everything.
 ///
-/// It keeps its notes and the engine's state together, at each `.stateUpdate`, and what is not kept by then is gone when the app dies.
+/// It keeps its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has told of what the user did; what is not kept by then
+/// is gone when the app dies.
 final class NoteApp: CKSyncEngineDelegate {
     struct Note: Equatable, Sendable {
         var words: Set<String> = []
         /// The system fields of the version that the server had.
         var system: Data?
+        /// The note goes with this one.
+        var parent: CKRecord.ID?
+        /// A field of newer versions of the app.
+        var colour: String?
     }
 
     struct Disk: Sendable {
@@ -42,9 +47,14 @@ final class NoteApp: CKSyncEngineDelegate {
     let isAtomic = Locked(false)
     /// Whether a conflict, a missing zone and a lost batch are mended as a good app does.
     let mends = Locked(true)
+    /// A newer version of the app, which has notes with colours.
+    let knowsColours: Bool
 
-    init(zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"), disk: Disk = Disk(), diesAfter events: Int? = nil) {
+    init(
+        zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"), disk: Disk = Disk(), diesAfter events: Int? = nil, knowsColours: Bool = false
+    ) {
         self.zoneID = zoneID
+        self.knowsColours = knowsColours
         memory = Locked(Memory(disk: disk, notes: disk.notes, eventsLeft: events))
     }
 
@@ -58,6 +68,8 @@ final class NoteApp: CKSyncEngineDelegate {
     func note(_ line: String) { memory.withLock { $0.log.append(line) } }
 
     var disk: Disk { memory.withLock(\.disk) }
+    /// Does nothing for the dead.
+    func keepNotes() { memory.withLock { if !$0.isDead { $0.disk.notes = $0.notes } } }
     var isDead: Bool { memory.withLock(\.isDead) }
     var notes: [CKRecord.ID: Note] { memory.withLock(\.notes) }
     var words: [String: Set<String>] { Dictionary(notes.map { ($0.key.recordName, $0.value.words) }) { $1 } }
@@ -78,13 +90,16 @@ final class NoteApp: CKSyncEngineDelegate {
     // MARK: What the user does
 
     func write(_ name: String, _ word: String, _ engine: CKSyncEngine, in zoneID: CKRecordZone.ID? = nil) {
-        let id = CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID)
-        memory.withLock { _ = $0.notes[id, default: Note()].words.insert(word) }
+        change(CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID), engine) { $0.words.insert(word) }
+    }
+
+    func change(_ id: CKRecord.ID, _ engine: CKSyncEngine, _ edit: (inout Note) -> Void) {
+        memory.withLock { edit(&$0.notes[id, default: Note()]) }
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
     }
 
-    func delete(_ name: String, _ engine: CKSyncEngine) {
-        let id = recordID(name)
+    func delete(_ name: String, _ engine: CKSyncEngine, in zoneID: CKRecordZone.ID? = nil) {
+        let id = CKRecord.ID(recordName: name, zoneID: zoneID ?? self.zoneID)
         memory.withLock { $0.notes[id] = nil }
         engine.state.add(pendingRecordZoneChanges: [.deleteRecord(id)])
     }
@@ -97,7 +112,7 @@ final class NoteApp: CKSyncEngineDelegate {
             return !memory.isDead
         }
         guard lives else { return }
-        take(event, syncEngine)
+        await take(event, syncEngine)
         let heard = memory.withLock { memory in
             memory.log += Self.lines(event)
             let log = memory.log
@@ -137,10 +152,12 @@ final class NoteApp: CKSyncEngineDelegate {
         guard let note = notes[recordID] else { return nil }
         let record = note.system.flatMap(Self.unarchived) ?? CKRecord(recordType: "Note", recordID: recordID)
         record["words"] = note.words.sorted()
+        if let parent = note.parent { record["parent"] = CKRecord.Reference(recordID: parent, action: .deleteSelf) }
+        if knowsColours, let colour = note.colour { record["colour"] = colour }
         return record
     }
 
-    private func take(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) {
+    private func take(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async {
         switch event {
         case .stateUpdate(let update):
             let state = try? JSONEncoder().encode(update.stateSerialization)
@@ -159,7 +176,7 @@ final class NoteApp: CKSyncEngineDelegate {
             }
         case .sentRecordZoneChanges(let sent):
             for record in sent.savedRecords { memory.withLock { $0.notes[record.recordID]?.system = Self.archived(record) } }
-            if mends.withLock({ $0 }) { for failure in sent.failedRecordSaves { mend(failure, engine) } }
+            if mends.withLock({ $0 }) { for failure in sent.failedRecordSaves { await mend(failure, engine) } }
         default: break
         }
     }
@@ -184,12 +201,14 @@ final class NoteApp: CKSyncEngineDelegate {
     private func merge(_ record: CKRecord, keepsOwn: Bool) {
         let words = Set(record["words"] as? [String] ?? [])
         memory.withLock { memory in
-            let own = keepsOwn ? memory.notes[record.recordID]?.words ?? [] : []
-            memory.notes[record.recordID] = Note(words: own.union(words), system: Self.archived(record))
+            let own = keepsOwn ? memory.notes[record.recordID] : nil
+            memory.notes[record.recordID] = Note(
+                words: words.union(own?.words ?? []), system: Self.archived(record), parent: (record["parent"] as? CKRecord.Reference)?.recordID,
+                colour: own?.colour ?? record["colour"] as? String)
         }
     }
 
-    private func mend(_ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) {
+    private func mend(_ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) async {
         let recordID = failure.record.recordID
         switch failure.error.code {
         case .serverRecordChanged:
@@ -202,6 +221,13 @@ final class NoteApp: CKSyncEngineDelegate {
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         case .batchRequestFailed: engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         case .unknownItem: memory.withLock { $0.notes[recordID] = nil }
+        // What it goes with is gone: so is it.
+        case .referenceViolation: memory.withLock { $0.notes[recordID] = nil }
+        case .permissionFailure:
+            // Back to what the server has.
+            let served = try? await engine.database.record(for: recordID)
+            memory.withLock { $0.notes[recordID] = nil }
+            if let served { merge(served, keepsOwn: false) }
         default: break
         }
     }

@@ -16,19 +16,19 @@ final class SyncDevice: Sendable {
     var engine: CKSyncEngine { running.withLock(\.engine) }
     var database: CKDatabase { container.database(with: scope) }
 
-    /// - Parameter token: an account token, looked up at each request through `CloudKitServer.configure` where it is nil.
+    /// - Parameter token: an account token; nil: whatever `CloudKitServer.configure` says for the cloud's container.
     init(
-        _ cloud: NewCloud, token: String?, scope: CKDatabase.Scope = .private, zoneID: CKRecordZone.ID = CKRecordZone.ID(zoneName: "Notes"),
-        automatically: Bool = false, clock: SyncClock = SyncClock(jumps: true), begins: (@Sendable (NoteApp, SyncTransport) -> Void)? = nil
+        _ cloud: NewCloud, token: String?, scope: CKDatabase.Scope = .private, app: NoteApp = NoteApp(), automatically: Bool = false,
+        clock: SyncClock = SyncClock(jumps: true)
     ) throws {
         let server = CloudKitServer(
             url: try WebServicesClient.url(cloud.server.url), environment: .development, apiToken: cloud.apiToken, accountToken: token)
-        let line = ServerLine(identifier: cloud.container, source: .explicit(server), transport: transport, timekeeper: clock.timekeeper, log: { _ in })
+        let line = ServerLine(
+            identifier: cloud.container, source: token == nil ? .ambient : .explicit(server), transport: transport, timekeeper: clock.timekeeper,
+            log: { _ in })
         container = CKContainer(line: line)
         self.clock = clock
         self.scope = scope
-        let app = NoteApp(zoneID: zoneID)
-        begins?(app, transport)
         running = Locked((app, Self.engine(app, container.database(with: scope), automatically)))
     }
 
@@ -41,9 +41,15 @@ final class SyncDevice: Sendable {
 
     /// The app dies, and begins again with what its disk has.
     func restart(diesAfter events: Int? = nil) {
-        let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events)
+        let app = NoteApp(zoneID: app.zoneID, disk: app.disk, diesAfter: events, knowsColours: app.knowsColours)
         let engine = Self.engine(app, database)
         running.withLock { $0 = (app, engine) }
+    }
+
+    /// Returns when the engine has told of what was changed before, and the app has kept it, or has died of it.
+    func told() async {
+        await withCheckedContinuation { continuation in engine.core.queue.add { continuation.resume() } }
+        app.keepNotes()
     }
 
     func write(_ name: String, _ word: String) { app.write(name, word, engine) }

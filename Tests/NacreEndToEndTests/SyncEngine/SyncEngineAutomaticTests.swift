@@ -7,8 +7,8 @@ import Testing
 
 /// `docs/sync-engine.md`, By itself. The numbers are that page's. The clock stands still unless a test moves it.
 struct SyncEngineAutomaticTests {
-    private func device(_ cloud: NewCloud, begins: (@Sendable (NoteApp, SyncTransport) -> Void)? = nil) async throws -> SyncDevice {
-        try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), automatically: true, clock: SyncClock(), begins: begins)
+    private func device(_ cloud: NewCloud) async throws -> SyncDevice {
+        try SyncDevice(cloud, token: try await cloud.device(of: Device.ada), automatically: true, clock: SyncClock())
     }
 
     @Test func `an engine fetches when it is made, sends what is added, and hears of others' changes without asking (38, 40)`() async throws {
