@@ -30,7 +30,8 @@ import Testing
             })
         #expect(batch.recordsToSave.map(\.recordID.recordName) == (0..<250).map(String.init) && asked.withLock { $0 } == 250)
         #expect(!batch.atomicByZone)
-        let mixed = try #require(await Batch(pendingChanges: changes.prefix(249) + [.deleteRecord(id("x")), .deleteRecord(id("y"))]) { Self.record($0) })
+        let mixed = try #require(
+            await Batch(pendingChanges: changes.prefix(249) + [.deleteRecord(id("x")), .deleteRecord(id("y"))]) { Self.record($0) })
         #expect(mixed.recordsToSave.count == 249 && mixed.recordIDsToDelete == [id("x")])
     }
 
@@ -56,7 +57,8 @@ import Testing
         #expect(loose.parts?.map(\.recordIDs) == [[id("a"), id("b")], [id("c"), id("d")]])
         #expect(Batch(recordsToSave: [records[0]]).parts == nil)
         #expect(Batch(recordsToSave: records, atomicByZone: true).parts == nil)
-        let zones = Batch(recordsToSave: records + [Self.record(id("e", "Other"))], recordIDsToDelete: [id("f", "Other"), id("g")], atomicByZone: true)
+        let zones = Batch(
+            recordsToSave: records + [Self.record(id("e", "Other"))], recordIDsToDelete: [id("f", "Other"), id("g")], atomicByZone: true)
         #expect(zones.parts?.map(\.recordIDs) == [[id("a"), id("b"), id("c"), id("g")], [id("e", "Other"), id("f", "Other")]])
         #expect(zones.parts?.allSatisfy(\.atomicByZone) == true)
     }

@@ -156,7 +156,8 @@ import Testing
 
     @Test func `what stays pending, by its error (18, 19)`() {
         let passing: [CKError.Code] = [
-            .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
+            .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable,
+            .zoneBusy,
             .serverResponseLost, .operationCancelled, .managedAccountRestricted,
         ]
         let ofAll: [CKError.Code] = [.badContainer, .missingEntitlement, .incompatibleVersion, .internalError]

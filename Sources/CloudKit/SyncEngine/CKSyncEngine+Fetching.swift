@@ -77,7 +77,8 @@ extension CKSyncEngine {
         let database = database
         let results = try await run.call { () async throws(CKError) in
             try await SingleCall.result { done in
-                let operation = database.prepare(CKFetchDatabaseChangesOperation(previousServerChangeToken: token.map(CKServerChangeToken.init(wire:))))
+                let operation = database.prepare(
+                    CKFetchDatabaseChangesOperation(previousServerChangeToken: token.map(CKServerChangeToken.init(wire:))))
                 operation.fetchAllChanges = false
                 operation.group = group
                 operation.whenDone = done

@@ -159,13 +159,16 @@ extension CKSyncEngine {
         core.inner.withLock { $0.schedule.begin(due) }
         var error: CKError?
         if due.fetch {
-            error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run) }
+            error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run)
+            }
             finish(SyncSchedule.Due(fetch: true), error)
         }
         if due.send {
             // What keeps everything from being fetched keeps everything from being sent.
             if !(error?.code.endsOperation ?? false) {
-                error = await scheduled { run throws(CKError) in try await self.send(SendChangesContext(reason: .scheduled, options: .init()), in: run) }
+                error = await scheduled { run throws(CKError) in
+                    try await self.send(SendChangesContext(reason: .scheduled, options: .init()), in: run)
+                }
             }
             finish(SyncSchedule.Due(send: true), error)
         }

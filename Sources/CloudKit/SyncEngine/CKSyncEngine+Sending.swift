@@ -47,7 +47,8 @@ struct SentBatch: Sendable {
 }
 
 extension CKSyncEngine {
-    /// Batches of which nothing was done, one after the other, before a send gives up: a delegate that adds again what fails each time would go on for ever. Ours.
+    /// Batches of which nothing was done, one after the other, before a send gives up: a delegate that adds again what fails each time would go on
+    /// for ever. Ours.
     static var fruitlessBatchesMax: Int { 10 }
 
     /// Zones before records, also where the delegate adds zones between.
@@ -86,7 +87,8 @@ extension CKSyncEngine {
 
     /// Sends one batch.
     /// - Returns: whether something of it was done; nil: there was none to send.
-    private func sendZones(_ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun) async throws(CKError) -> Bool? {
+    private func sendZones(_ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun) async throws(CKError) -> Bool?
+    {
         let scope = context.options.scope
         let (pending, serial) = state.held.withLock { ($0.zones.changes.filter { scope.containsZone($0.itemID) }, $0.zones.serial) }
         let changes = pending.prefix(Limits.zonesPerRequest)
@@ -159,7 +161,8 @@ extension CKSyncEngine {
     /// - Parameter last: what was added to the pending changes later is pending still, whatever became of the batch.
     /// - Returns: whether something of it was done.
     private func sendRecords(
-        _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout [AnyHashable: any Error], in run: SyncRun
+        _ batch: RecordZoneChangeBatch, addedUpTo last: Int, _ context: SendChangesContext, _ failures: inout [AnyHashable: any Error],
+        in run: SyncRun
     ) async throws(CKError) -> Bool {
         guard batch.recordIDs.allSatisfy({ context.options.scope.contains($0) }) else {
             throw CKError(

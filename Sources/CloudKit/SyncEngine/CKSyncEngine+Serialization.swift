@@ -3,8 +3,9 @@ import Foundation
 extension CKSyncEngine.State {
     /// What the engine knows, to be kept by the app and handed to the next engine: opaque, and encoded by any coder. Made by `.stateUpdate`.
     ///
-    /// The same state has the same bytes. One that is not this framework's, is damaged, or was written by a version that knows more, does not decode, and the
-    /// error says which; one of another container or database decodes, and makes an engine whose every fetch and send says so. Apple: iOS 17.
+    /// The same state has the same bytes. One that is not this framework's, is damaged, or was written by a version that knows more, does not
+    /// decode, and the error says which; one of another container or database decodes, and makes an engine whose every fetch and send says so.
+    /// Apple: iOS 17.
     public struct Serialization: Codable, Sendable {
         let state: SyncState
         let home: SyncHome

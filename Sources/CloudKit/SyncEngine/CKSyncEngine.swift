@@ -1,12 +1,12 @@
 import Foundation
 import NacreLocks
 
-/// Keeps an app's local records and a private or shared database in step: sends what the app says is pending, fetches what others changed, and tells the
-/// delegate of both in an order that `docs/sync-engine.md` promises.
+/// Keeps an app's local records and a private or shared database in step: sends what the app says is pending, fetches what others changed, and
+/// tells the delegate of both in an order that `docs/sync-engine.md` promises.
 ///
-/// Make one early after launch, with the newest `State.Serialization` that `.stateUpdate` told, and keep it: an engine that nobody keeps stops. It stores nothing
-/// itself. It holds its delegate weakly; without one it does nothing. One engine has one database; several engines, also of one database, may be in a process.
-/// Apple: iOS 17.
+/// Make one early after launch, with the newest `State.Serialization` that `.stateUpdate` told, and keep it: an engine that nobody keeps stops. It
+/// stores nothing itself. It holds its delegate weakly; without one it does nothing. One engine has one database; several engines, also of one
+/// database, may be in a process. Apple: iOS 17.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public let database: CKDatabase
     public let state: CKSyncEngine.State
@@ -42,8 +42,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// Fetches what others changed, and returns when the delegate has handled all of it.
     ///
-    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws what kept
-    /// something from being fetched; what was fetched before stays good.
+    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws
+    /// what kept something from being fetched; what was fetched before stays good.
     public func fetchChanges(_ options: CKSyncEngine.FetchChangesOptions = .init()) async throws {
         try await perform(SyncSchedule.Due(fetch: true)) { run throws(CKError) in
             try await self.fetch(FetchChangesContext(reason: .manual, options: options), in: run)
@@ -52,16 +52,17 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// Sends what is pending, in as many batches as it takes, and returns when the delegate has handled what became of all of it.
     ///
-    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws when something
-    /// failed to be sent, although the delegate was told: `partialFailure` with the items' errors, or what kept everything from being sent.
+    /// One fetch or send runs at a time, in the order of the calls. Never call it inside the delegate: there it throws `invalidArguments`. Throws
+    /// when something failed to be sent, although the delegate was told: `partialFailure` with the items' errors, or what kept everything from
+    /// being sent.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await perform(SyncSchedule.Due(send: true)) { run throws(CKError) in
             try await self.send(SendChangesContext(reason: .manual, options: options), in: run)
         }
     }
 
-    /// Asks all fetches and sends, also those that wait for their turn, to end with `operationCancelled`, and does not wait for them. What is on its way may
-    /// still be done, and is told. Nothing pending is lost.
+    /// Asks all fetches and sends, also those that wait for their turn, to end with `operationCancelled`, and does not wait for them. What is on
+    /// its way may still be done, and is told. Nothing pending is lost.
     public func cancelOperations() async {
         core.cancelRuns()
     }
@@ -102,10 +103,11 @@ extension CKSyncEngine {
         public var stateSerialization: CKSyncEngine.State.Serialization?
         /// The engine holds it weakly.
         public var delegate: any CKSyncEngineDelegate
-        /// True: the engine sends when something is pending, fetches when something changed, and tries again what may work later. False: `fetchChanges` and
-        /// `sendChanges` alone do anything.
+        /// True: the engine sends when something is pending, fetches when something changed, and tries again what may work later. False:
+        /// `fetchChanges` and `sendChanges` alone do anything.
         public var automaticallySync: Bool = true
-        /// The database subscription of this engine, made where the user has none of this ID. nil: any database subscription of the user, or one of the engine's.
+        /// The database subscription of this engine, made where the user has none of this ID. nil: any database subscription of the user, or one of
+        /// the engine's.
         public var subscriptionID: CKSubscription.ID?
 
         public init(

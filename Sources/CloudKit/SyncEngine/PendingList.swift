@@ -6,8 +6,8 @@ protocol PendingChange: Hashable, Sendable {
 
 /// What is pending, in the order in which it was added, and of each item once. Pure.
 ///
-/// CloudKit: no duplicates, and the order is kept; an entry that is added again stays in its place; of a save and a deletion of one item the later one counts.
-/// On this server that one goes to the end.
+/// CloudKit: no duplicates, and the order is kept; an entry that is added again stays in its place; of a save and a deletion of one item the later
+/// one counts. On this server that one goes to the end.
 struct PendingList<Change: PendingChange>: Sendable {
     private struct Entry {
         var change: Change

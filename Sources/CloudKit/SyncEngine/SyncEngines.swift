@@ -32,6 +32,8 @@ extension CKContainer {
         let scope = zone?.databaseScope ?? (notification as? CKDatabaseNotification)?.databaseScope
         // Without a subscription's name it stands for all that was not told.
         guard scope != nil || notification.subscriptionID == nil else { return }
-        for engine in SyncEngines.shared.of(line) where scope == nil || engine.database.databaseScope == scope { engine.heard(of: zone?.recordZoneID) }
+        for engine in SyncEngines.shared.of(line) where scope == nil || engine.database.databaseScope == scope {
+            engine.heard(of: zone?.recordZoneID)
+        }
     }
 }

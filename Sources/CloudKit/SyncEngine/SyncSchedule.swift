@@ -22,7 +22,10 @@ struct SyncSchedule: Equatable, Sendable {
         var failures = 0
 
         mutating func end(mayPass: Bool, retryAfter: Double?, now: Double, spread: Double) {
-            guard mayPass else { return (notBefore, failures) = (0, 0) }
+            guard mayPass else {
+                (notBefore, failures) = (0, 0)
+                return
+            }
             var pause = firstPause
             for _ in 0..<failures where pause < longestPause { pause *= 2 }
             failures += 1
@@ -52,9 +55,9 @@ struct SyncSchedule: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - mayPass: it failed, and is tried again.
-    ///   - retryAfter: seconds that the server asks for.
-    ///   - spread: 0 up to 1, random, so that many clients do not come back at once.
+    /// - mayPass: it failed, and is tried again.
+    /// - retryAfter: seconds that the server asks for.
+    /// - spread: 0 up to 1, random, so that many clients do not come back at once.
     mutating func end(_ done: Due, mayPass: Bool, retryAfter: Double? = nil, now: Double, spread: Double) {
         if done.fetch { fetching.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
         if done.send { sending.end(mayPass: mayPass, retryAfter: retryAfter, now: now, spread: spread) }
@@ -65,11 +68,12 @@ struct SyncSchedule: Equatable, Sendable {
 }
 
 extension CKError {
-    /// CloudKit: what `CKSyncEngine` tries again by itself. On this server also where the answer got lost, since a repeated change is done once or is a conflict,
-    /// and where the account's administrator does not allow it now.
+    /// CloudKit: what `CKSyncEngine` tries again by itself. On this server also where the answer got lost, since a repeated change is done once or
+    /// is a conflict, and where the account's administrator does not allow it now.
     var mayPass: Bool {
         switch code {
-        case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
+        case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable,
+            .zoneBusy,
             .serverResponseLost, .managedAccountRestricted:
             true
         default: false

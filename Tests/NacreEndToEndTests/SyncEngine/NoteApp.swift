@@ -5,8 +5,8 @@ import NacreLocks
 
 /// The app under the tests of `CKSyncEngine`, and its disk: notes that are sets of words, merged by their union; a deletion wins over everything.
 ///
-/// It keeps its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has told of what the user did; what is not kept by then
-/// is gone when the app dies.
+/// It keeps its notes and the engine's state together, at each `.stateUpdate`, and its notes once the engine has told of what the user did; what is
+/// not kept by then is gone when the app dies.
 final class NoteApp: CKSyncEngineDelegate {
     struct Note: Equatable, Sendable {
         var words: Set<String> = []
@@ -125,7 +125,8 @@ final class NoteApp: CKSyncEngineDelegate {
         await called?(event, syncEngine)
     }
 
-    func nextRecordZoneChangeBatch(_ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine) async -> CKSyncEngine.RecordZoneChangeBatch? {
+    func nextRecordZoneChangeBatch(_ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine) async -> CKSyncEngine.RecordZoneChangeBatch?
+    {
         if isDead { return nil }
         let asked = batch.withLock { $0 }
         if let asked { return await asked(context, syncEngine) }
@@ -168,9 +169,12 @@ final class NoteApp: CKSyncEngineDelegate {
         case .fetchedRecordZoneChanges(let changes):
             let pending = Set(engine.state.pendingRecordZoneChanges)
             for modification in changes.modifications where modification.record.recordType == "Note" {
+                if pending.contains(.deleteRecord(modification.record.recordID)) { continue }
                 merge(modification.record, keepsOwn: pending.contains(.saveRecord(modification.record.recordID)))
             }
             for deletion in changes.deletions {
+                // What this device has made again since, the server has not seen.
+                if pending.contains(.saveRecord(deletion.recordID)), let note = notes[deletion.recordID], note.system == nil { continue }
                 memory.withLock { $0.notes[deletion.recordID] = nil }
                 engine.state.remove(pendingRecordZoneChanges: [.saveRecord(deletion.recordID)])
             }
@@ -210,6 +214,8 @@ final class NoteApp: CKSyncEngineDelegate {
 
     private func mend(_ failure: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) async {
         let recordID = failure.record.recordID
+        // Deleted since.
+        guard notes[recordID] != nil else { return }
         switch failure.error.code {
         case .serverRecordChanged:
             guard let server = failure.error.serverRecord else { return }
@@ -258,7 +264,10 @@ final class NoteApp: CKSyncEngineDelegate {
             }
         case .willFetchChanges: ["willFetch"]
         case .fetchedDatabaseChanges(let changes):
-            ["zones" + changes.modifications.map { " +\($0.zoneID.zoneName)" }.joined() + changes.deletions.map { " -\($0.zoneID.zoneName)" }.joined()]
+            [
+                "zones" + changes.modifications.map { " +\($0.zoneID.zoneName)" }.joined()
+                    + changes.deletions.map { " -\($0.zoneID.zoneName)" }.joined()
+            ]
         case .willFetchRecordZoneChanges(let zone): ["willFetch \(zone.zoneID.zoneName)"]
         case .fetchedRecordZoneChanges(let changes):
             [

@@ -21,7 +21,8 @@ struct SyncEngineErrorTests {
         (.networkFailure, "TRY_AGAIN_LATER"), (.networkUnavailable, "TRY_AGAIN_LATER"), (.notAuthenticated, "AUTHENTICATION_REQUIRED"),
         (.accountTemporarilyUnavailable, "ACCESS_DENIED"), (.serverResponseLost, "INTERNAL_ERROR"),
     ])
-    func `what may pass stays pending, is told, ends the run, and is sent by the next one (19, 20, 21)`(code: CKError.Code, word: String) async throws {
+    func `what may pass stays pending, is told, ends the run, and is sent by the next one (19, 20, 21)`(code: CKError.Code, word: String) async throws
+    {
         try await with { a, _ in
             a.write("one", "bread")
             a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], code, word, retryAfter: 3))
@@ -59,7 +60,9 @@ struct SyncEngineErrorTests {
         }
     }
 
-    @Test func `a conflict carries the server's record, and what the delegate merges goes in the same send, which throws all the same (18, 21)`() async throws {
+    @Test func `a conflict carries the server's record, and what the delegate merges goes in the same send, which throws all the same (18, 21)`()
+        async throws
+    {
         try await with { a, b in
             await b.fetch()
             b.write("zero", "wine")
@@ -259,8 +262,10 @@ struct SyncEngineErrorTests {
                 "changes/zone",
                 .answer(
                     status: 200,
-                    body: "{\"zones\":[{\"zoneID\":{\"zoneName\":\"Notes\"},\"records\":[{\"recordName\":\"one\",\"serverErrorCode\":\"INTERNAL_ERROR\","
-                        + "\"reason\":\"damaged\",\"nacre\":{\"code\":1}}],\"syncToken\":\"reached\",\"moreComing\":false}]}"))
+                    body:
+                        "{\"zones\":[{\"zoneID\":{\"zoneName\":\"Notes\"},\"records\":[{\"recordName\":\"one\","
+                        + "\"serverErrorCode\":\"INTERNAL_ERROR\",\"reason\":\"damaged\",\"nacre\":{\"code\":1}}],"
+                        + "\"syncToken\":\"reached\",\"moreComing\":false}]}"))
             #expect(await b.fetch() == .partialFailure)
             #expect(b.app.events == ["willFetch", "zones +Notes", "willFetch Notes", "didFetch Notes partialFailure", "didFetch"])
             #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)

@@ -278,7 +278,8 @@ struct SyncEngineOrderTests {
         try await SyncDevice.pair { a, _, _ in
             a.write("one", "bread")
             a.app.batch.withLock {
-                $0 = { _, engine in CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [CKRecord(recordType: "Note", recordID: a.app.recordID("one"))]) }
+                $0 = { _, engine in CKSyncEngine.RecordZoneChangeBatch(recordsToSave: [CKRecord(recordType: "Note", recordID: a.app.recordID("one"))])
+                }
             }
             #expect(await a.send(.zoneIDs([CKRecordZone.ID(zoneName: "Other")])) == .invalidArguments)
             #expect(a.app.events == ["signIn", "willSend", "didSend"] && a.transport.count("records/modify") == 0)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import CloudKit
 
-/// Eight situations that apps that sync meet, each with two devices that do things, fail and die in an order that a seed draws: `NACRE_SEED=… swift test --filter
-/// SyncScenarioTests` draws the same again.
+/// Eight situations that apps that sync meet, each with two devices that do things, fail and die in an order that a seed draws: `NACRE_SEED=… swift
+/// test --filter SyncScenarioTests` draws the same again.
 struct SyncScenarioTests {
     private static let ben = "ben@example.com"
 
@@ -184,15 +184,28 @@ struct SyncScenarioTests {
         }
     }
 
-    /// What the server has in Ada's zones, without the shares themselves.
-    private func served(_ scene: Shared) async throws -> [[String: Set<String>]] {
+    private static let last = "the-last"
+
+    /// Participants are told of a change a moment after it: when Ben has the last note of each zone, he has been told of all before it.
+    /// - Returns: what the server has in Ada's zones, without the shares and the last notes.
+    private func met(_ scene: Shared) async throws -> [[String: Set<String>]] {
+        for (zoneID, _) in scene.zones { scene.ada.app.write(Self.last, "bread", scene.ada.engine, in: zoneID) }
+        try #require(await scene.ada.send() == nil)
+        for (_, zoneID) in scene.zones {
+            while scene.ben.app.notes[CKRecord.ID(recordName: Self.last, zoneID: zoneID)] == nil { try #require(await scene.ben.fetch() == nil) }
+        }
         var all: [[String: Set<String>]] = []
-        for (zoneID, _) in scene.zones { all.append(try await scene.ada.served(zoneID).filter { $0.key != CKRecordNameZoneWideShare }) }
+        for (zoneID, _) in scene.zones {
+            all.append(try await scene.ada.served(zoneID).filter { $0.key != CKRecordNameZoneWideShare && $0.key != Self.last })
+        }
         return all
     }
 
     private func words(_ device: SyncDevice, in zoneID: CKRecordZone.ID) -> [String: Set<String>] {
-        Dictionary(device.app.notes.filter { $0.key.zoneID == zoneID }.map { ($0.key.recordName, $0.value.words) }) { $1 }
+        Dictionary(device.app.notes.filter { $0.key.zoneID == zoneID && $0.key.recordName != Self.last }.map { ($0.key.recordName, $0.value.words) })
+        {
+            $1
+        }
     }
 
     @Test(arguments: SyncHistory.seeds)
@@ -208,7 +221,7 @@ struct SyncScenarioTests {
                 scene.ben.write(name, "ben-\(refused.count - 1)")
                 await scene.ben.told()
             }
-            let served = try await served(scene)[0]
+            let served = try await met(scene)[0]
             #expect(served == oracle.expected, "NACRE_SEED=\(seed)")
             #expect(served.values.allSatisfy { $0.isDisjoint(with: refused) })
             #expect(words(scene.ada, in: scene.zones[0].0) == served, "NACRE_SEED=\(seed)")
@@ -224,7 +237,8 @@ struct SyncScenarioTests {
             var history = SyncHistory([a, b], random(seed))
             try await history.run { device, random in
                 let app = device.app
-                let there = app.notes.keys.map(\.recordName).filter { $0.hasPrefix("parent") && app.disk.notes[app.recordID($0)]?.system != nil }.sorted()
+                let there = app.notes.keys.map(\.recordName).filter { $0.hasPrefix("parent") && app.disk.notes[app.recordID($0)]?.system != nil }
+                    .sorted()
                 if device === a, random.chance(3), let name = there.randomElement(using: &random) {
                     a.delete(name)
                     await a.told()
@@ -272,7 +286,7 @@ struct SyncScenarioTests {
                 await ada.told()
                 if ada.app.disk.notes[CKRecord.ID(recordName: name, zoneID: from)] == nil { zones[name] = 1 - here }
             }
-            let served = try await served(scene)
+            let served = try await met(scene)
             for (name, zone) in zones {
                 #expect(served[zone][name]?.contains("of-\(name)") == true, "NACRE_SEED=\(seed)")
                 #expect(served[1 - zone][name] == nil, "NACRE_SEED=\(seed)")

@@ -50,7 +50,8 @@ final class SyncTransport: Transport {
     static func refusal(_ code: CKError.Code, _ word: String, status: Int = 400, retryAfter: Int? = nil) -> Fault {
         let retry = retryAfter.map { ",\"retryAfter\":\($0)" } ?? ""
         return .answer(
-            status: status, body: "{\"uuid\":\"0\",\"serverErrorCode\":\"\(word)\",\"reason\":\"on demand\"\(retry),\"nacre\":{\"code\":\(code.rawValue)}}")
+            status: status,
+            body: "{\"uuid\":\"0\",\"serverErrorCode\":\"\(word)\",\"reason\":\"on demand\"\(retry),\"nacre\":{\"code\":\(code.rawValue)}}")
     }
 
     /// The error of each record of a request.
