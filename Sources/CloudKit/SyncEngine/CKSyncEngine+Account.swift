@@ -8,11 +8,11 @@ extension CKSyncEngine {
     ///
     /// - Throws: why nothing can be synced now: there is no account, or it cannot be used, or nobody can be asked.
     func settleAccount(_ run: SyncRun) async throws(CKError) {
-        if let fault = core.fault { throw fault }
+        if let fault = turns.fault { throw fault }
         let line = database.line
         let settings = try line.settings()
         let isKnown = state.held.withLock { $0.user != nil }
-        let isSettled = core.inner.withLock { inner in
+        let isSettled = turns.inner.withLock { inner in
             if isKnown && !inner.mustCheckAccount && inner.checkedSettings == settings { return true }
             // What is told from here on is looked at by the next turn.
             inner.mustCheckAccount = false
@@ -24,10 +24,10 @@ extension CKSyncEngine {
             guard settings.accountToken != nil else { throw .needsAccount }
             let conversation = Conversation(line: line, scope: .public, patience: Patience(.init(), quality: .default))
             let user = try await run.call { () async throws(CKError) in try await conversation.caller() }
-            core.inner.withLock { $0.checkedSettings = settings }
+            turns.inner.withLock { $0.checkedSettings = settings }
             try await signedIn(user.userRecordName)
         } catch {
-            core.inner.withLock { $0.mustCheckAccount = true }
+            turns.inner.withLock { $0.mustCheckAccount = true }
             switch error.code {
             case .notAuthenticated:
                 try await signedOut()

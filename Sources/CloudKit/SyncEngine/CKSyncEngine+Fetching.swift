@@ -100,7 +100,7 @@ extension CKSyncEngine {
             try run.check()
             let known = state.held.withLock { $0 }
             guard known.unfetched.contains(where: { !done.contains($0) }) else { return failures }
-            let options = try await core.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
+            let options = try await turns.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
             guard let zoneID = known.nextZone(options, done: done) else { return failures }
             done.insert(zoneID)
             try await tell(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
@@ -199,7 +199,7 @@ extension CKSyncEngine {
     /// By which devices are told that the database has changed. Where it cannot be made now, the next fetch tries again.
     private func keepSubscription(_ run: SyncRun) async {
         let kept = state.held.withLock(\.subscriptionID)
-        let wanted = core.subscriptionID
+        let wanted = turns.subscriptionID
         guard kept == nil || (wanted != nil && wanted != kept) else { return }
         let database = database
         let found = Locked<CKSubscription.ID?>(nil)

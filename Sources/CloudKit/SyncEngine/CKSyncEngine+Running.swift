@@ -9,16 +9,16 @@ extension CKSyncEngine {
 
     /// Runs `body` when it is its turn, and tells the newest state after it.
     func perform(_ due: SyncSchedule.Due, _ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async throws {
-        guard !core.isInsideDelegate else {
+        guard !turns.isInsideDelegate else {
             throw CKError(
                 .invalidArguments, text: "fetchChanges and sendChanges cannot be called inside the delegate of the engine", internalCode: 1017,
                 details: [.remedy: "Call them in a task of their own"])
         }
         let run = SyncRun()
-        core.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        turns.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
         let error: CKError? = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                core.queue.add {
+                turns.queue.add {
                     let error = await self.ended(run, body)
                     continuation.resume(returning: error)
                 }
@@ -46,7 +46,7 @@ extension CKSyncEngine {
         } catch let thrown {
             error = thrown
         }
-        _ = core.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
+        _ = turns.inner.withLock { $0.runs.removeValue(forKey: ObjectIdentifier(run)) }
         if isAccountSettled, let error { await lookAgain(at: error) }
         _ = await outcome { () async throws(CKError) in try await tellState() }
         return error
@@ -64,7 +64,7 @@ extension CKSyncEngine {
     /// A refused account may be gone: the delegate hears of that in the same turn.
     private func lookAgain(at error: CKError) async {
         guard error.each.contains(where: { $0.code == .notAuthenticated || $0.code == .accountTemporarilyUnavailable }) else { return }
-        core.inner.withLock { $0.mustCheckAccount = true }
+        turns.inner.withLock { $0.mustCheckAccount = true }
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 
@@ -72,31 +72,31 @@ extension CKSyncEngine {
 
     /// Returns when the delegate has handled it; throws `operationCancelled` where there is no delegate any more.
     func tell(_ event: Event) async throws(CKError) {
-        try await core.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
+        try await turns.insideDelegate { await $0.handleEvent(event, syncEngine: self) }
     }
 
     /// Tells the state where it is another one than the delegate has.
     func tellState() async throws(CKError) {
         let known = state.held.withLock { $0 }
-        let isNew = core.inner.withLock { inner in
+        let isNew = turns.inner.withLock { inner in
             guard inner.toldRevision ?? 0 != known.revision else { return false }
             inner.toldRevision = known.revision
             return true
         }
         guard isNew else { return }
-        try await tell(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: core.home))))
+        try await tell(.stateUpdate(Event.StateUpdate(stateSerialization: State.Serialization(state: known, home: turns.home))))
     }
 
     // MARK: What the app changes
 
     func appChanged(_ change: SyncState.AppChange) {
-        let begins = core.inner.withLock { inner in
+        let begins = turns.inner.withLock { inner in
             defer { inner.isFlushQueued = true }
             return !inner.isFlushQueued
         }
         if begins {
-            core.queue.add { [self] in
-                core.inner.withLock { $0.isFlushQueued = false }
+            turns.queue.add { [self] in
+                turns.inner.withLock { $0.isFlushQueued = false }
                 _ = await outcome { () async throws(CKError) in
                     await greet()
                     try await tellState()
@@ -109,13 +109,13 @@ extension CKSyncEngine {
     /// An account that is not known yet is told before anything else; where it cannot be asked for now, not a second time.
     private func greet() async {
         let isKnown = state.held.withLock { $0.user != nil }
-        let hasAsked = core.inner.withLock { $0.hasAskedForAccount }
-        guard !isKnown, !hasAsked, core.fault == nil else { return }
+        let hasAsked = turns.inner.withLock { $0.hasAskedForAccount }
+        guard !isKnown, !hasAsked, turns.fault == nil else { return }
         _ = await outcome { () async throws(CKError) in try await settleAccount(SyncRun()) }
     }
 
     func accountMayHaveChanged() {
-        core.inner.withLock { inner in
+        turns.inner.withLock { inner in
             inner.mustCheckAccount = true
             inner.schedule.retryNow()
         }
@@ -126,15 +126,15 @@ extension CKSyncEngine {
 
     /// With `automaticallySync`: as soon as the schedule allows.
     func want(_ due: SyncSchedule.Due) {
-        guard automaticallySync, core.fault == nil else { return }
-        core.inner.withLock { $0.schedule.want(due) }
+        guard automaticallySync, turns.fault == nil else { return }
+        turns.inner.withLock { $0.schedule.want(due) }
         schedule()
     }
 
     private func schedule() {
         let now = database.line.timekeeper.now()
         let pause = database.line.timekeeper.pause
-        let due: SyncSchedule.Due? = core.inner.withLock { inner in
+        let due: SyncSchedule.Due? = turns.inner.withLock { inner in
             guard !inner.isScheduledQueued else { return nil }
             inner.timer?.cancel()
             inner.timer = nil
@@ -151,12 +151,12 @@ extension CKSyncEngine {
                 return nil
             }
         }
-        if let due { core.queue.add { [self] in await runScheduled(due) } }
+        if let due { turns.queue.add { [self] in await runScheduled(due) } }
     }
 
     /// Fetches first, so that the app can merge what others did before it sends.
     private func runScheduled(_ due: SyncSchedule.Due) async {
-        core.inner.withLock { $0.schedule.begin(due) }
+        turns.inner.withLock { $0.schedule.begin(due) }
         var error: CKError?
         if due.fetch {
             error = await scheduled { run throws(CKError) in try await self.fetch(FetchChangesContext(reason: .scheduled, options: .init()), in: run)
@@ -172,14 +172,14 @@ extension CKSyncEngine {
             }
             finish(SyncSchedule.Due(send: true), error)
         }
-        core.inner.withLock { $0.isScheduledQueued = false }
+        turns.inner.withLock { $0.isScheduledQueued = false }
         schedule()
         waitForChanges()
     }
 
     private func scheduled(_ body: @escaping @Sendable (SyncRun) async throws(CKError) -> Void) async -> CKError? {
         let run = SyncRun()
-        core.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
+        turns.inner.withLock { $0.runs[ObjectIdentifier(run)] = run }
         return await ended(run, body)
     }
 
@@ -187,7 +187,7 @@ extension CKSyncEngine {
     private func finish(_ done: SyncSchedule.Due, _ error: CKError?) {
         let (now, spread) = (database.line.timekeeper.now(), database.line.timekeeper.spread())
         let passing = error?.each.filter(\.mayPass) ?? []
-        core.inner.withLock {
+        turns.inner.withLock {
             $0.schedule.end(done, mayPass: !passing.isEmpty, retryAfter: passing.compactMap(\.retryAfterSeconds).max(), now: now, spread: spread)
         }
     }
@@ -216,7 +216,7 @@ extension CKSyncEngine {
     private func waitForChanges() {
         guard let token = state.held.withLock(\.databaseToken) else { return }
         let (line, scope) = (database.line, database.databaseScope)
-        core.inner.withLock { inner in
+        turns.inner.withLock { inner in
             inner.waiter?.cancel()
             inner.waiter = Task { [weak self] in
                 if await Self.hasChanged(line, scope, since: token) { self?.want(SyncSchedule.Due(fetch: true)) }

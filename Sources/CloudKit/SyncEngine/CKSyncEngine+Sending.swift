@@ -65,7 +65,7 @@ extension CKSyncEngine {
                     continue
                 }
                 let serial = state.held.withLock(\.records.serial)
-                let batch = try await core.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
+                let batch = try await turns.insideDelegate { await $0.nextRecordZoneChangeBatch(context, syncEngine: self) }
                 if let batch, batch.count > 0 {
                     fruitless = try await sendRecords(batch, addedUpTo: serial, context, &failures, in: run) ? 0 : fruitless + 1
                 } else if !hasZonesToSend(context.options.scope) {

@@ -11,7 +11,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     public let database: CKDatabase
     public let state: CKSyncEngine.State
     let automaticallySync: Bool
-    let core: SyncCore
+    let turns: SyncTurns
 
     /// Returns at once. With `automaticallySync` the engine begins to fetch and to send by itself.
     ///
@@ -23,10 +23,10 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         let home = SyncHome(configuration.database)
         let fault = home.fault(of: kept)
         state = State(fault == nil ? kept?.state ?? SyncState() : SyncState())
-        core = SyncCore(home: home, fault: fault, delegate: configuration.delegate, subscriptionID: configuration.subscriptionID)
+        turns = SyncTurns(home: home, fault: fault, delegate: configuration.delegate, subscriptionID: configuration.subscriptionID)
         let told: @Sendable (SyncState.AppChange) -> Void = { [weak self] in self?.appChanged($0) }
         state.changed.withLock { $0 = told }
-        core.watchAccount { [weak self] in self?.accountMayHaveChanged() }
+        turns.watchAccount { [weak self] in self?.accountMayHaveChanged() }
         SyncEngines.shared.add(self)
         guard automaticallySync else { return }
         if let fault {
@@ -37,7 +37,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     deinit {
-        core.end()
+        turns.end()
     }
 
     /// Fetches what others changed, and returns when the delegate has handled all of it.
@@ -64,7 +64,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// Asks all fetches and sends, also those that wait for their turn, to end with `operationCancelled`, and does not wait for them. What is on
     /// its way may still be done, and is told. Nothing pending is lost.
     public func cancelOperations() async {
-        core.cancelRuns()
+        turns.cancelRuns()
     }
 
     public var description: String { "<CKSyncEngine: \(database.databaseScope.wire), automaticallySync=\(automaticallySync)>" }

@@ -48,7 +48,7 @@ final class SyncDevice: Sendable {
 
     /// Returns when the engine has told of what was changed before, and the app has kept it, or has died of it.
     func told() async {
-        await withCheckedContinuation { continuation in engine.core.queue.add { continuation.resume() } }
+        await withCheckedContinuation { continuation in engine.turns.queue.add { continuation.resume() } }
         app.keepNotes()
     }
 

@@ -119,8 +119,8 @@ struct SyncEngineAutomaticTests {
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "temporarilyUnavailable"])
             a.write("one", "bread")
             // The engine meets it by its own request, or by the question that it holds open.
-            while a.engine.core.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
-            while a.engine.core.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
+            while a.engine.turns.inner.withLock({ $0.schedule.decide(now: 0) }) == .idle { await Task.yield() }
+            while a.engine.turns.inner.withLock({ $0.isScheduledQueued }) { await Task.yield() }
             #expect(a.engine.state.pendingRecordZoneChanges.count == 1)
             _ = try await NewCloud.admin(cloud.server, "users/state", ["email": Device.ada, "state": "available"])
             // Nothing is tried while the clock stands still, until somebody hears of it: here the app asks.

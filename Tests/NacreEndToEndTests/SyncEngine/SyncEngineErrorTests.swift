@@ -45,6 +45,7 @@ struct SyncEngineErrorTests {
     ) async throws {
         try await with { a, _ in
             a.write("one", "bread")
+            a.app.mends.withLock { $0 = false }
             a.transport.failNext("records/modify", SyncTransport.itemRefusal(["one"], code, word))
             let pending = Locked<[CKSyncEngine.PendingRecordZoneChange]?>(nil)
             a.app.hook.withLock {

@@ -117,7 +117,7 @@ struct SyncEngineOrderTests {
             await arrival
             async let waiting = a.fetch()
             // The second waits for its turn once its call has been made; cancelling asks both.
-            while a.engine.core.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
+            while a.engine.turns.inner.withLock({ $0.runs.count }) < 2 { await Task.yield() }
             await a.engine.cancelOperations()
             #expect(await running == .operationCancelled)
             #expect(await waiting == .operationCancelled)

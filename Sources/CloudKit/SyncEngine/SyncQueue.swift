@@ -1,0 +1,94 @@
+import NacreLocks
+
+/// Runs pieces of work one after the other, in the order in which they were asked for. A task lives as long as there is work.
+final class SyncQueue: Sendable {
+    typealias Work = @Sendable () async -> Void
+
+    private struct State {
+        var waiting: [Work] = []
+        var isRunning = false
+    }
+
+    private let state = Locked(State())
+
+    func add(_ work: @escaping Work) {
+        let begins = state.withLock { state in
+            state.waiting.append(work)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if begins { Task { await run() } }
+    }
+
+    private func run() async {
+        while let work = next() { await work() }
+    }
+
+    private func next() -> Work? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+    }
+}
+
+/// One fetch or send: what cancels it.
+final class SyncRun: Sendable {
+    private struct State {
+        var isCancelled = false
+        var calls: [Int: Task<Void, Never>] = [:]
+        var started = 0
+    }
+
+    private let state = Locked(State())
+
+    func cancel() {
+        let calls = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.calls.values)
+        }
+        for call in calls { call.cancel() }
+    }
+
+    func check() throws(CKError) {
+        if state.withLock(\.isCancelled) { throw .cancelled }
+    }
+
+    /// Asks the server in a task of its own, which `cancel` cancels: the delegate never runs in a cancelled task.
+    func call<Value: Sendable>(_ ask: @escaping @Sendable () async throws(CKError) -> Value) async throws(CKError) -> Value {
+        try check()
+        let (place, found) = state.withLock { state in
+            state.started += 1
+            return (state.started, Locked<Result<Value, CKError>?>(nil))
+        }
+        let task = Task {
+            do throws(CKError) {
+                let value = try await ask()
+                found.withLock { $0 = .success(value) }
+            } catch {
+                found.withLock { $0 = .failure(error) }
+            }
+        }
+        let isLate = state.withLock { state in
+            state.calls[place] = task
+            return state.isCancelled
+        }
+        if isLate { task.cancel() }
+        await task.value
+        state.withLock { $0.calls[place] = nil }
+        return try (found.withLock { $0 } ?? .failure(.cancelled)).get()
+    }
+
+    /// Runs an operation, whose blocks say what becomes of it.
+    /// - Returns: the error that ended it as a whole.
+    func perform(_ make: @escaping @Sendable (_ done: @escaping @Sendable (CKError?) -> Void) -> CKOperation) async -> CKError? {
+        do throws(CKError) {
+            return try await call { () async throws(CKError) in await SingleCall.result(make) }
+        } catch {
+            return error
+        }
+    }
+}
