@@ -13,6 +13,8 @@ final class ServerLine: Sendable {
     let identifier: String?
     let source: Source
     let transport: any Transport
+    /// For questions that the server holds open.
+    let waitingTransport: any Transport
     let timekeeper: Timekeeper
     /// Takes the lines of the framework's log: standard error, but for tests.
     let log: @Sendable (String) -> Void
@@ -38,14 +40,16 @@ final class ServerLine: Sendable {
         var recordName: String
     }
 
+    /// - Parameter transport: nil: the network.
     init(
-        identifier: String?, source: Source, transport: any Transport = NetworkTransport.shared, timekeeper: Timekeeper = .system,
+        identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
         staging: AssetStaging = .shared,
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
         self.source = source
-        self.transport = transport
+        self.transport = transport ?? NetworkTransport.shared
+        waitingTransport = transport ?? NetworkTransport.waiting
         self.timekeeper = timekeeper
         self.staging = staging
         self.log = log
@@ -74,8 +78,9 @@ final class ServerLine: Sendable {
         }
     }
 
-    func address() throws(CKError) -> ServerAddress {
-        ServerAddress(settings: try settings(), transport: transport)
+    /// - Parameter mayWait: the server may hold the question open.
+    func address(mayWait: Bool = false) throws(CKError) -> ServerAddress {
+        ServerAddress(settings: try settings(), transport: mayWait ? waitingTransport : transport)
     }
 }
 

@@ -227,7 +227,7 @@ extension CKSyncEngine {
     /// True once there may be something to fetch; false when the task is cancelled.
     private static func hasChanged(_ line: ServerLine, _ scope: CKDatabase.Scope, since token: String) async -> Bool {
         let patience = Patience(requestTimeout: waitSeconds * 2, resourceTimeout: waitSeconds * 2, retriesNetworkErrors: false)
-        let conversation = Conversation(line: line, scope: scope, patience: patience)
+        let conversation = Conversation(line: line, scope: scope, patience: patience, mayWait: true)
         let request = ChangesDatabaseRequest(syncToken: token, resultsLimit: 1, extension: RequestExtension(waitSeconds: waitSeconds))
         while !Task.isCancelled {
             let start = line.timekeeper.now()

@@ -7,13 +7,15 @@
     /// Redirections are not followed: the API has none, and a request carries tokens that are for one server.
     final class ClientTransport: Transport {
         /// Trusts what `CLOUDKIT_CA_FILE` names, beside the system's authorities.
-        static let ambient = ClientTransport(authorityFile: ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 })
+        static let ambient = ClientTransport(authorityFile: ambientAuthorities)
+
+        static var ambientAuthorities: String? { ProcessInfo.processInfo.environment["CLOUDKIT_CA_FILE"].flatMap { $0.isEmpty ? nil : $0 } }
 
         private let client: HTTPClient
 
         /// - Parameter authorityFile: authorities that are trusted beside the system's.
-        init(authorityFile: String? = nil) {
-            client = HTTPClient(.init(transfersPerHostMax: NetworkTransport.requestsPerHost, authorityFile: authorityFile))
+        init(authorityFile: String? = nil, transfersPerHostMax: Int = NetworkTransport.requestsPerHost) {
+            client = HTTPClient(.init(transfersPerHostMax: transfersPerHostMax, authorityFile: authorityFile))
         }
 
         func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {

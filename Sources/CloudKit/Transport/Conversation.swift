@@ -7,6 +7,8 @@ struct Conversation: Sendable {
     let line: ServerLine
     let scope: CKDatabase.Scope
     let patience: Patience
+    /// The server may hold its questions open.
+    var mayWait = false
 
     /// nil while a setting is missing.
     var serverURL: URL? { try? line.settings().url }
@@ -137,7 +139,7 @@ struct Conversation: Sendable {
     func send(
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
-        let address = try line.address()
+        let address = try line.address(mayWait: mayWait)
         let request = try address.request(method, path, body, scope)
         return try await repeated(kind, since: start) { attempt in
             var request = request

@@ -2,12 +2,18 @@
 enum NetworkTransport {
     #if canImport(NacreHTTPClient)
         static let shared: any Transport = ClientTransport.ambient
+        /// For questions that the server holds open: connections of their own, so that no other request waits for an answer that may take its time.
+        static let waiting: any Transport = ClientTransport(authorityFile: ClientTransport.ambientAuthorities, transfersPerHostMax: waitsPerHost)
     #else
         static let shared: any Transport = URLSessionTransport()
+        static let waiting: any Transport = URLSessionTransport(connectionsPerHostMax: waitsPerHost)
     #endif
 
     /// Requests to one server at a time; more wait for their turn. Ours: one app may run many operations.
     static let requestsPerHost = 16
+
+    /// Questions to one server that are open at a time; more wait for their turn. Ours: a process has few engines, but for tests.
+    static let waitsPerHost = 256
 
     /// An answer of ours has at most 8 MB and a page of changes a few more; nothing honest comes near.
     static let answerBytesMax = 256 << 20

@@ -16,9 +16,9 @@
         private let session: URLSession
         private let exchanges = Exchanges()
 
-        init() {
+        init(connectionsPerHostMax: Int = NetworkTransport.requestsPerHost) {
             let configuration = URLSessionConfiguration.ephemeral
-            configuration.httpMaximumConnectionsPerHost = NetworkTransport.requestsPerHost
+            configuration.httpMaximumConnectionsPerHost = connectionsPerHostMax
             configuration.httpCookieStorage = nil
             configuration.httpShouldSetCookies = false
             configuration.urlCache = nil

@@ -130,6 +130,21 @@ struct SyncEngineAutomaticTests {
         }
     }
 
+    @Test func `however many engines hold a question open, no other request waits for them (40)`() async throws {
+        try await SyncDevice.cloud { cloud in
+            let device = try Device(cloud, token: try await cloud.device(of: Device.ada))
+            let apps = (0..<24).map { _ in NoteApp() }
+            let engines = apps.map { SyncDevice.engine($0, device.database, true) }
+            for app in apps { await app.heard("didFetch") }
+            for engine in engines {
+                while engine.turns.inner.withLock({ $0.waiter == nil || $0.isScheduledQueued }) { await Task.yield() }
+            }
+            let start = ContinuousClock.now
+            for _ in 0..<3 { _ = try await device.database.allRecordZones() }
+            #expect(ContinuousClock.now - start < .seconds(CKSyncEngine.waitSeconds / 2))
+        }
+    }
+
     @Test func `an engine that nobody keeps stops (By itself)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
