@@ -39,6 +39,7 @@ extension CKSyncEngine {
         }
     }
 
+    /// See docs/decisions/what-is-pending-without-a-user-stays.md.
     private func signedIn(_ user: String) async throws(CKError) {
         let previous = state.held.withLock(\.user)
         guard previous != user else { return }

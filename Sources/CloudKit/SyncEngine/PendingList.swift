@@ -21,7 +21,12 @@ struct PendingList<Change: PendingChange>: Sendable {
 
     var isEmpty: Bool { places.isEmpty }
     var count: Int { places.count }
-    var changes: [Change] { entries.compactMap { $0?.change } }
+    var changes: [Change] {
+        var changes: [Change] = []
+        changes.reserveCapacity(places.count)
+        for case let entry? in entries { changes.append(entry.change) }
+        return changes
+    }
 
     /// - Returns: whether the list is another one now.
     mutating func add(_ change: Change) -> Bool {

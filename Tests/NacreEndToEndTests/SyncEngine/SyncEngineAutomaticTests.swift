@@ -112,6 +112,29 @@ struct SyncEngineAutomaticTests {
         }
     }
 
+    @Test func `what comes over RemoteNotifications reaches the engine of its user (40)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            a.write("one", "bread")
+            await a.send()
+            await b.fetch()
+            try await b.database.save(CKRecordZoneSubscription(zoneID: b.app.zoneID, subscriptionID: "zone"))
+            let isConnected = Locked(false)
+            let listening = Task {
+                let notifications = RemoteNotifications(for: b.container) { state in
+                    if case .connected = state { isConnected.withLock { $0 = true } }
+                }
+                for await _ in notifications {}
+            }
+            while !isConnected.withLock({ $0 }) { await Task.yield() }
+            a.write("two", "wine")
+            await a.send()
+            while b.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty { await Task.yield() }
+            listening.cancel()
+            #expect(b.engine.state.zoneIDsWithUnfetchedServerChanges == [b.app.zoneID])
+            #expect(await b.fetch() == nil && b.app.words["two"] == ["wine"])
+        }
+    }
+
     @Test func `when the account comes back, the engine goes on by itself (42)`() async throws {
         try await SyncDevice.cloud { cloud in
             let a = try await device(cloud)
