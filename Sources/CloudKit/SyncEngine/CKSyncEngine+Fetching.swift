@@ -98,10 +98,9 @@ extension CKSyncEngine {
         var failures: [AnyHashable: any Error] = [:]
         while true {
             try run.check()
-            let known = state.held.withLock { $0 }
-            guard known.unfetched.contains(where: { !done.contains($0) }) else { return failures }
+            guard state.held.withLock({ state in state.unfetched.contains { !done.contains($0) } }) else { return failures }
             let options = try await turns.insideDelegate { await $0.nextFetchChangesOptions(context, syncEngine: self) }
-            guard let zoneID = known.nextZone(options, done: done) else { return failures }
+            guard let zoneID = state.held.withLock({ $0.nextZone(options, done: done) }) else { return failures }
             done.insert(zoneID)
             try await tell(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zoneID)))
             let error = await fetchZone(zoneID, options.operationGroup, in: run)
