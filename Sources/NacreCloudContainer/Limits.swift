@@ -13,6 +13,16 @@ extension Limits {
     package static let participantsPerShare = 100
     /// Zones that are shared with one user. On this server: each is looked at in its owner's database when they are listed.
     package static let sharedZonesPerUser = 1000
+    /// Shares of records of one zone. On this server: a share is made after a look at the roots of the others.
+    package static let recordSharesPerZone = 1000
+    /// Shares of records of one zone that a user takes part in. On this server: each request of theirs to the zone reads them.
+    package static let sharesOfZonePerUser = 50
+    /// Levels above a record that are looked at where its parent changes in a zone with shares. On this server.
+    package static let parentLevels = 100
+    /// Records that come into a share or leave it in one transaction with the record that they hang on. On this server: the rest follow in portions.
+    package static let subtreePerTransaction = 400
+    /// Views of a zone in which a record is told to be, or to have been. On this server: of more, the oldest are forgotten, with the tokens before them.
+    package static let sharedPlacesPerRecord = 16
     /// Bytes of `clientChangeTokenData`. On this server; CloudKit gives no number.
     package static let clientChangeTokenBytes = 1024
     /// Characters of an operation ID. On this server: a UUID has 36.

@@ -259,7 +259,7 @@ import Testing
             var plan = WritePlan()
             plan.records = (0..<count).map { place in
                 let save = RecordVerdict.Save(type: "Note", parent: nil, fields: ["n": .int64(Int64(place))], over: nil)
-                return rows.put(save, named: "r\(place)", links: ([], [])).put
+                return rows.put(save, named: "r\(place)", links: ([], []), at: .hidden).put
             }
             plan.zonesChanged = [row.address]
             try transaction.apply(plan)

@@ -206,7 +206,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.versionOfShares + 1
+        row.body[0] = RecordBody.versionOfShared + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })

@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, heads, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes, faults
+    case databases, zones, zoneFeed, ends, records, heads, children, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes, faults
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 
@@ -85,6 +85,13 @@ class ObservedReads: ReadTransaction {
     func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
         try before(.records)
         let rows = try reads.records(in: zone, after: name, limit: limit, bytesMax: bytesMax)
+        read(rows.reduce(0) { $0 + $1.body.count })
+        return rows
+    }
+
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try before(.children)
+        let rows = try reads.children(in: zone, of: parent, after: name, limit: limit, bytesMax: bytesMax)
         read(rows.reduce(0) { $0 + $1.body.count })
         return rows
     }

@@ -201,6 +201,10 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(zone.database).records(in: zone, after: name, limit: limit, bytesMax: bytesMax)
     }
 
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try side(zone.database).children(in: zone, of: parent, after: name, limit: limit, bytesMax: bytesMax)
+    }
+
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
         try side(zone.database).tombstones(in: zone, limit: limit)
     }

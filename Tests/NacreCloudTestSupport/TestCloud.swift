@@ -161,6 +161,13 @@ package struct PlainTokens: TokenSealing {
     package func code(for message: [UInt8], key: [UInt8]) -> [UInt8] {
         var code = [UInt8](repeating: 0, count: 32)
         for (place, byte) in (key + message).enumerated() { code[place % 32] = code[place % 32] &* 31 &+ byte }
+        // Each byte depends on all of the message.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in message { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        for place in code.indices {
+            hash = (hash ^ UInt64(code[place])) &* 0x0000_0100_0000_01b3
+            code[place] = UInt8(truncatingIfNeeded: hash >> 32)
+        }
         return code
     }
 }

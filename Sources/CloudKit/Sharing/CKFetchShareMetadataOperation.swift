@@ -9,9 +9,9 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
     open var shareURLs: [URL]?
-    /// Without effect where whole zones are shared, as always on this server.
+    /// Whether metadata come with the record at the root of what is shared. Without effect where a whole zone is shared.
     open var shouldFetchRootRecord = false
-    /// As `shouldFetchRootRecord`.
+    /// The fields of the root record that are wanted; nil: all. Without effect where it is not fetched.
     open var rootRecordDesiredKeys: [CKRecord.FieldKey]?
     /// Called once for each URL.
     open var perShareMetadataResultBlock: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
@@ -48,7 +48,11 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
             rest = rest.dropFirst(asked.count)
-            let request = SharesRequest(shortGUIDs: asked.map { SharesRequest.Item(value: $0.guid) })
+            let request = SharesRequest(shortGUIDs: asked.map { share in
+                    SharesRequest.Item(
+                        value: share.guid, shouldFetchRootRecord: shouldFetchRootRecord,
+                        rootRecordDesiredKeys: shouldFetchRootRecord ? rootRecordDesiredKeys : nil)
+                })
             for (url, result) in zip(asked.map { $0.url }, try await conversation.resolve(request).results) {
                 tell(url, Result { () throws(CKError) in try conversation.metadata(result) })
             }

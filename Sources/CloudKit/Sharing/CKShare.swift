@@ -13,7 +13,8 @@ public let CKRecordNameZoneWideShare: String = ShareNames.ofZone
 /// A participant who deletes it leaves the share; its owner ends it for everybody. Where an app does what Apple's framework raises an exception for, saving
 /// the share fails with `invalidArguments` instead, and says why.
 ///
-/// On this server: zones are shared as a whole. A share of a root record and what hangs on it is refused when it is saved. Apple: iOS 10.
+/// It shows a root record and what hangs on it by `CKRecord.parent`, or a whole zone. On this server: a zone is shared as a whole, or records of it are.
+/// Apple: iOS 10.
 open class CKShare: CKRecord, @unchecked Sendable {
     // Sendable: as `CKRecord`.
 

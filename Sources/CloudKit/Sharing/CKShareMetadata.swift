@@ -22,12 +22,13 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
 
     /// A copy.
     open var share: CKShare { theShare.copy() as? CKShare ?? theShare }
-    /// nil: the whole zone is shared, as always on this server.
-    open var rootRecord: CKRecord? { nil }
-    /// nil: the whole zone is shared, as always on this server. Apple: iOS 15.
-    open var hierarchicalRootRecordID: CKRecord.ID? { nil }
+    private let theRoot: CKRecord?
+    /// A copy; nil where it was not asked for, and where the whole zone is shared.
+    open var rootRecord: CKRecord? { theRoot.map { $0.copy() as? CKRecord ?? $0 } }
+    /// nil: the whole zone is shared. Apple: iOS 15.
+    public let hierarchicalRootRecordID: CKRecord.ID?
     /// Apple: deprecated in iOS 16. Where the whole zone is shared, the share's own ID.
-    open var rootRecordID: CKRecord.ID { theShare.recordID }
+    open var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? theShare.recordID }
 
     /// - Parameters:
     ///   - isOwner: the zone is the current user's.
@@ -38,6 +39,10 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         guard let share = CKRecord.make(wire: metadata.share, recordID: shareID, server: server) as? CKShare else { throw .unexpectedAnswer }
         containerIdentifier = metadata.containerIdentifier
         theShare = share
+        hierarchicalRootRecordID = metadata.rootRecordName.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
+        theRoot = metadata.rootRecord.map {
+            CKRecord.make(wire: $0, recordID: CKRecord.ID(recordName: $0.recordName, zoneID: zoneID), server: server)
+        }
         participantRole = CKShare.ParticipantRole(metadata.participantType)
         participantStatus = CKShare.ParticipantAcceptanceStatus(metadata.participantStatus)
         participantPermission = CKShare.ParticipantPermission(metadata.participantPermission)
@@ -70,6 +75,8 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         static let permission = "ParticipantPermission"
         static let ownerIdentity = "OwnerIdentity"
         static let shortGUID = "ShortGUID"
+        static let rootRecord = "RootRecord"
+        static let rootRecordID = "HierarchicalRootRecordID"
     }
 
     public static var supportsSecureCoding: Bool { true }
@@ -82,6 +89,8 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         containerIdentifier = texts[0]
         shortGUID = texts[1]
         theShare = share
+        theRoot = coder.object(of: CKRecord.self, forKey: Key.rootRecord)
+        hierarchicalRootRecordID = coder.object(of: CKRecord.ID.self, forKey: Key.rootRecordID)
         participantRole = CKShare.ParticipantRole(rawValue: Int(coder.decodeInt64(forKey: Key.role))) ?? .unknown
         participantStatus = CKShare.ParticipantAcceptanceStatus(rawValue: Int(coder.decodeInt64(forKey: Key.status))) ?? .unknown
         participantPermission = CKShare.ParticipantPermission(rawValue: Int(coder.decodeInt64(forKey: Key.permission))) ?? .unknown
@@ -93,6 +102,8 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         coder.encode(NSString(string: containerIdentifier), forKey: Key.containerIdentifier)
         coder.encode(NSString(string: shortGUID), forKey: Key.shortGUID)
         coder.encode(theShare, forKey: Key.share)
+        if let theRoot { coder.encode(theRoot, forKey: Key.rootRecord) }
+        if let hierarchicalRootRecordID { coder.encode(hierarchicalRootRecordID, forKey: Key.rootRecordID) }
         coder.encode(Int64(participantRole.rawValue), forKey: Key.role)
         coder.encode(Int64(participantStatus.rawValue), forKey: Key.status)
         coder.encode(Int64(participantPermission.rawValue), forKey: Key.permission)

@@ -18,6 +18,7 @@ extension Conversation {
         response.results = response.results.map { result in
             guard case .share(var metadata) = result else { return result }
             metadata.share = user.showing(metadata.share)
+            metadata.rootRecord = metadata.rootRecord.map(user.showing)
             return .share(metadata)
         }
         return response

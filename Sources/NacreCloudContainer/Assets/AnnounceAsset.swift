@@ -117,7 +117,8 @@ extension Cloud {
                 let row = try transaction.records(in: zone.address, named: [place.recordName]).first
             else { return [] }
             let record = StoredRecord(row, in: zone.address, only: FieldNames([place.fieldName]))
-            guard record.isLive, database.showing(zoneNamed: zone.name).shows(record) else { return [] }
+            let found = try database.zone(database.key.zoneID(zone.name)).resolve(zone, transaction)
+            guard record.isLive, found?.showing.shows(record) == true else { return [] }
             let keys = record.content.fields.assetIDs.map(\.key)
             let assets = try transaction.entries(in: database.id, .asset, keys: keys).map { try StoredAsset($0) }
             return names.intersection(assets.flatMap { $0.chunks.map(\.name) })

@@ -26,6 +26,8 @@ enum ChangeToken: Hashable, Sendable {
 
     case zone(OfZone)
     case database(OfDatabase)
+    /// Of who sees a zone by shares of records: a place in each of their views, in their order. All are of one zone, seen at one time.
+    case views([OfZone])
 
     /// 2: tokens say what their client has seen. Those of version 1 have expired.
     private static let version: UInt8 = 2
@@ -50,6 +52,19 @@ enum ChangeToken: Hashable, Sendable {
             writer.signed(token.baseline)
             Self.write(token.position.name, to: &writer)
             writer.write(token.seen)
+        case .views(let tokens):
+            writer.byte(3)
+            guard let first = tokens.first else { break }
+            writer.fixed(UInt64(bitPattern: first.zone.database.rawValue))
+            writer.fixed(UInt64(bitPattern: first.zone.zone))
+            writer.write(first.seen)
+            writer.number(UInt64(tokens.count))
+            for token in tokens {
+                writer.signed(token.view.rawValue)
+                writer.write(token.position.number)
+                writer.write(token.baseline)
+                Self.write(token.position.name, to: &writer)
+            }
         }
         return writer.bytes
     }
@@ -81,6 +96,18 @@ enum ChangeToken: Hashable, Sendable {
             let baseline = try reader.signed()
             let position = ZoneFeedPosition(seq, name: try name(&reader))
             return .database(OfDatabase(database: database, position: position, baseline: baseline, seen: try reader.changeNumber()))
+        case 3:
+            let database = DatabaseID(rawValue: Int64(bitPattern: try reader.fixed()))
+            let zone = ZoneAddress(database: database, zone: Int64(bitPattern: try reader.fixed()))
+            let seen = try reader.changeNumber()
+            var tokens: [OfZone] = []
+            for _ in 0..<(try reader.count()) {
+                let view = FeedView(rawValue: try reader.signed())
+                let (number, baseline) = (try reader.changeNumber(), try reader.changeNumber())
+                tokens.append(
+                    OfZone(zone: zone, view: view, position: FeedPosition(number, name: try name(&reader)), baseline: baseline, seen: seen))
+            }
+            return .views(tokens)
         default:
             throw MalformedBytes()
         }
@@ -125,7 +152,38 @@ extension Cloud {
     }
 }
 
+extension ChangeToken {
+    /// The token after everything that these views of a zone have.
+    static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken { ChangeToken(of: views.map { .caughtUp(with: zone, view: $0) }) }
+
+    /// - Parameter tokens: of the views of one zone.
+    init(of tokens: [OfZone]) {
+        if tokens.count == 1, tokens[0].view == .owner { self = .zone(tokens[0]) } else { self = .views(tokens) }
+    }
+
+    /// The places of a token of a zone; nil for one of a database.
+    var places: [OfZone]? {
+        switch self {
+        case .zone(let token): [token]
+        case .views(let tokens): tokens
+        case .database: nil
+        }
+    }
+}
+
 extension ChangeToken.OfZone {
+    /// The places from which someone goes on who sees these views now: those that came since are read from their start.
+    /// - Parameter tokens: where they were; nil: they begin.
+    /// - Returns: nil where the token leads no more to every change since. Of a view that is no more, what was in it is not told any more.
+    static func going(on tokens: [Self]?, in zone: ZoneRow, views: [FeedView], _ transaction: any ReadTransaction) throws -> [Self]? {
+        for token in tokens ?? [] {
+            guard views.contains(token.view), try token.isValid(for: zone, transaction) else { return nil }
+        }
+        return views.map { view in
+            tokens?.first { $0.view == view } ?? .start(of: zone, view: view)
+        }
+    }
+
     /// Before everything, for a client that begins now.
     static func start(of zone: ZoneRow, view: FeedView) -> Self {
         Self(zone: zone.address, view: view, position: .start, baseline: zone.number, seen: zone.number)

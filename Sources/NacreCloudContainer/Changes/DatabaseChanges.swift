@@ -28,7 +28,7 @@ extension Cloud {
     private func databaseToken(_ text: String?) throws(ServerError) -> ChangeToken.OfDatabase? {
         switch try changeToken(text) {
         case .database(let token): token
-        case .zone: throw .unknownToken
+        case .zone, .views: throw .unknownToken
         case nil: nil
         }
     }

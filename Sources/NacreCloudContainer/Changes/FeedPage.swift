@@ -2,46 +2,77 @@ import NacreCloudWire
 
 /// One page of a zone's feed, with the token after it. A damaged record is an error in its place, and holds nothing up.
 struct FeedPage: Sendable {
-    let records: [StoredRecord]
-    let token: ChangeToken.OfZone
+    let entries: [Entry]
+    /// Behind the page: of the views that are followed, in their order.
+    let tokens: [ChangeToken.OfZone]
     let moreComing: Bool
     let isMidCommit: Bool
     let clientChangeToken: [UInt8]?
-    private let start: ChangeToken.OfZone
+
+    /// A record, where it stands in the feed, and since when its reader follows.
+    struct Entry: Sendable {
+        let record: StoredRecord
+        let row: FeedRow
+        let baseline: ChangeNumber
+    }
+
+    var records: [StoredRecord] { entries.map(\.record) }
 
     /// - Parameters:
     ///   - read: of its feed behind the token; nothing, where other zones have filled the answer.
     ///   - rest: of the last commit, behind `read`.
     fileprivate init(after token: ChangeToken.OfZone, of zone: ZoneRow, _ read: FeedRead, rest: FeedRest) {
-        start = token
         clientChangeToken = zone.clientChangeToken
-        records = read.records + rest.read.records
+        entries = zip(read.records + rest.read.records, read.entries + rest.read.entries).map {
+            Entry(record: $0, row: $1.feed, baseline: token.baseline)
+        }
         isMidCommit = rest.goesOn
         let end = (rest.read.entries.last ?? read.entries.last).map { FeedPosition($0.feed.place.number, name: rest.goesOn ? $0.record.name : nil) }
         let position = end ?? token.position
         moreComing = !read.isWhole && (position.name != nil || position.number < zone.number)
-        self.token = moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)
+        tokens = [moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)]
+    }
+
+    /// Pages of some views of a zone as one.
+    /// - Parameter tokens: of all views, behind these pages.
+    private init(_ pages: [FeedPage], tokens: [ChangeToken.OfZone], moreComing: Bool, of zone: ZoneRow) {
+        clientChangeToken = zone.clientChangeToken
+        entries = pages.flatMap(\.entries)
+        self.tokens = tokens
+        self.moreComing = moreComing
+        isMidCommit = pages.last?.isMidCommit ?? false
     }
 
     /// The page as it is answered.
     /// - Parameters:
     ///   - types: only records of these types, or all when nil. What is gone is told whatever its type was.
     func results(by showing: ShownRecords, types: [String]?, keys: [String]?) -> [RecordResult] {
-        records.compactMap { stored in
+        entries.compactMap { entry in
+            let stored = entry.record
+            if entry.row.place.view != .owner, entry.row.isDeparture { return departure(of: entry, from: showing) }
             // Its type is not sure: everybody hears of it.
             if stored.isDamaged { return .failure(recordName: stored.row.name, .recordDamaged) }
             guard stored.isLive else {
                 return .deleted(Tombstone(recordName: stored.row.name, recordType: stored.row.type))
             }
-            if let types, !types.contains(stored.row.type) { return departure(of: stored, from: types) }
+            if let types, !types.contains(stored.row.type) { return departure(of: stored, from: types, since: entry.baseline) }
             return showing.record(stored, keys: keys).map(RecordResult.record)
         }
     }
 
+    /// Who still sees a record by another share does not hear that it left one; who saw it leave several hears so of the last.
+    private func departure(of entry: Entry, from showing: ShownRecords) -> RecordResult? {
+        let (record, views) = (entry.record, showing.rule.views ?? [])
+        if record.isLive, showing.shows(record) { return nil }
+        let left = record.content.shared.places.filter { views.contains($0.view) }
+        if left.contains(where: { $0.number > entry.row.place.number }) { return nil }
+        return .deleted(Tombstone(recordName: record.row.name, recordType: left.first { $0.view == entry.row.place.view }?.typeLeft))
+    }
+
     /// A client that wants a type hears that its record went, when the name has been made again as another type since the client began. It hears so
     /// with each change of the new record: the place that it has reached does not tell whether it has heard.
-    private func departure(of stored: StoredRecord, from types: [String]) -> RecordResult? {
-        let isNews = stored.content.entered > start.baseline
+    private func departure(of stored: StoredRecord, from types: [String], since baseline: ChangeNumber) -> RecordResult? {
+        let isNews = stored.content.entered > baseline
         guard isNews, let type = stored.content.formerTypes.first(where: types.contains) else { return nil }
         return .deleted(Tombstone(recordName: stored.row.name, recordType: type))
     }
@@ -106,6 +137,26 @@ extension FeedPage {
             : try transaction.feed(open.map { asked[$0.place].scan(after: $0.last, through: $0.last.number, limit: 1) }, bytesMax: Limits.pageBytes)
         for (open, portion) in zip(open, behind) { rests[open.place].goesOn = !portion.isWhole }
         return asked.indices.map { FeedPage(after: asked[$0].token, of: asked[$0].zone, read[$0], rest: rests[$0]) }
+    }
+}
+
+extension FeedPage {
+    /// A page of some views of one zone, one after the other. Costs three questions for each that is reached.
+    static func read(
+        _ tokens: [ChangeToken.OfZone], of zone: ZoneRow, limit: Int, room: inout Int, keepsCommitsWhole: Bool, _ transaction: any ReadTransaction
+    ) throws -> FeedPage {
+        var (next, pages, left) = (tokens, [FeedPage](), limit)
+        for place in tokens.indices where tokens[place].position != FeedPosition(zone.number) {
+            guard left > 0, room > 0 || pages.isEmpty, pages.last?.moreComing != true else { break }
+            let asked = AskedFeed(token: tokens[place], zone: zone, limit: left)
+            let found = try read([asked], room: &room, keepsCommitsWhole: keepsCommitsWhole, transaction)
+            pages += found
+            left -= found.reduce(0) { $0 + $1.entries.count }
+            next[place] = found.first?.tokens.first ?? tokens[place]
+        }
+        let moreComing = next.contains { $0.position != FeedPosition(zone.number) }
+        for place in next.indices { next[place].seen = zone.number }
+        return FeedPage(pages, tokens: next, moreComing: moreComing, of: zone)
     }
 }
 

@@ -35,8 +35,8 @@ extension Cloud {
     /// How much work pages of these zones are likely to be: much for a client that begins, or that has not come to where it began.
     package func lane(of zones: [ChangesZoneRequest.Item]) -> Turn.Lane {
         let isUpToDate = zones.allSatisfy { item in
-            guard let token = try? zoneToken(item.syncToken) else { return false }
-            return token.baseline == .zero
+            guard let tokens = try? zoneTokens(item.syncToken) else { return false }
+            return tokens.allSatisfy { $0.baseline == .zero }
         }
         return isUpToDate ? .short : .bulk
     }
@@ -45,18 +45,19 @@ extension Cloud {
     private struct AskedZone: Sendable {
         var zone: RequestedZone
         var item: ChangesZoneRequest.Item
-        var token: ChangeToken.OfZone?
+        /// Where its client was, in each view that it followed; nil: it begins.
+        var tokens: [ChangeToken.OfZone]?
         var limit: Int
     }
 
     private func asked(_ item: ChangesZoneRequest.Item, of zone: RequestedZone) throws(ServerError) -> AskedZone {
         if item.zoneID.isDefault { throw .noFeedInDefaultZone }
         if item.reverse { throw .notSupported("reverse", "reading changes in reverse") }
-        return AskedZone(zone: zone, item: item, token: try zoneToken(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
+        return AskedZone(zone: zone, item: item, tokens: try zoneTokens(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
     }
 
     /// - Returns: one for each zone, in their order.
-    private func pages(of asked: [AskedZone]) async throws -> [Result<FeedPage, ServerError>] {
+    private func pages(of asked: [AskedZone]) async throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
         do {
             return try await store.read { try Self.pages(of: asked, $0) }
@@ -66,15 +67,15 @@ extension Cloud {
                 failed(error.met(in: database.key, asked.count == 1 ? asked.first?.zone.name : nil))
                 return asked.map { _ in .failure(ServerError(error)) }
             }
-            var pages: [Result<FeedPage, ServerError>] = []
+            var pages: [Result<FoundPage, ServerError>] = []
             for zone in asked { pages += try await self.pages(of: [zone]) }
             return pages
         }
     }
 
-    private static func pages(of asked: [AskedZone], _ transaction: any ReadTransaction) throws -> [Result<FeedPage, ServerError>] {
+    private static func pages(of asked: [AskedZone], _ transaction: any ReadTransaction) throws -> [Result<FoundPage, ServerError>] {
         var room = Limits.pageBytes
-        var pages: [Int: Result<FeedPage, ServerError>] = [:]
+        var pages: [Int: Result<FoundPage, ServerError>] = [:]
         // Shared zones are of several databases.
         for places in Dictionary(grouping: asked.indices, by: { asked[$0].zone.database.id }).values.sorted(by: { $0[0] < $1[0] }) {
             let found = try Self.pages(ofOneDatabase: places.map { asked[$0] }, room: &room, transaction)
@@ -86,12 +87,12 @@ extension Cloud {
     /// - Parameter room: for records, on all pages of the answer.
     private static func pages(
         ofOneDatabase asked: [AskedZone], room: inout Int, _ transaction: any ReadTransaction
-    ) throws -> [Result<FeedPage, ServerError>] {
+    ) throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
         let rows = try transaction.zones(in: database.id, named: asked.map(\.zone.name))
         // No two of the names that were asked for are equal: that was looked at before.
         let named = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let feeds = try asked.map { asked -> Result<AskedFeed, ServerError> in
+        let feeds = try asked.map { asked -> Result<FollowedFeeds, ServerError> in
             let zone: ResolvedZone
             do {
                 guard let row = named[asked.zone.name], let found = try asked.zone.resolve(row, transaction) else {
@@ -101,30 +102,55 @@ extension Cloud {
             } catch let error as ServerError {
                 return .failure(error)
             }
-            let token = asked.token ?? .start(of: zone.row, view: zone.view)
-            guard token.view == zone.view, try token.isValid(for: zone.row, transaction) else { return .failure(.tokenExpired) }
-            return .success(AskedFeed(token: token, zone: zone.row, limit: asked.limit))
+            let tokens = try ChangeToken.OfZone.going(on: asked.tokens, in: zone.row, views: zone.seat.views, transaction)
+            guard let tokens else { return .failure(.tokenExpired) }
+            return .success(FollowedFeeds(zone: zone, tokens: tokens, limit: asked.limit))
         }
-        let pages = try FeedPage.read(feeds.successes(), room: &room, keepsCommitsWhole: database.caller.client.keepsCommitsWhole, transaction)
-        return feeds.replacingSuccesses(by: pages.map(Result.success))
+        let isWhole = database.caller.client.keepsCommitsWhole
+        // What owners and participants of whole zones follow is read together, each of the others by itself.
+        let (found, single) = (feeds.successes(), feeds.successes().compactMap(\.single))
+        var pages = try FeedPage.read(single, room: &room, keepsCommitsWhole: isWhole, transaction)[...]
+        let all = try found.map { feeds in
+            if feeds.single != nil, let page = pages.popFirst() { return page }
+            return try FeedPage.read(
+                feeds.tokens, of: feeds.zone.row, limit: feeds.limit, room: &room, keepsCommitsWhole: isWhole, transaction)
+        }
+        let shown = zip(found, all).map { FoundPage(feed: $1, showing: $0.zone.showing) }
+        return feeds.replacingSuccesses(by: shown.map(Result.success))
     }
 
-    private func shown(_ feed: FeedPage, of asked: AskedZone) throws -> ChangesZoneResponse.Page {
+    /// What of a zone is followed, and from where.
+    private struct FollowedFeeds {
+        var zone: ResolvedZone
+        var tokens: [ChangeToken.OfZone]
+        var limit: Int
+
+        /// The owner's feed; nil: others.
+        var single: AskedFeed? {
+            tokens.count == 1 && tokens[0].view == .owner ? AskedFeed(token: tokens[0], zone: zone.row, limit: limit) : nil
+        }
+    }
+
+    /// A page, and how its caller sees the zone.
+    private struct FoundPage: Sendable {
+        var feed: FeedPage
+        var showing: ShownRecords
+    }
+
+    private func shown(_ found: FoundPage, of asked: AskedZone) throws -> ChangesZoneResponse.Page {
+        let (feed, showing) = (found.feed, found.showing)
         tell(feed.records.filter(\.isDamaged), of: asked.zone.database.key, asked.item.zoneID)
-        let showing = asked.zone.showing
         return ChangesZoneResponse.Page(
             zoneID: showing.zoneID, records: feed.results(by: showing, types: asked.item.desiredRecordTypes, keys: asked.item.desiredKeys),
-            syncToken: try tokens.seal(ChangeToken.zone(feed.token).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
+            syncToken: try tokens.seal(ChangeToken(of: feed.tokens).bytes), moreComing: feed.moreComing, isMidCommit: feed.isMidCommit,
             clientChangeToken: feed.clientChangeToken)
     }
 
     /// CloudKit: tokens of databases and of zones are two kinds, and one is not taken for the other.
-    private func zoneToken(_ text: String?) throws(ServerError) -> ChangeToken.OfZone? {
-        switch try changeToken(text) {
-        case .zone(let token): token
-        case .database: throw .unknownToken
-        case nil: nil
-        }
+    private func zoneTokens(_ text: String?) throws(ServerError) -> [ChangeToken.OfZone]? {
+        guard let token = try changeToken(text) else { return nil }
+        guard let places = token.places else { throw .unknownToken }
+        return places
     }
 
     static func pageLimit(_ asked: Int?) throws(ServerError) -> Int {

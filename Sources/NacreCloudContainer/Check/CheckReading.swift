@@ -226,7 +226,7 @@ struct CheckReading {
         guard !record.isDamaged || record.isLost else { return [] }
         let name = record.row.name
         var rows: [DerivedRow] = []
-        if let place = RecordPlan.place(of: record, hasFeed: hasFeed) { rows.append(.feed(zone, place, name: name)) }
+        rows += RecordPlan.places(of: record, hasFeed: hasFeed).map { .feed(zone, $0, name: name) }
         guard record.isLive else { return rows }
         rows += links.map { .link(zone, $0, name: name) }
         guard let type = schema?.types[record.row.type] else { return rows }

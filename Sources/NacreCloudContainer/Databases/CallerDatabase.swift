@@ -31,13 +31,13 @@ package struct CallerDatabase: Sendable {
     }
 
     /// How records of its zone of that name are shown.
-    func showing(zoneNamed name: String) -> ShownRecords {
-        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: readRule, databaseID: id, links: links)
+    func showing(zoneNamed name: String, as seat: ZoneSeat = .owner) -> ShownRecords {
+        ShownRecords(zoneID: key.zoneID(name), database: key, caller: caller, rule: seat.narrowing(readRule), databaseID: id, links: links)
     }
 
     /// A zone of the caller's own database that a transaction found by other means than its name.
     func resolve(_ row: ZoneRow) -> ResolvedZone {
-        ResolvedZone(row: row, view: .owner, seat: .owner, showing: showing(zoneNamed: row.name))
+        ResolvedZone(row: row, seat: .owner, showing: showing(zoneNamed: row.name))
     }
 }
 
@@ -59,7 +59,7 @@ struct RequestedZone: Sendable {
     }
 
     /// The one place where it is decided whether a caller may use a zone. Of another user's database it reads the zone's share, with one call of the
-    /// store; a zone that is not shared with the caller is not there. See `docs/decisions/sharing.md`.
+    /// store, or those of records, with three; a zone that is not shared with the caller is not there. See `docs/decisions/sharing.md`.
     /// - Parameter row: what the transaction found under its name.
     /// - Returns: nil for a default zone in which nothing was saved yet.
     func resolve(_ row: ZoneRow?, _ transaction: any ReadTransaction) throws -> ResolvedZone? {
@@ -67,7 +67,7 @@ struct RequestedZone: Sendable {
             guard let row, let user = database.caller.userRecordName, let seat = try transaction.seat(of: user, in: row.address) else {
                 throw ServerError.zoneNotFound(zoneID)
             }
-            return ResolvedZone(row: row, view: .owner, seat: seat, showing: showing)
+            return ResolvedZone(row: row, seat: seat, showing: database.showing(zoneNamed: name, as: seat))
         }
         if let row { return database.resolve(row) }
         guard zoneID.isDefault, database.key.scope != .shared else { throw ServerError.zoneNotFound(zoneID) }
@@ -78,8 +78,6 @@ struct RequestedZone: Sendable {
 /// A zone that a transaction found: its row, and what its caller sees of it.
 struct ResolvedZone: Sendable {
     let row: ZoneRow
-    /// Which of its feeds the caller follows.
-    let view: FeedView
     let seat: ZoneSeat
     let showing: ShownRecords
 

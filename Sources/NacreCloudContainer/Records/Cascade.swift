@@ -16,7 +16,9 @@ extension ModifyBatch {
             guard !reasons.isEmpty else { return }
             for place in verdicts.indices where verdicts[place].isDelete {
                 guard let held = reasons[items[place].name] else { continue }
-                verdicts[place] = .refuse(.deleteViolatesReference(held))
+                // Of what its caller does not see, not even the name is told.
+                let shown = seat.seesAll || places[held] != nil ? held : items[place].name
+                verdicts[place] = .refuse(.deleteViolatesReference(shown))
             }
             // In other databases these stay because the record that they refer to stays. In the public one that record may be another user's, who may delete it.
             kept.formUnion(reasons.keys)
@@ -106,7 +108,7 @@ extension ModifyBatch {
         name.hasPrefix("_") && record(of: name)?.row.type == UserRecord.type
     }
 
-    private func record(of name: String) -> StoredRecord? {
-        reach.followers[name] ?? stored[name].flatMap { $0.isThere || $0.isDamaged ? $0 : nil }
+    func record(of name: String) -> StoredRecord? {
+        (reach.followers[name] ?? stored[name] ?? companions[name]).flatMap { $0.isThere || $0.isDamaged ? $0 : nil }
     }
 }

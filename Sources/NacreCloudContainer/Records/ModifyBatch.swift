@@ -31,6 +31,14 @@ struct ModifyBatch {
     private(set) var reach = CascadeReach()
     /// Records that go with those that the batch deletes, these too. Known once the batch is settled.
     var going: Set<String> = []
+    /// As whom its caller uses the zone.
+    let seat: ZoneSeat
+    /// The shares of records that it makes, by their roots. Known once the batch is settled.
+    var newShares: [String: SharedPosition] = [:]
+    /// It meets what is shared, or will be.
+    var isSharing = false
+    /// Records outside the batch that its shares change: shares that go with their roots, and roots of shares that go.
+    var companions: [String: StoredRecord] = [:]
 
     /// - Parameters:
     ///   - faults: what was wrong with an operation before anything was looked up, by its place.
@@ -53,7 +61,7 @@ struct ModifyBatch {
         }
         self.init(
             items, verdicts, stored: stored, schema: schema, extendsSchema: extendsSchema, isPublic: setting.scope == .public,
-            caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored))
+            caller: setting.caller.userRecordName ?? "", hidden: setting.hidden(of: stored), seat: setting.seat)
         usedAssets = setting.assets.used
     }
 
@@ -65,12 +73,13 @@ struct ModifyBatch {
         }
         let stored = Dictionary(records.map { ($0.row.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.init(
-            items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "", hidden: [])
+            items, items.map { _ in .delete }, stored: stored, schema: Schema(), extendsSchema: false, isPublic: isPublic, caller: "", hidden: [],
+            seat: .owner)
     }
 
     private init(
         _ items: [Item], _ verdicts: [RecordVerdict], stored: [String: StoredRecord], schema: Schema, extendsSchema: Bool, isPublic: Bool,
-        caller: String, hidden: Set<String>
+        caller: String, hidden: Set<String>, seat: ZoneSeat
     ) {
         self.items = items
         self.verdicts = verdicts
@@ -80,6 +89,7 @@ struct ModifyBatch {
         self.isPublic = isPublic
         self.caller = caller
         self.hidden = hidden
+        self.seat = seat
         places = Dictionary(items.indices.lazy.map { (items[$0].name, $0) }, uniquingKeysWith: { first, _ in first })
         linking = verdicts.indices.filter { verdicts[$0].links }
     }

@@ -18,7 +18,7 @@ extension Cloud {
         let key = database.key
         let zone = try database.zone(request.zoneID)
         let modification = try RecordModification(
-            request, in: zone, shareLink: try await shareLink(for: request, in: zone),
+            request, in: zone, shareLinks: try await shareLinks(for: request, in: zone),
             digest: digest, age: age, now: clock(), newZone: Int64(bitPattern: random() >> 1),
             cascadeRoom: cascadePerTransaction, quotas: quotas, receipt: assetLinks.tokens.receipt, name: uuid)
         WorkMeter.current?.add(rows: modification.targets.count)
@@ -49,8 +49,8 @@ struct RecordModification: Sendable {
 
     private let request: RecordsModifyRequest
     private let zone: RequestedZone
-    /// Where the request may make a share: by what its URL leads to it.
-    private let shareLink: ShareLink?
+    /// Where the request may make shares: by what their URLs lead to them.
+    private let shareLinks: ShareLinks?
     private let log: OperationLog?
     private let now: Timestamp
     /// The key of the default zone, should this be the first save into it.
@@ -74,14 +74,14 @@ struct RecordModification: Sendable {
     private var isPublic: Bool { key.scope == .public }
 
     init(
-        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLink: ShareLink?, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64,
+        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64,
         cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
         self.request = request
         self.zone = zone
-        self.shareLink = shareLink
+        self.shareLinks = shareLinks
         log = OperationLog(request.extension, by: caller, digest: digest, age: age)
         self.now = now
         self.newZone = newZone
@@ -126,9 +126,9 @@ struct RecordModification: Sendable {
         // What is shown, also of what was done before, goes by the schema as it is.
         guard schema.isCurrent(by: advance.entries) else { throw SchemaInterruption.moved }
         let roles = isPublic ? try schema.roles(of: caller, by: advance.entries) : CallerRoles(caller)
-        let showing = zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
         // Before anything is told, of what was done before too.
         let ofOther = zone.database.isOthers ? try zone.resolve(advance.zone, transaction) : nil
+        let showing = ofOther?.showing ?? zone.database.knowing(schema.schema, roles).showing(zoneNamed: zone.name)
         if let operation = advance.operation {
             return .rollback(try replay(operation, in: advance.zone, showing, transaction))
         }
@@ -136,20 +136,32 @@ struct RecordModification: Sendable {
         if let zone = advance.zone, !schema.knowsIndexes(of: zone) { throw SchemaInterruption.moved }
         let found = try ofOther ?? zone.resolve(advance.zone, transaction)
         let ground = try ground(of: advance, found, indexesBelow: schema.schema.nextIndex)
-        let stored = try load(from: ground.zone, isNew: advance.zone == nil, transaction)
+        let stored = try load(from: ground.zone, as: found?.seat ?? .owner, isNew: advance.zone == nil, transaction)
         var batch = ModifyBatch(
             items, faults: faults, stored: stored,
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
-                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUID: try shareLink?.guid(for: ground.zone) ?? "", owner: key.owner))
-        batch.settle(within: try CascadeWalk.reach(of: batch, in: ground.zone.address, room: cascadeRoom, transaction))
+                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner))
+        try settle(&batch, on: ground, transaction)
         let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {
             return .rollback(Outcome(response: response(to: batch, with: [], showing), movedFeed: false, damaged: batch.damaged))
         }
         if let additions = batch.additions { throw SchemaInterruption.lacks(additions) }
         return try write(batch, changes ?? self.changes(of: batch, on: ground, by: schema.schema), on: ground, showing, transaction)
+    }
+
+    /// Decides the batch, as far as records depend on each other.
+    private func settle(_ batch: inout ModifyBatch, on ground: Ground, _ transaction: any WriteTransaction) throws {
+        let zone = ground.zone.address
+        let reach = try CascadeWalk.reach(of: batch, in: zone, room: cascadeRoom, transaction)
+        repeat {
+            batch.settle(within: reach)
+            guard hasFeed else { return }
+            batch.findShares()
+            try batch.loadCompanions(in: zone, transaction)
+        } while batch.settleShares(try transaction.surroundings(of: batch, in: zone, isZoneShared: ground.isShared))
     }
 
     private func sentAssets(to zone: ZoneRow, by entries: [EntryRow]) throws -> SentAssets {
@@ -193,7 +205,7 @@ struct RecordModification: Sendable {
     /// which nothing is kept but whose they are.
     /// - Throws: `ServerError.answerTooLarge` where the first have no room in an answer. The others are in none: `.looksAtTooMuch`, or
     ///   `.refersToTooMuch` for one record.
-    private func load(from zone: ZoneRow, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
+    private func load(from zone: ZoneRow, as seat: ZoneSeat, isNew: Bool, _ transaction: any WriteTransaction) throws -> [String: StoredRecord] {
         guard !isNew else { return [:] }
         var wanted = items.lazy.filter { $0.operation.type != .forceDelete }.map(\.name) as [String]
         var others = items.lazy.filter { $0.operation.type == .forceDelete }.map(\.name) as [String]
@@ -206,13 +218,17 @@ struct RecordModification: Sendable {
             guard case .keep = items[place].operation.change.parent, !items[place].operation.type.isDelete else { return nil }
             return stored[items[place].name]?.row.parent
         }
+        others += items.compactMap { $0.operation.change.sharing?.value.forRecord }
+        others += stored.values.compactMap { $0.content.sharing?.root ?? $0.content.shared.share }
         guard !others.isEmpty || !targets.isEmpty else { return stored }
         // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
         let asked = Set(wanted)
         let whole = Set(others).subtracting(asked)
         let pointedAt = (isPublic ? targets(beside: stored) : targets).subtracting(asked).subtracting(whole)
+        // Where not all is for the caller, what a target is decides too.
+        let looksInside = isPublic || !seat.seesAll
         var left = Limits.unansweredBytes
-        try transaction.eachPortion(of: Array(isPublic ? whole.union(pointedAt) : whole), in: zone.address) { rows in
+        try transaction.eachPortion(of: Array(looksInside ? whole.union(pointedAt) : whole), in: zone.address) { rows in
             for row in rows {
                 left -= row.body.count
                 stored[row.name] = StoredRecord(row, in: zone.address, only: whole.contains(row.name) ? nil : FieldNames([]))
@@ -220,7 +236,7 @@ struct RecordModification: Sendable {
             guard left < 0 else { return }
             throw items.count > 1 ? ServerError.looksAtTooMuch : .refersToTooMuch("\(Limits.unansweredBytes) bytes", isOne: true)
         }
-        guard !isPublic, !pointedAt.isEmpty else { return stored }
+        guard !looksInside, !pointedAt.isEmpty else { return stored }
         for head in try transaction.heads(in: zone.address, named: Array(pointedAt)) {
             stored[head.name] = StoredRecord(row: head, content: .unknown)
         }
@@ -257,6 +273,10 @@ struct RecordModification: Sendable {
         var stamp: Record.Stamp
         /// Assets that records had before and have no more.
         var released: Set<AssetID> = []
+        /// Records that came into a view or left one, with what hangs on them.
+        var moved: [String] = []
+        /// Says how the next ones are put.
+        var rows: RecordPlan
     }
 
     private func changes(of batch: ModifyBatch, on ground: Ground, by schema: Schema) -> Changes {
@@ -264,19 +284,31 @@ struct RecordModification: Sendable {
             zone: ground.zone.address, number: ground.zone.number, now: now,
             stamp: Record.Stamp(timestamp: now, userRecordName: caller.userRecordName ?? "", deviceID: caller.deviceID), hasFeed: hasFeed,
             isPublic: batch.isPublic, schema: schema)
-        var changes = Changes(stamp: rows.stamp)
+        rows.forgotten = ground.zone.forgotten
+        var changes = Changes(stamp: rows.stamp, rows: rows)
         changes.puts.reserveCapacity(items.count)
         changes.saved.reserveCapacity(items.count)
         for place in batch.items.indices {
             guard case .save(let save) = batch.verdicts[place] else { continue }
-            let change = rows.put(save, named: batch.items[place].name, links: batch.links(of: save))
+            let name = batch.items[place].name
+            let change = rows.put(save, named: name, links: batch.links(of: save), at: batch.position(of: name))
             changes.puts.append(change.put)
+            if let live = save.over, live.isLive, live.content.shared.view != change.record.content.shared.view { changes.moved.append(name) }
             changes.saved.append(change.record)
         }
         for record in batch.goingRecords { changes.puts.append(rows.put(deleting: record)) }
+        let along = batch.sharedAlong
+        for record in along.deleted { changes.puts.append(rows.put(deleting: record)) }
         changes.released = rows.released
         if changes.puts.isEmpty { return changes }
-        for record in batch.touchedParents { changes.puts.append(rows.put(touching: record)) }
+        for record in along.moved {
+            let position = batch.position(of: record.row.name)
+            changes.puts.append(rows.put(record, at: position))
+            if record.content.shared.view != position.view { changes.moved.append(record.row.name) }
+        }
+        let put = Set(along.moved.map(\.row.name))
+        for record in batch.touchedParents where !put.contains(record.row.name) { changes.puts.append(rows.put(touching: record)) }
+        changes.rows = rows
         return changes
     }
 
@@ -324,9 +356,13 @@ struct RecordModification: Sendable {
             plan.tasks += try FireSubscriptions.tasks(
                 of: transitions, in: ground.zone, hasFeed: hasFeed, by: FireSubscriptions.Author(caller), due: now, transaction)
         }
-        plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, over: batch.stored, by: caller, at: now)
+        let before = { (name: String) in (batch.stored[name] ?? batch.companions[name])?.content.sharing }
+        plan.addSharing(of: ground.zone, isShared: ground.isShared, puts: plan.records, before: before, by: caller, at: now)
+        var rows = changes.rows
+        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(ground.zone.address, forgotten: rows.forgets)) }
         if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: ground.zone.address, changedAt: ground.zone.number, due: now)) }
         try transaction.apply(plan)
+        try transaction.settleSubtrees(below: changes.moved, of: ground.zone, as: &rows, by: caller, at: now)
         return .commit(
             Outcome(
                 response: response(to: batch, with: changes.saved, showing), movedFeed: hasFeed, indexRows: indexRows, damaged: batch.damaged,

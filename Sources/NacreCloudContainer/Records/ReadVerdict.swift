@@ -20,6 +20,7 @@ package struct ReadRule: Sendable {
         case nothing
         case roles(Schema, CallerRoles)
         case own(Rule)
+        case views(Set<FeedView>)
     }
 
     private let kind: Kind
@@ -38,6 +39,11 @@ package struct ReadRule: Sendable {
         kind = roles.mayAll ? .everything : .roles(schema, roles)
     }
 
+    /// Of a zone of which its caller sees what shares of records show: nothing tells of the rest that it is there.
+    init(views: Set<FeedView>) {
+        kind = .views(views)
+    }
+
     /// CloudKit: a private database's records are readable by all who may use it.
     package static let everything = ReadRule(.everything)
 
@@ -54,6 +60,11 @@ package struct ReadRule: Sendable {
         if case .everything = kind { true } else { false }
     }
 
+    /// Those of which a caller sees the records alone; nil: the caller sees the whole zone.
+    var views: Set<FeedView>? {
+        if case .views(let views) = kind { views } else { nil }
+    }
+
     /// It says nothing until the schema is known.
     var wantsSchema: Bool {
         if case .nothing = kind { true } else { false }
@@ -66,6 +77,7 @@ package struct ReadRule: Sendable {
         case .roles(let schema, let roles):
             schema.permissions(of: roles, on: record.row.type, asCreator: record.isMade(by: caller)).contains(.read)
                 ? .whole : .refuse(.readNotPermitted)
+        case .views(let views): record.content.shared.view.map(views.contains) == true ? .whole : .refuse(.recordNotFound)
         case .own(let rule): rule(record.row.name, record.row.type, record.content.created, database, caller)
         }
     }
@@ -82,7 +94,7 @@ package struct ReadRule: Sendable {
         switch kind {
         case .everything: return .all
         case .nothing: return .none
-        case .own: return .some
+        case .own, .views: return .some
         case .roles(let schema, let roles):
             if schema.permissions(of: roles, on: type, asCreator: false).contains(.read) { return .all }
             return schema.permissions(of: roles, on: type, asCreator: true).contains(.read) ? .some : .none

@@ -11,6 +11,8 @@ struct RecordContent: Equatable, Sendable {
     var formerTypes: [String] = []
     /// Of a record that is a share; nil for any other.
     var sharing: ShareState?
+    /// What the participants of a share of records see of it.
+    var shared = SharedPlaces.none
 
     /// Of a record whose body cannot be read.
     static let unknown = RecordContent(
@@ -20,13 +22,14 @@ struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, in version 3 `sharing`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, in versions 3 and 4 `sharing`, in version 4 `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
 /// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
-    /// Of a body without former types, which hardly any record has; of one with them; and of a share.
+    /// Of a body without former types, which hardly any record has; of one with them; of a share of a zone; and of what a share of a record shows.
     static let version: UInt8 = 1
     static let versionWithFormerTypes: UInt8 = 2
     static let versionOfShares: UInt8 = 3
+    static let versionOfShared: UInt8 = 4
     private static let checksumBytes = 4
 
     static func encode(
@@ -34,13 +37,19 @@ enum RecordBody {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
-        let isPlain = content.formerTypes.isEmpty && content.sharing == nil
-        writer.byte(content.sharing != nil ? versionOfShares : isPlain ? version : versionWithFormerTypes)
+        let isShared = !content.shared.isEmpty || content.sharing?.root != nil
+        let isPlain = content.formerTypes.isEmpty && content.sharing == nil && !isShared
+        writer.byte(isShared ? versionOfShared : content.sharing != nil ? versionOfShares : isPlain ? version : versionWithFormerTypes)
         write(content.created, to: &writer)
         write(content.modified, to: &writer)
         writer.write(content.entered)
         if !isPlain { write(content.formerTypes, to: &writer) { $1.string($0) } }
+        if isShared {
+            content.shared.write(to: &writer)
+            writer.byte(content.sharing == nil ? 0 : 1)
+        }
         content.sharing?.write(to: &writer)
+        if isShared, let sharing = content.sharing { writer.string(sharing.root ?? "") }
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
         for place in fields.indices {
@@ -69,6 +78,7 @@ enum RecordBody {
             _ = try reader.number()
             _ = try reader.number()
             _ = try formerTypes(&reader, of: row)
+            _ = try shared(&reader, of: row)
             _ = try sharing(&reader, of: row)
             return try fields(&reader, only: wanted)
         }
@@ -82,10 +92,11 @@ enum RecordBody {
             let modified = try stamp(&reader)
             let entered = try reader.changeNumber()
             let formerTypes = try formerTypes(&reader, of: row)
+            let shared = try shared(&reader, of: row)
             let sharing = try sharing(&reader, of: row)
             return RecordContent(
                 created: created, modified: modified, entered: entered, fields: try fields(&reader, only: wanted), formerTypes: formerTypes,
-                sharing: sharing)
+                sharing: sharing, shared: shared)
         }
     }
 
@@ -119,7 +130,7 @@ enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard let form = row.body.first, (version...versionOfShares).contains(form) else {
+        guard let form = row.body.first, (version...versionOfShared).contains(form) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
@@ -136,7 +147,20 @@ enum RecordBody {
     }
 
     private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
-        row.body.first == versionOfShares ? try ShareState(&reader) : nil
+        switch row.body.first {
+        case versionOfShares: return try ShareState(&reader)
+        case versionOfShared:
+            guard try reader.byte() == 1 else { return nil }
+            var state = try ShareState(&reader)
+            let root = try reader.string()
+            state.root = root.isEmpty ? nil : root
+            return state
+        default: return nil
+        }
+    }
+
+    private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> SharedPlaces {
+        row.body.first == versionOfShared ? try SharedPlaces(&reader) : .none
     }
 
     private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {

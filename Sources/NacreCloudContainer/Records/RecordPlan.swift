@@ -12,6 +12,10 @@ struct RecordPlan {
     var isPublic: Bool
     /// Says which index rows a record has.
     var schema: Schema
+    /// Up to where the zone's tombstones are purged: departures from before go too.
+    var forgotten = ChangeNumber.zero
+    /// Up to where departures went for which a record had no room: who stands before it must begin again.
+    private(set) var forgets = ChangeNumber.zero
     /// Assets that records had before and have no more.
     private(set) var released: Set<AssetID> = []
     /// By record type, as far as they were asked for.
@@ -27,15 +31,17 @@ struct RecordPlan {
         self.schema = schema
     }
 
-    /// - Parameter links: those that go and come with it.
+    /// - Parameters:
+    ///   - links: those that go and come with it.
+    ///   - position: where it is shared from now on.
     mutating func put(
-        _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink])
+        _ save: RecordVerdict.Save, named name: String, links: (gone: [ReferenceLink], come: [ReferenceLink]), at position: SharedPosition
     ) -> (put: RecordPut, record: StoredRecord) {
         let live = save.over.flatMap { $0.isLive ? $0 : nil }
         let modified = rising(after: save.over)
         let content = RecordContent(
             created: live?.content.created ?? modified, modified: modified, entered: live?.content.entered ?? number, fields: save.fields,
-            formerTypes: formerTypes(of: save), sharing: save.sharing)
+            formerTypes: formerTypes(of: save), sharing: save.sharing, shared: shared(save.over, at: position))
         let record = stored(content, name: name, type: save.type, isTombstone: false, parent: save.parent)
         var put = put(record, over: save.over)
         put.unlinked = links.gone
@@ -49,7 +55,8 @@ struct RecordPlan {
         let modified = rising(after: before)
         let content = RecordContent(
             created: before.isDamaged ? modified : before.content.created, modified: modified,
-            entered: before.isDamaged ? number : before.content.entered, fields: RecordFields(), formerTypes: before.content.formerTypes)
+            entered: before.isDamaged ? number : before.content.entered, fields: RecordFields(), formerTypes: before.content.formerTypes,
+            shared: shared(before, at: .hidden))
         let tombstone = stored(content, name: before.row.name, type: before.row.type, isTombstone: true, parent: nil)
         var put = put(tombstone, over: before)
         let links = before.content.fields.bindingReferences.links(parent: before.row.parent, inPublic: isPublic)
@@ -69,14 +76,44 @@ struct RecordPlan {
     }
 
     /// The same record under a new tag, and so at a new place in the feed: nothing by which it is found changes.
-    func put(touching before: StoredRecord) -> RecordPut {
-        put(stored(before.content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
+    mutating func put(touching before: StoredRecord) -> RecordPut { put(before, at: before.position) }
+
+    /// The same, shared otherwise.
+    mutating func put(_ before: StoredRecord, at position: SharedPosition) -> RecordPut {
+        var content = before.content
+        content.shared = shared(before, at: position)
+        return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
+    }
+
+    /// The same record in another view, under the tag that it has: its owner's devices do not hear of it.
+    mutating func put(moving before: StoredRecord, to view: FeedView?) -> RecordPut {
+        var content = before.content
+        content.shared = shared(before, at: SharedPosition(view: view))
+        let row = before.row
+        let body = RecordBody.encode(
+            content, in: zone, name: row.name, type: row.type, number: row.number, isTombstone: false, parent: row.parent)
+        let moved = RecordRow(name: row.name, type: row.type, number: row.number, isTombstone: false, parent: row.parent, body: body)
+        var put = RecordPut(zone: zone, row: moved, leaves: [], enters: [], isNew: false)
+        count(&put, of: StoredRecord(row: moved, content: content), over: before)
+        (put.leaves, put.enters) = (before.content.shared.places.map(\.feedPlace), content.shared.places.map(\.feedRow))
+        return put
+    }
+
+    /// Where a record is in the views of its zone after this change of it.
+    private mutating func shared(_ before: StoredRecord?, at position: SharedPosition) -> SharedPlaces {
+        guard let before, !before.content.shared.isEmpty else {
+            return position == .hidden ? .none : SharedPlaces.none.moved(to: position, at: number, from: "", forgotten: forgotten)
+        }
+        var next = before.content.shared.moved(to: position, at: number, from: before.row.type, forgotten: forgotten)
+        forgets = max(forgets, next.trim())
+        return next
     }
 
     /// A share that permits something else, under a new tag: nothing by which it is found changes.
-    func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
+    mutating func put(_ before: StoredRecord, permitting state: ShareState) -> RecordPut {
         var content = before.content
         content.sharing = state
+        content.shared = shared(before, at: before.position)
         return put(stored(content, name: before.row.name, type: before.row.type, isTombstone: false, parent: before.row.parent), over: before)
     }
 
@@ -102,23 +139,25 @@ struct RecordPlan {
             row: RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: body), content: content)
     }
 
-    /// Where a record stands in the feed of its zone; nil where the zone has none.
-    static func place(of record: StoredRecord, hasFeed: Bool) -> FeedRow? {
-        guard hasFeed else { return nil }
+    /// Where a record stands in the feeds of its zone, its owner's first; nowhere where the zone has none.
+    static func places(of record: StoredRecord, hasFeed: Bool) -> [FeedRow] {
+        guard hasFeed else { return [] }
         let entered = record.isDamaged ? record.row.number : record.content.entered
-        return FeedRow(
-            place: FeedPlace(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)
+        let own = FeedRow(place: FeedPlace(view: .owner, number: record.row.number), entered: entered, isDeparture: record.row.isTombstone)
+        return [own] + record.content.shared.places.map(\.feedRow)
     }
 
     private func put(_ record: StoredRecord, over before: StoredRecord?) -> RecordPut {
         var put = RecordPut(zone: zone, row: record.row, leaves: [], enters: [], isNew: before == nil)
+        count(&put, of: record, over: before)
+        put.leaves = before.map { Self.places(of: $0, hasFeed: hasFeed).map(\.place) } ?? []
+        put.enters = Self.places(of: record, hasFeed: hasFeed)
+        return put
+    }
+
+    private func count(_ put: inout RecordPut, of record: StoredRecord, over before: StoredRecord?) {
         put.replacedBytes = before.map(\.countedBytes) ?? 0
         put.assetBytes = record.assetBytes
-        if let place = Self.place(of: record, hasFeed: hasFeed) {
-            put.leaves = before.map { [FeedPlace(view: .owner, number: $0.row.number)] } ?? []
-            put.enters = [place]
-        }
-        return put
     }
 
     /// - Parameters:

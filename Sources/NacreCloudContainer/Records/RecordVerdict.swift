@@ -94,8 +94,8 @@ struct RecordSetting: Hashable, Sendable {
     var seat = ZoneSeat.owner
     /// CloudKit: zones with a feed can be shared, and no others.
     var hasFeed = true
-    /// What stands in the URL of the zone's share.
-    var shareGUID = ""
+    /// What stands in the URLs of the zone's shares that the request may make, by the record at the root.
+    var shareGUIDs: [String?: String] = [:]
     /// Whose the database is.
     var owner = ""
 
@@ -106,8 +106,14 @@ struct RecordSetting: Hashable, Sendable {
 
     /// The names of those that the caller may not read.
     func hidden(of stored: [String: StoredRecord]) -> Set<String> {
+        if case .guest = seat { return Set(stored.lazy.filter { self.hides($0.value) }.map(\.key)) }
         guard scope == .public else { return [] }
         return Set(stored.lazy.filter { !permissions(on: $0.value).contains(.read) }.map(\.key))
+    }
+
+    /// It is not for who sees what shares of records show. Of what is damaged nobody knows.
+    func hides(_ record: StoredRecord) -> Bool {
+        record.isThere && seat.access(to: record.content.shared.view) == nil
     }
 
     /// CloudKit: roles are for public databases. What is private is its owner's.
@@ -121,14 +127,22 @@ extension RecordVerdict {
     /// CloudKit: Web Services Reference, "Modifying Records", the table of operation types; `CKModifyRecordsOperation.RecordSavePolicy`.
     ///
     /// - Parameters:
-    ///   - existing: the record of that name, live, a tombstone, or nil.
-    init(_ operation: RecordOperation, over existing: StoredRecord?, in setting: RecordSetting) {
+    ///   - found: the record of that name, live, a tombstone, or nil.
+    init(_ operation: RecordOperation, over found: StoredRecord?, in setting: RecordSetting) {
+        let isHidden = found.map(setting.hides) ?? false
+        if isHidden, let fault = setting.seat.mayWrite ? Self.faultOfTakenName(operation) : nil {
+            self = .refuse(fault)
+            return
+        }
+        let existing = isHidden ? nil : found
         if let existing, existing.isDamaged, let fault = Self.faultOfDamage(operation, setting) {
             self = .refuse(fault)
             return
         }
         let live = existing.flatMap { $0.isLive ? $0 : nil }
         var operation = operation
+        // What its root hangs on is not a guest's to see, and so not to clear.
+        if !setting.seat.seesAll, live?.content.shared.share != nil, operation.change.parent == .clear { operation.change.parent = .keep }
         if !setting.seesDetails, let live { operation.change.set.restore(from: live.content.fields) }
         let fault =
             Self.faultOfHidden(operation, live, setting) ?? Self.faultOfSeat(operation, live, setting) ?? Self.faultOfVersion(operation, live)

@@ -30,7 +30,8 @@ struct ShownRecords: Sendable {
     /// A record that was asked for by its name.
     func result(_ stored: StoredRecord?, named name: String, keys: [String]?) -> RecordResult {
         guard let stored else { return .failure(recordName: name, .recordNotFound) }
-        if stored.isDamaged { return .failure(recordName: name, .recordDamaged) }
+        // Of a damaged one nobody knows who may know of it.
+        if stored.isDamaged { return .failure(recordName: name, rule.views == nil ? .recordDamaged : .recordNotFound) }
         guard stored.isThere else { return .failure(recordName: name, .recordNotFound) }
         switch rule.verdict(on: stored, of: database, by: caller) {
         case .whole: return .record(shown(stored, fields: stored.content.fields.only(keys)))
@@ -81,6 +82,11 @@ struct ShownRecords: Sendable {
             created: stored.content.created, modified: stored.content.modified,
             parent: stored.row.parent.map { Reference(recordName: $0, action: .none, zoneID: zoneID) }, fields: fields)
         record.zoneID = zoneID
+        if let share = stored.content.shared.share {
+            record.share = Reference(recordName: share, action: .none, zoneID: zoneID)
+            // What a shared root hangs on is not shared.
+            if rule.views != nil { record.parent = nil }
+        }
         record.sharing = stored.content.sharing.map { Box($0.details(for: caller.userRecordName, owner: database.owner)) }
         return record
     }

@@ -10,31 +10,33 @@ extension Cloud {
         var state: ShareState
     }
 
-    /// Changes what a zone's share permits, in one transaction of its owner's database.
-    /// - Parameter next: what it permits then; nil: the same.
-    /// - Returns: nil where the zone is not shared.
+    /// Changes what a share permits, in one transaction of its owner's database.
+    /// - Parameters:
+    ///   - share: the name of its record.
+    ///   - next: what it permits then; nil: the same.
+    /// - Returns: nil where there is no such share.
     func changeShare(
-        ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller, _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
+        _ share: String = ShareNames.ofZone, ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller, _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
     ) async throws -> ChangedShare? {
         let (database, now) = (try await databaseID(key), clock())
         let changed = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: key.zoneID(name)) {
                 try await self.store.write { transaction -> Ending<(share: ChangedShare?, hasMoved: Bool)> in
                     let advance = try transaction.advance(zoneNamed: name, in: database)
-                    guard let zone = advance.zone, let record = try transaction.zoneShare(in: zone.address), let state = record.content.sharing else {
+                    guard let zone = advance.zone, let record = try transaction.share(share, in: zone.address), let state = record.content.sharing else {
                         return .rollback((nil, false))
                     }
                     guard let next = try next(zone, state) else {
                         return .rollback((ChangedShare(zone: zone, record: record, state: state), false))
                     }
-                    let rows = RecordPlan(
+                    var rows = RecordPlan(
                         zone: zone.address, number: zone.number, now: now, stamp: record.content.modified, hasFeed: true, isPublic: false,
                         schema: schema.schema)
                     let put = rows.put(record, permitting: next)
                     var plan = WritePlan()
                     plan.records = [put]
                     plan.zonesChanged = [zone.address]
-                    plan.addSharing(of: zone, from: state, to: next, by: caller, at: now)
+                    plan.addSharing(of: zone, share: share, from: state, to: next, by: caller, at: now)
                     try transaction.apply(plan)
                     return .commit((ChangedShare(zone: zone, record: StoredRecord(put.row, in: zone.address), state: next), true))
                 }
@@ -58,9 +60,11 @@ extension Cloud {
                 guard let name = SharedZoneName(row.name) else { continue }
                 let owner = DatabaseKey(container: key.container, environment: key.environment, scope: .private, owner: name.owner)
                 do {
-                    _ = try await changeShare(ofZoneNamed: name.zoneName, in: owner, by: Caller(.user(user))) { _, state in
-                        let left = state.without(user)
-                        return left == state ? nil : left
+                    for share in try await sharesToLeave(name, of: owner, user) {
+                        _ = try await changeShare(share, ofZoneNamed: name.zoneName, in: owner, by: Caller(.user(user))) { _, state in
+                            let left = state.without(user)
+                            return left == state ? nil : left
+                        }
                     }
                     try await settleSharedZone(name, of: owner, for: user, after: nil)
                 } catch let error as ServerError where error == .recordDamaged {
@@ -71,5 +75,16 @@ extension Cloud {
             last = rows.last?.name
         }
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([database]).first } }) { _ = try await clear(row) }
+    }
+
+    /// The names of the shares by which a user takes part in a zone, and that of the whole zone in any case.
+    private func sharesToLeave(_ name: SharedZoneName, of owner: DatabaseKey, _ user: String) async throws -> [String] {
+        let holder = try await databaseID(owner)
+        return try await stored(of: owner) {
+            try await self.store.read { transaction in
+                guard let zone = try transaction.zones(in: holder, named: [name.zoneName]).first else { return [] }
+                return [ShareNames.ofZone] + (try transaction.recordShares(of: user, in: zone.address).map(\.row.name))
+            }
+        }
     }
 }

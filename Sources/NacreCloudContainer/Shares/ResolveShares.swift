@@ -8,7 +8,7 @@ extension Cloud {
         let email = try await email(of: caller)
         return try await shares(request) { item in
             let found = try await foundShare(item.value, in: target, by: caller)
-            return try await metadata(try requireShare(found), of: user, email, in: target)
+            return try await metadata(try requireShare(found), of: user, email, as: item, in: target)
         }
     }
 
@@ -21,7 +21,7 @@ extension Cloud {
             let found = try requireShare(try await foundShare(item.value, in: target, by: caller))
             let id = uuid()
             let share = try await accept(found, by: user, email, as: caller, naming: id)
-            return try await metadata(share, of: user, email, in: target)
+            return try await metadata(share, of: user, email, as: item, in: target)
         }
     }
 
@@ -42,9 +42,13 @@ extension Cloud {
         _ request: SharesRequest, _ body: (SharesRequest.Item) async throws -> ShareMetadata
     ) async throws -> SharesResponse {
         var results: [SharesResponse.Result] = []
+        var room = Limits.answerBytes
         for item in request.shortGUIDs {
             do {
-                results.append(.share(try await body(item)))
+                let metadata = try await body(item)
+                room -= metadata.rootRecord?.fields.pageBytes ?? 0
+                if room < 0 { throw ServerError.answerTooLarge }
+                results.append(.share(metadata))
             } catch let error as ServerError {
                 results.append(.failure(shortGUID: item.value, error))
             }
@@ -67,6 +71,8 @@ extension Cloud {
         var zone: ZoneRow
         var record: StoredRecord
         var state: ShareState
+        /// nil: the whole zone is shared.
+        var root: StoredRecord?
         var database: CallerDatabase
     }
 
@@ -83,10 +89,14 @@ extension Cloud {
             try await self.store.read { transaction in
                 let row = try transaction.zones(in: database.id, named: [name.zoneName]).first
                 let zone = ZoneAddress(database: database.id, zone: place?.zone ?? 0)
-                guard let share = try transaction.zoneShare(in: zone), let state = share.content.sharing, let row, row.address == zone else {
-                    return nil
-                }
-                return FoundShare(zone: row, record: share, state: state, database: database)
+                // A root leads on to its share, and the share of a whole zone to itself: as many reads for each.
+                let first = try transaction.records(in: zone, named: [place?.root ?? ShareNames.ofZone]).first.map { StoredRecord($0, in: zone) }
+                let root = place?.root == nil ? nil : first.flatMap { $0.isLive ? $0 : nil }
+                let name = place?.root == nil ? ShareNames.ofZone : root?.content.shared.share ?? ShareNames.ofZone
+                guard let share = try transaction.share(name, in: zone), let state = share.content.sharing, let row, row.address == zone,
+                    state.root == place?.root
+                else { return nil }
+                return FoundShare(zone: row, record: share, state: state, root: root, database: database)
             }
         }
     }
@@ -97,7 +107,7 @@ extension Cloud {
     }
 
     private func metadata(
-        _ share: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, in target: DatabaseTarget
+        _ share: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, as asked: SharesRequest.Item, in target: DatabaseTarget
     ) async throws -> ShareMetadata {
         let key = share.database.key
         let owner = key.owner
@@ -113,12 +123,16 @@ extension Cloud {
         case .unverified: throw ServerError.participantMayNeedVerification
         case .stranger: throw ServerError.notInvited
         }
-        guard let record = share.database.showing(zoneNamed: share.zone.name).record(share.record, keys: nil) else { throw ServerError.notInvited }
+        // Who is invited and has not accepted sees the share and its root, and nothing else.
+        let seat = user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneSeat.guest(user: user, [view: $0]) } }
+        let showing = share.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
+        guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
+        let root = asked.shouldFetchRootRecord ? share.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
         return ShareMetadata(
             shortGUID: share.state.shortGUID, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
             environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
             ownerIdentity: try await identity(of: owner, in: target), participantPermission: standing.permission,
-            participantStatus: standing.status, participantType: standing.role)
+            participantStatus: standing.status, participantType: standing.role, rootRecordName: share.state.root, rootRecord: root)
     }
 
     // MARK: Accepting
@@ -130,15 +144,30 @@ extension Cloud {
         // Who is not let in waits for nothing that there would not be without a share.
         if ShareStanding(of: user, email: email, in: found.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
         let name = SharedZoneName(owner: key.owner, zoneName: found.zone.name)
-        try await requireRoomForSharedZone(name, of: user, in: key)
+        if ShareStanding(of: user, email: email, in: found.state, owner: key.owner).isNew {
+            try await requireRoomForSharedZone(name, of: user, in: key)
+            if found.state.root != nil { try await requireRoomForShare(in: found.zone.address, of: user, key) }
+        }
         let address = found.zone.address
-        let changed = try await changeShare(ofZoneNamed: found.zone.name, in: key, by: caller) { zone, state in
+        let changed = try await changeShare(found.record.row.name, ofZoneNamed: found.zone.name, in: key, by: caller) { zone, state in
             guard zone.address == address else { throw ServerError.notInvited }
             return try state.accepted(by: user, as: ShareStanding(of: user, email: email, in: state, owner: key.owner), id: id).get()
         }
         guard let changed else { throw ServerError.notInvited }
         if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }
-        return FoundShare(zone: changed.zone, record: changed.record, state: changed.state, database: found.database)
+        return FoundShare(zone: changed.zone, record: changed.record, state: changed.state, root: found.root, database: found.database)
+    }
+
+    /// On this server: each request to a zone reads the shares of its records that the user takes part in.
+    private func requireRoomForShare(in zone: ZoneAddress, of user: String, _ key: DatabaseKey) async throws {
+        let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
+        let count = try await stored(of: key) {
+            try await self.store.read { transaction in
+                try transaction.entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser)
+                    .count { $0.key.key.hasPrefix(prefix) }
+            }
+        }
+        if count >= Limits.sharesOfZonePerUser { throw ServerError.tooManySharesOfZone }
     }
 
     /// On this server: a shared database has as many zones as a private one.
@@ -155,7 +184,21 @@ extension Cloud {
     }
 }
 
+extension ShareStanding {
+    /// Takes no part yet.
+    fileprivate var isNew: Bool {
+        switch self {
+        case .owner, .member: false
+        case .invited, .visitor, .unverified, .stranger: true
+        }
+    }
+}
+
 extension ServerError {
+    static let tooManySharesOfZone = ServerError(
+        .badRequest, "the user takes part in more shares of one zone than may be", native: .limitExceeded, internalCode: 2023,
+        field: "shortGUIDs", remedy: "Leave some of the \(Limits.sharesOfZonePerUser) shares first, or have their records shared as one.")
+
     static let tooManySharedZones = ServerError(
         .badRequest, "the user takes part in more zones than a shared database may have", native: .limitExceeded, internalCode: 2023,
         field: "shortGUIDs", remedy: "Leave some of the \(Limits.sharedZonesPerUser) zones first.")

@@ -8,61 +8,72 @@ struct ShareLinkEntry: RegistryEntry {
     var owner: String
     var zoneName: String
     var zone: Int64
+    /// The record at the root of what is shared; nil: the whole zone is.
+    var root: String?
 }
 
-/// What stands in the URL of a zone's share, as soon as there is one.
-struct ShareLink: Hashable, Sendable {
+/// What stands in the URLs of a zone's shares, as soon as there are any.
+struct ShareLinks: Hashable, Sendable {
     let zone: ZoneAddress
-    let guid: String
+    /// By the record at the root of what is shared; nil: the whole zone is.
+    let guids: [String?: String]
 
-    /// - Throws: where the zone was made again since the link was.
-    func guid(for row: ZoneRow) throws(ServerError) -> String {
+    /// - Throws: where the zone was made again since the links were.
+    func guids(for row: ZoneRow) throws(ServerError) -> [String?: String] {
         guard row.address == zone else {
             throw ServerError(.tryAgainLater, "the zone was made again meanwhile", field: "zoneID", remedy: "Send the request again.", retryAfter: 1)
         }
-        return guid
+        return guids
     }
 }
 
 extension Cloud {
-    /// Makes the link of the share that a request may make: before its transaction, so that the share's URL leads somewhere as soon as it is there. A link
+    /// Makes the links of the shares that a request may make: before its transaction, so that a share's URL leads somewhere as soon as it is there. A link
     /// without a share tells nobody anything.
     ///
     /// - Returns: nil for a request that makes no share, which costs nothing.
-    func shareLink(for request: RecordsModifyRequest, in zone: RequestedZone) async throws -> ShareLink? {
-        let makesOne = request.operations.contains { operation in
-            guard case .success(let operation) = operation else { return false }
-            return operation.change.recordType == ShareNames.recordType && !operation.type.isDelete
+    func shareLinks(for request: RecordsModifyRequest, in zone: RequestedZone) async throws -> ShareLinks? {
+        let roots = request.operations.compactMap { operation -> String?? in
+            guard case .success(let operation) = operation, operation.change.recordType == ShareNames.recordType, !operation.type.isDelete else {
+                return nil
+            }
+            // A name that is none is refused when the record is looked at.
+            return .some(operation.change.sharing?.value.forRecord.flatMap { Names.isName($0) ? $0 : nil })
         }
-        guard makesOne, zone.hasFeed, !zone.database.isOthers else { return nil }
+        guard !roots.isEmpty, zone.hasFeed, !zone.database.isOthers else { return nil }
         let key = zone.database.key
         guard let row = try await stored(of: key, zone: zone.zoneID, { try await self.store.read { try zone.find($0)?.row } }) else { return nil }
         let part = Registry.Part.shares(container: key.container, key.environment)
-        let guid = shortGUID(of: row.address, under: try await registry.shareKey())
-        if try await registry.lookUp(ShareLinkEntry.self, guid, in: part) == nil {
-            let entry = ShareLinkEntry(owner: key.owner, zoneName: row.name, zone: row.address.zone)
+        let secret = try await registry.shareKey()
+        var guids: [String?: String] = [:]
+        for root in Set(roots) {
+            let guid = shortGUID(of: row.address, root: root, under: secret)
+            guids[root] = guid
+            guard try await registry.lookUp(ShareLinkEntry.self, guid, in: part) == nil else { continue }
+            let entry = ShareLinkEntry(owner: key.owner, zoneName: row.name, zone: row.address.zone, root: root)
             try await registry.write(part) { database, _, transaction in
                 try transaction.put([try entry.row(guid, in: database)])
                 return .commit(())
             }
         }
-        return ShareLink(zone: row.address, guid: guid)
+        return ShareLinks(zone: row.address, guids: guids)
     }
 
-    /// The same for one zone for ever: 128 bits that nobody can guess without the key.
-    private func shortGUID(of zone: ZoneAddress, under key: [UInt8]) -> String {
+    /// The same for one zone, or one root in it, for ever: 128 bits that nobody can guess without the key.
+    private func shortGUID(of zone: ZoneAddress, root: String?, under key: [UInt8]) -> String {
         var message = ByteWriter()
         message.string("share")
         message.fixed(UInt64(bitPattern: zone.database.rawValue))
         message.fixed(UInt64(bitPattern: zone.zone))
+        if let root { message.string(root) }
         return Base64URL.encode(Array(tokens.code(for: message.bytes, key: key).prefix(Self.guidBytes)))
     }
 
     private static let guidBytes = 16
 
-    /// Takes a zone's link away. To be called for a zone that is gone: its address never comes back.
-    func removeShareLink(of zone: ZoneAddress, in key: DatabaseKey) async throws {
-        let guid = shortGUID(of: zone, under: try await registry.shareKey())
+    /// Takes away the link to a zone, or to one root in it. To be called for a zone that is gone: its address never comes back.
+    func removeShareLink(of zone: ZoneAddress, root: String?, in key: DatabaseKey) async throws {
+        let guid = shortGUID(of: zone, root: root, under: try await registry.shareKey())
         let part = Registry.Part.shares(container: key.container, key.environment)
         guard try await registry.lookUp(ShareLinkEntry.self, guid, in: part) != nil else { return }
         try await registry.write(part) { database, _, transaction in
@@ -72,11 +83,11 @@ extension Cloud {
     }
 
     /// Where a short GUID leads. A malformed one leads nowhere, and costs what an unknown one does.
-    func zoneOfShare(_ guid: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64)? {
+    func zoneOfShare(_ guid: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
         let isOne = Base64URL.decode(guid)?.count == Self.guidBytes
         let part = Registry.Part.shares(container: target.container, target.environment)
         let found = try await registry.lookUp(ShareLinkEntry.self, isOne ? guid : "-", in: part)
-        return found.map { (ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.owner), $0.zone) }
+        return found.map { (ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.owner), $0.zone, $0.root) }
     }
 }
 

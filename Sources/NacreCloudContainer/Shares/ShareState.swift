@@ -21,6 +21,8 @@ struct ShareState: Hashable, Sendable {
     var publicPermission: SharePermission
     /// In the order in which they came.
     var participants: [Participant]
+    /// The record at the root of what is shared; nil: the whole zone is. Written beside the rest, by `RecordBody`.
+    var root: String?
 
     /// What a user may do who has accepted; nil: they take no part. A user who came by the URL may what everybody may who has it.
     func access(of user: String) -> ShareAccess? {
@@ -40,6 +42,13 @@ struct ShareAccess: Hashable, Sendable {
     let mayWrite: Bool
     /// CloudKit: may add and remove participants and change what they may.
     let isAdministrator: Bool
+
+    /// Of who owns the zone.
+    static let whole = ShareAccess(mayWrite: true, isAdministrator: true)
+
+    private init(mayWrite: Bool, isAdministrator: Bool) {
+        (self.mayWrite, self.isAdministrator) = (mayWrite, isAdministrator)
+    }
 
     /// nil where that permits nothing.
     init?(_ permission: SharePermission, isAdministrator: Bool = false) {

@@ -258,7 +258,41 @@ extension ServerError {
 
     static let shareNeedsZoneName = ServerError(
         .badRequest, "the share of a zone has the record name \(ShareNames.ofZone)", field: "recordName",
-        remedy: "Name it so. A share of single records, with forRecord, is not supported by this version of the server.")
+        remedy: "Name it so, or say with forRecord which record is shared, and name the share otherwise.")
+
+    static let rootStays = ServerError(
+        .badRequest, "the record that is shared does not change", field: "forRecord", remedy: "Delete the share, and make another one.")
+
+    /// CloudKit's words.
+    static let rootNotFound = ServerError(
+        .badRequest, "Cannot share - no such record exists to share", native: .referenceViolation, field: "forRecord",
+        remedy: "Save the record that is shared before its share, or in the same request.")
+
+    /// CloudKit: a record is in one share, counting what it inherits by its parent.
+    static let alreadyShared = ServerError(
+        .badRequest, "the record is shared already, or hangs on one that is, or one that is hangs on it", native: .alreadyShared, field: "parent",
+        remedy: "Invite participants to the share that there is, or delete it first.")
+
+    /// On this server: a zone is shared as a whole, or records of it are.
+    static let zoneIsSharedOtherwise = ServerError(
+        .badRequest, "a zone is shared as a whole, or records of it are", native: .alreadyShared, field: "recordType",
+        remedy: "Delete the other share first, or use another zone.")
+
+    static let tooManyRecordShares = ServerError(
+        .badRequest, "the zone has \(Limits.recordSharesPerZone) shares of records", native: .limitExceeded, field: "recordType",
+        remedy: "Delete shares that are not needed, or use another zone.")
+
+    static let rootIsItsOwners = ServerError(
+        .accessDenied, "a shared root record is deleted and moved by its owner alone", internalCode: 2007, field: "recordName",
+        remedy: "A participant may delete the share, which leaves it.")
+
+    static let parentIsNotShared = ServerError(
+        .accessDenied, "participants keep records below what is shared with them to be written", internalCode: 2007, field: "parent",
+        remedy: "Give the record a parent that is shared with you and that you may write.")
+
+    static let parentCycle = ServerError(
+        .badRequest, "the record would be above its own parent", native: .referenceViolation, field: "parent",
+        remedy: "Give the record a parent that does not hang on it.")
 
     static let shareRefersToNothing = ServerError(
         .badRequest, "a share has no parent, and only references with action NONE", field: "fields", remedy: "Put the reference into another record.")

@@ -20,36 +20,111 @@ extension EntryRow {
     }
 }
 
+/// The entries that lead to the shares of records of a zone. They permit nothing: the shares do.
+enum ShareEntries {
+    /// For its share's record and its root, by the view.
+    static func share(of zone: ZoneAddress, _ view: FeedView) -> EntryKey {
+        EntryKey(zone.database, .recordShare, prefix(of: zone) + String(view.rawValue))
+    }
+
+    /// For the name of a share's record, by who takes part.
+    static func seat(of user: String, in zone: ZoneAddress, _ view: FeedView) -> EntryKey {
+        EntryKey(zone.database, .shareSeat, prefix(ofSeatsOf: user, in: zone) + String(view.rawValue))
+    }
+
+    /// User record names have no space.
+    static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
+
+    static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
+
+    static func value(share: String, root: String) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.string(share)
+        writer.string(root)
+        return writer.bytes
+    }
+
+    static func read(_ row: EntryRow) throws -> (share: String, root: String) {
+        var reader = ByteReader(row.value)
+        do {
+            return (try reader.string(), try reader.string())
+        } catch {
+            throw StoreError(.corrupt, "An entry of a share is malformed", ["key": row.key.key])
+        }
+    }
+}
+
+extension ReadTransaction {
+    /// The shares of records of a zone, with their roots.
+    func recordShares(in zone: ZoneAddress, limit: Int) throws -> [(share: String, root: String)] {
+        let prefix = ShareEntries.prefix(of: zone)
+        return try entries(in: zone.database, .recordShare, after: prefix, limit: limit).filter { $0.key.key.hasPrefix(prefix) }.map(ShareEntries.read)
+    }
+}
+
 extension WritePlan {
     /// What a batch leaves for participants.
     /// - Parameters:
-    ///   - isShared: the zone was, before it.
+    ///   - isShared: the whole zone was, before it.
     ///   - puts: what the batch writes.
-    ///   - stored: what it found, the share too where it changes it.
+    ///   - before: what a share permitted before it, by its record's name.
     mutating func addSharing(
-        of zone: ZoneRow, isShared: Bool, puts: [RecordPut], over stored: [String: StoredRecord], by caller: Caller, at now: Timestamp
+        of zone: ZoneRow, isShared: Bool, puts: [RecordPut], before: (String) -> ShareState?, by caller: Caller, at now: Timestamp
     ) {
-        guard let put = puts.first(where: { $0.row.name == ShareNames.ofZone }) else {
-            if isShared { tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now)) }
-            return
+        addSharedViews(of: puts, in: zone, by: caller, at: now)
+        let shares = puts.filter { $0.row.type == ShareNames.recordType }
+        if isShared, !shares.contains(where: { $0.row.name == ShareNames.ofZone }) {
+            tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now))
         }
-        addSharing(
-            of: zone, from: stored[ShareNames.ofZone]?.content.sharing, to: StoredRecord(put.row, in: zone.address).content.sharing, by: caller,
-            at: now)
+        for put in shares {
+            let after = put.row.isTombstone ? nil : StoredRecord(put.row, in: zone.address).content.sharing
+            addSharing(of: zone, share: put.row.name, from: before(put.row.name), to: after, by: caller, at: now)
+        }
+    }
+
+    /// What changed in the views of shares of records.
+    mutating func addSharedViews(of puts: [RecordPut], in zone: ZoneRow, by caller: Caller, at now: Timestamp) {
+        var views: Set<FeedView> = []
+        for put in puts {
+            for row in put.enters where row.place.view != .owner && row.place.number == zone.number { views.insert(row.place.view) }
+        }
+        for view in views.sorted(by: { $0.rawValue < $1.rawValue }) {
+            tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))
+        }
     }
 
     /// What a change of a share leaves for participants.
-    mutating func addSharing(of zone: ZoneRow, from before: ShareState?, to after: ShareState?, by caller: Caller, at now: Timestamp) {
+    /// - Parameter share: the name of its record.
+    mutating func addSharing(
+        of zone: ZoneRow, share: String, from before: ShareState?, to after: ShareState?, by caller: Caller, at now: Timestamp
+    ) {
         if before == nil, after == nil { return }
-        let entry = EntryRow(sharing: zone)
-        if after == nil { entriesRemoved.append(entry.key) } else { entries.append(entry) }
-        if after != nil { tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now)) }
-        let left = Set(before?.members ?? []).subtracting(after?.members ?? [])
+        let (members, others) = (Set(after?.members ?? []), Set(before?.members ?? []))
+        let left = others.subtracting(members)
+        if let state = after ?? before, let view = state.view, let root = state.root {
+            let key = ShareEntries.share(of: zone.address, view)
+            if after == nil {
+                entriesRemoved.append(key)
+            } else {
+                entries.append(EntryRow(key: key, value: ShareEntries.value(share: share, root: root)))
+                tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))
+            }
+            entries += members.sorted().map { EntryRow(key: ShareEntries.seat(of: $0, in: zone.address, view), value: Array(share.utf8)) }
+            entriesRemoved += left.sorted().map { ShareEntries.seat(of: $0, in: zone.address, view) }
+        } else {
+            let entry = EntryRow(sharing: zone)
+            if after == nil { entriesRemoved.append(entry.key) } else { entries.append(entry) }
+            if after != nil { tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now)) }
+        }
         for user in left.sorted() { tasks.append(TellParticipants.task(of: user, in: zone, by: caller, due: now)) }
     }
 
-    /// What the end of a zone leaves for participants. Costs a call of the store.
+    /// What the end of a zone leaves for participants. Costs two calls of the store.
     mutating func addEndOfSharing(of zone: ZoneRow, by caller: Caller, at now: Timestamp, _ transaction: any ReadTransaction) throws {
+        if try !transaction.recordShares(in: zone.address, limit: 1).isEmpty {
+            tasks.append(TellParticipants.task(ofEndOf: zone, by: caller, due: now))
+            return
+        }
         let share = try transaction.records(in: zone.address, named: [ShareNames.ofZone]).first.map { StoredRecord($0, in: zone.address) }
         // One that is damaged does not keep a zone from going: its participants' rows are left, and lead nowhere.
         guard let share, share.row.type == ShareNames.recordType else { return }

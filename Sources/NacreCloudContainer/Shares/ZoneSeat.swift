@@ -5,12 +5,43 @@ enum ZoneSeat: Hashable, Sendable {
     case owner
     /// By a share, which the request has just read.
     case participant(user: String, ShareAccess)
+    /// By shares of records, which the request has just read: what they permit, by the views that they show.
+    case guest(user: String, [FeedView: ShareAccess])
 
+    /// Somewhere in the zone.
     var mayWrite: Bool {
         switch self {
         case .owner: true
         case .participant(_, let access): access.mayWrite
+        case .guest(_, let shares): shares.values.contains(where: \.mayWrite)
         }
+    }
+
+    /// Nothing of the zone is kept from who has it.
+    var seesAll: Bool {
+        if case .guest = self { false } else { true }
+    }
+
+    /// What of the zone's feeds is followed, in the order in which it is read.
+    var views: [FeedView] {
+        switch self {
+        case .owner, .participant: [.owner]
+        case .guest(_, let shares): shares.keys.sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    /// What may be done with a record that is in a view; nil: it is not shown.
+    func access(to view: FeedView?) -> ShareAccess? {
+        switch self {
+        case .owner: .whole
+        case .participant(_, let access): access
+        case .guest(_, let shares): view.flatMap { shares[$0] }
+        }
+    }
+
+    /// The same rule, without what the seat does not show.
+    func narrowing(_ rule: ReadRule) -> ReadRule {
+        if case .guest(_, let shares) = self { ReadRule(views: Set(shares.keys)) } else { rule }
     }
 }
 
@@ -22,34 +53,77 @@ extension StoredRecord {
 extension ReadTransaction {
     /// The share of a whole zone; nil where it has none. Costs a call of the store.
     /// - Throws: `ServerError.recordDamaged` where it cannot be read: who takes part, nobody knows.
-    func zoneShare(in zone: ZoneAddress) throws -> StoredRecord? {
-        guard let row = try records(in: zone, named: [ShareNames.ofZone]).first else { return nil }
+    func zoneShare(in zone: ZoneAddress) throws -> StoredRecord? { try share(ShareNames.ofZone, in: zone) }
+
+    /// The share whose record has this name; nil where there is none. Costs a call of the store.
+    /// - Throws: `ServerError.recordDamaged` where it cannot be read: who takes part, nobody knows.
+    func share(_ name: String, in zone: ZoneAddress) throws -> StoredRecord? {
+        guard let row = try records(in: zone, named: [name]).first else { return nil }
         let record = StoredRecord(row, in: zone)
         guard !record.isDamaged || record.row.type != ShareNames.recordType else { throw ServerError.recordDamaged }
         return record.isShare ? record : nil
     }
 
-    /// As whom a user who is not its owner uses a zone; nil: they take no part. Costs a call of the store.
+    /// As whom a user who is not its owner uses a zone; nil: they take no part. Costs a call of the store, and two more where the zone is not shared as a
+    /// whole.
     func seat(of user: String, in zone: ZoneAddress) throws -> ZoneSeat? {
-        try zoneShare(in: zone)?.content.sharing?.access(of: user).map { .participant(user: user, $0) }
+        if let share = try zoneShare(in: zone) {
+            return share.content.sharing?.access(of: user).map { .participant(user: user, $0) }
+        }
+        var shares: [FeedView: ShareAccess] = [:]
+        for share in try recordShares(of: user, in: zone) {
+            guard let state = share.content.sharing, let view = state.view, let access = state.access(of: user) else { continue }
+            shares[view] = access
+        }
+        return shares.isEmpty ? nil : .guest(user: user, shares)
+    }
+
+    /// The shares of records of a zone to which a user's entries lead: whether they take part, the shares say.
+    func recordShares(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
+        let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
+        let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter { $0.key.key.hasPrefix(prefix) }
+        guard !seats.isEmpty else { return [] }
+        let names = seats.map { String(decoding: $0.value, as: UTF8.self) }
+        return try records(in: zone, named: names).map { StoredRecord($0, in: zone) }.filter { $0.isShare && $0.content.sharing?.root != nil }
     }
 }
 
 extension RecordVerdict {
-    /// CloudKit: participants who may write change any record but the share, which its owner and administrators save; everybody may leave it.
+    /// CloudKit: participants who may write change any record but the share, which its owner and administrators save; everybody may leave it. Of what hangs
+    /// on a root, the root stays the owner's to delete and to move.
     static func faultOfSeat(_ operation: RecordOperation, _ live: StoredRecord?, _ setting: RecordSetting) -> ServerError? {
-        guard case .participant(_, let access) = setting.seat else { return nil }
+        if case .owner = setting.seat { return nil }
+        let access = live.map { setting.seat.access(to: $0.content.shared.view) } ?? nil
         if live?.isShare == true {
-            return operation.type.isDelete || access.isAdministrator ? nil : .shareIsItsOwners
+            return operation.type.isDelete || access?.isAdministrator == true ? nil : .shareIsItsOwners
         }
         if operation.change.recordType == ShareNames.recordType { return .shareIsItsOwners }
-        if access.mayWrite { return nil }
-        return live == nil && !operation.type.isDelete ? .createNotPermitted : .writeNotPermitted
+        guard access?.mayWrite ?? (live == nil && setting.seat.mayWrite) else {
+            return live == nil && !operation.type.isDelete ? .createNotPermitted : .writeNotPermitted
+        }
+        guard case .guest = setting.seat, live?.content.shared.share != nil else { return nil }
+        if operation.type.isDelete { return .rootIsItsOwners }
+        if case .set = operation.change.parent { return .rootIsItsOwners }
+        return nil
+    }
+
+    /// What a record is to who does not see it: a name that is taken, and nothing else.
+    static func faultOfTakenName(_ operation: RecordOperation) -> ServerError? {
+        switch operation.type {
+        case .create, .forceUpdate, .forceReplace: .createNotPermitted
+        case .update, .replace, .delete: .recordNotFound
+        case .forceDelete: nil
+        }
     }
 
     /// CloudKit: a participant who deletes the share leaves it.
     static func leaving(_ share: StoredRecord, _ setting: RecordSetting) -> RecordVerdict? {
-        guard case .participant(let user, _) = setting.seat, let state = share.content.sharing else { return nil }
+        let user: String
+        switch setting.seat {
+        case .owner: return nil
+        case .participant(let name, _), .guest(let name, _): user = name
+        }
+        guard let state = share.content.sharing else { return nil }
         return .save(
             Save(type: share.row.type, parent: nil, fields: share.content.fields, sharing: state.without(user), over: share))
     }
@@ -64,14 +138,21 @@ extension RecordVerdict {
         }
         if setting.scope == .public { return .failure(.cannotShareInPublic) }
         if !setting.hasFeed { return .failure(.zoneCannotBeShared) }
-        if change.sharing?.value.forRecord != nil { return .failure(.notSupported("forRecord", "a share of single records")) }
-        guard change.recordName == ShareNames.ofZone else { return .failure(.shareNeedsZoneName) }
+        let before = live?.content.sharing
+        let asked = change.sharing?.value.forRecord
+        if let before, let asked, asked != before.root { return .failure(.rootStays) }
+        let root = before == nil ? asked : before?.root
+        if change.recordName == ShareNames.ofZone ? root != nil : root == nil { return .failure(.shareNeedsZoneName) }
+        if let root, let fault = Names.recordNameFault(root, field: "forRecord") { return .failure(fault) }
         let judge: ShareJudge
         switch setting.seat {
         case .owner: judge = .owner(setting.owner)
-        case .participant: judge = .administrator(owner: setting.owner)
+        case .participant, .guest: judge = .administrator(owner: setting.owner)
         }
-        let before = live?.content.sharing
-        return ShareState.next(change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUID, by: judge).map { $0 }
+        return ShareState.next(change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUIDs[root] ?? "", by: judge).map { state in
+            var state = state
+            state.root = root
+            return state
+        }
     }
 }

@@ -61,6 +61,9 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case pushLog = 47
     /// Of a database: that a zone is shared.
     case zoneShare = 48
+    /// Of a database: which share a view of a zone is, and that a user has accepted a share of a record.
+    case recordShare = 57
+    case shareSeat = 58
     /// Of a container and environment: where the URL of a share leads.
     case shareLink = 49
     /// The key of the server by which the URLs of shares are made.

@@ -78,6 +78,9 @@ package protocol ReadTransaction {
     /// take less and are fewer than `limit`, they are the last.
     func records(in zone: ZoneAddress, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow]
 
+    /// Live records that name `parent` as their parent, in the order of their names' bytes, after `name`. Reading ends as that of all live records does.
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow]
+
     /// Tombstones in the order of their change numbers, then their names' bytes.
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow]
 

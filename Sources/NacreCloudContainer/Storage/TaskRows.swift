@@ -15,6 +15,7 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case fireSubscriptions = 20
     case deliverNotifications = 21
     case tellParticipants = 24
+    case settleSubtree = 25
 }
 
 package struct TaskKey: Hashable, Sendable {

@@ -110,14 +110,17 @@ struct FinishCascade: TaskHandler {
             var rows = RecordPlan(
                 zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: userRecordName), hasFeed: hasFeed,
                 isPublic: batch.isPublic, schema: schema.schema)
-            plan.records = batch.goingRecords.map { rows.put(deleting: $0) }
+            rows.forgotten = row.forgotten
+            batch.findShares()
+            try batch.loadCompanions(in: zone, transaction)
+            plan.records = (batch.goingRecords + batch.sharedAlong.deleted).map { rows.put(deleting: $0) }
             plan.tasks.append(PurgeTombstones.task(for: row, deletedAt: now))
             plan.addAssets(used: [], released: rows.released, of: row, at: now)
             if batch.writesOverDamage { plan.tasks.append(SweepZone.task(for: zone, changedAt: row.number, due: now)) }
             if hasFeed { plan.zonesChanged = [zone] }
-            if advance.entries.contains(where: { $0.isShare(of: row) }) {
-                plan.tasks.append(TellParticipants.task(ofChangesIn: row, by: Caller(.user(userRecordName)), due: now))
-            }
+            plan.addSharing(
+                of: row, isShared: advance.entries.contains { $0.isShare(of: row) }, puts: plan.records,
+                before: { name in batch.companions[name]?.content.sharing }, by: Caller(.user(userRecordName)), at: now)
             plan.tasks += try FireSubscriptions.tasks(
                 of: batch.goingRecords.map { RecordTransition(deleting: $0) }, in: row, hasFeed: hasFeed,
                 by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)

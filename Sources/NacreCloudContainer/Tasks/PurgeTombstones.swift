@@ -72,7 +72,7 @@ struct PurgeTombstones: TaskHandler {
             }
             // A zone without a feed has no such places, and removing what is not there is not an error.
             plan.recordsRemoved.append(
-                RecordRemoval(zone: zone, name: tombstone.name, leaves: [FeedPlace(view: .owner, number: tombstone.number)]))
+                RecordRemoval(zone: zone, name: tombstone.name, leaves: RecordPlan.places(of: stored, hasFeed: true).map(\.place)))
             forgotten = max(forgotten, tombstone.number)
             removed += 1
         }

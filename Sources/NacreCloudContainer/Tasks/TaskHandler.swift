@@ -82,12 +82,13 @@ extension TaskKind {
         case .fireSubscriptions: FireSubscriptions.self
         case .deliverNotifications: DeliverNotifications.self
         case .tellParticipants: TellParticipants.self
+        case .settleSubtree: SettleSubtree.self
         }
     }
 
     package var lane: TaskLane {
         switch self {
-        case .cascade, .buildIndexes: .prompt
+        case .cascade, .buildIndexes, .settleSubtree: .prompt
         case .sendLetter: .mail
         case .fireSubscriptions, .tellParticipants: .push
         case .deliverNotifications: .delivery

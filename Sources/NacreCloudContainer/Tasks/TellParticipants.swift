@@ -9,8 +9,10 @@ struct TellParticipants: TaskHandler {
         case members
         /// Somebody who took part.
         case user(String)
-        /// Nobody: the zone is gone, and its link goes too.
+        /// Who took part in shares of records: the zone is gone, and its links go too.
         case nobody
+        /// Who takes part now in the share of a record that this view shows.
+        case guests(FeedView)
     }
 
     private let zone: ZoneAddress
@@ -22,6 +24,10 @@ struct TellParticipants: TaskHandler {
 
     /// Commits that come before it is done leave one task.
     static func task(ofChangesIn zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .members, by: caller, due: due) }
+
+    static func task(ofChangesIn zone: ZoneRow, view: FeedView, by caller: Caller, due: Timestamp) -> TaskRow {
+        task(zone, .guests(view), by: caller, due: due)
+    }
 
     static func task(of user: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
         task(zone, .user(user), by: caller, due: due)
@@ -37,6 +43,7 @@ struct TellParticipants: TaskHandler {
             case .members: "\(zone.address.zone)"
             case .user(let user): "\(zone.address.zone) \(user)"
             case .nobody: "\(zone.address.zone):"
+            case .guests(let view): "\(zone.address.zone)/\(view.rawValue)"
             }
         return TaskRow(key: TaskKey(zone.address.database, .tellParticipants, name), payload: work.payload, due: due)
     }
@@ -55,6 +62,7 @@ struct TellParticipants: TaskHandler {
             case 0: audience = .members
             case 1: audience = .user(try reader.string())
             case 2: audience = .nobody
+            case 3: audience = .guests(FeedView(rawValue: try reader.signed()))
             default: throw MalformedBytes()
             }
             author = try FireSubscriptions.Author(&reader)
@@ -74,6 +82,9 @@ struct TellParticipants: TaskHandler {
             writer.byte(1)
             writer.string(user)
         case .nobody: writer.byte(2)
+        case .guests(let view):
+            writer.byte(3)
+            writer.signed(view.rawValue)
         }
         author.write(to: &writer)
         return writer.bytes
@@ -83,9 +94,11 @@ struct TellParticipants: TaskHandler {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         switch audience {
-        case .members: try await tell(try await members(cloud), of: key, cloud)
+        case .members, .guests: try await tell(try await members(cloud), of: key, cloud)
         case .user(let user): try await tell([user], of: key, cloud)
-        case .nobody: try await cloud.removeShareLink(of: zone, in: key)
+        case .nobody:
+            if try await endShares(of: key, cloud) { return true }
+            try await cloud.removeShareLink(of: zone, root: nil, in: key)
         }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
@@ -97,14 +110,41 @@ struct TellParticipants: TaskHandler {
     }
 
     private func members(_ cloud: Cloud) async throws -> [String] {
-        try await cloud.store.read { [zone, zoneName] transaction in
+        try await cloud.store.read { [zone, zoneName, audience] transaction in
             guard let row = try transaction.zones(in: zone.database, named: [zoneName]).first, row.address == zone else { return [] }
+            if case .guests(let view) = audience {
+                let key = ShareEntries.share(of: zone, view)
+                guard let entry = try transaction.entries(in: key.database, key.kind, keys: [key.key]).first,
+                    let share = try transaction.records(in: zone, named: [try ShareEntries.read(entry).share]).first
+                else { return [] }
+                return StoredRecord(share, in: zone).content.sharing?.members ?? []
+            }
             do {
                 return try transaction.zoneShare(in: zone)?.content.sharing?.members ?? []
             } catch is ServerError {
                 // Nobody knows who takes part, and nobody is let in.
                 return []
             }
+        }
+    }
+
+    /// Takes a portion of the entries and links of shares of records away, and tells who had a seat.
+    /// - Returns: whether there may be more.
+    private func endShares(of key: DatabaseKey, _ cloud: Cloud) async throws -> Bool {
+        let prefix = ShareEntries.prefix(of: zone)
+        let (seats, shares) = try await cloud.store.read { [zone] transaction in
+            let rows = { try transaction.entries(in: zone.database, $0, after: prefix, limit: Limits.participantsPerShare) }
+            return (try rows(.shareSeat).filter { $0.key.key.hasPrefix(prefix) }, try rows(.recordShare).filter { $0.key.key.hasPrefix(prefix) })
+        }
+        if seats.isEmpty, shares.isEmpty { return false }
+        let users = Set(seats.compactMap { $0.key.key.dropFirst(prefix.count).split(separator: " ").first.map(String.init) })
+        try await tell(users.sorted(), of: key, cloud)
+        for share in shares { try await cloud.removeShareLink(of: zone, root: try ShareEntries.read(share).root, in: key) }
+        return try await cloud.store.write { transaction in
+            var plan = WritePlan()
+            plan.entriesRemoved = (seats + shares).map(\.key)
+            try transaction.apply(plan)
+            return .commit(true)
         }
     }
 

@@ -36,7 +36,7 @@ extension Cloud {
     /// A zone as clients see it: custom zones are atomic and have a feed.
     func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
-            zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.zone(.caughtUp(with: zone.row, view: zone.view)).bytes),
+            zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.seat.views).bytes),
             atomic: true)
     }
 

@@ -54,7 +54,7 @@ extension CloudKitSchemas {
         .answer([
             "shortGUID": guid, "containerIdentifier": .string, "databaseScope": .word(["PRIVATE", "SHARED"]), "environment": .string,
             "zoneID": zoneID, "share": record, "ownerIdentity": userIdentity, "participantPermission": permission,
-            "participantStatus": acceptance, "participantType": role,
+            "participantStatus": acceptance, "participantType": role, "rootRecordName?": .string, "rootRecord?": record,
         ]))
     private static let shareError = Schema.titled("ShareError", .answer(["shortGUID": guid], errorMembers))
     static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))

@@ -61,6 +61,11 @@ extension SharesResponse.Result {
             writer.write("zoneID", share.zoneID, asAnswer: true)
             writer.key("share")
             share.share.write(to: &writer, form: form, zoneID: share.zoneID)
+            writer.write(ifPresent: "rootRecordName", share.rootRecordName)
+            if let root = share.rootRecord {
+                writer.key("rootRecord")
+                root.write(to: &writer, form: form, zoneID: share.zoneID)
+            }
             writer.key("ownerIdentity")
             share.ownerIdentity.write(to: &writer, form: form)
             writer.write("participantPermission", share.participantPermission.rawValue)

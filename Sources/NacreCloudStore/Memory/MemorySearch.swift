@@ -29,6 +29,22 @@ extension MemoryState {
         return isFound
     }
 
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) -> [RecordRow] {
+        let first = ChildKey(zone: zone, parent: NameBytes(parent), child: NameBytes(name ?? ""))
+        var found: [RecordRow] = []
+        var bytes = 0
+        children.scan(
+            from: { $0 > first },
+            { key, _ in
+                guard key.zone == zone, key.parent == first.parent, found.count < limit, bytes < bytesMax else { return .stop }
+                guard let row = records[RecordKey(zone: zone, name: key.child)] else { return .goOn }
+                bytes += row.body.count
+                found.append(row)
+                return .goOn
+            })
+        return found
+    }
+
     private func referrers(
         to target: NameBytes, _ kind: ReferenceLink.Kind, in zone: ZoneAddress, outside ignored: Set<NameBytes>, limit: Int
     ) -> [String] {

@@ -80,6 +80,10 @@ final class MemoryTransaction: WriteTransaction {
         }
     }
 
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try ask { $0.children(in: zone, of: parent, after: name, limit: limit, bytesMax: bytesMax) }
+    }
+
     func feed(_ scans: [FeedScan], bytesMax: Int) throws -> [FeedPortion] {
         try ask { state in
             var bytes = 0

@@ -146,6 +146,25 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
+    func children(in zone: ZoneAddress, of parent: String, after name: String?, limit: Int, bytesMax: Int) throws -> [RecordRow] {
+        try ask { connection in
+            try connection.use(.recordChildren) { statement in
+                statement.bind(zone)
+                statement.bind(max(limit, 0))
+                statement.bind(name ?? "")
+                statement.bind(parent)
+                var rows: [RecordRow] = []
+                var bytes = 0
+                while bytes < bytesMax, try statement.step() {
+                    let row = statement.record(named: statement.string())
+                    bytes += row.body.count
+                    rows.append(row)
+                }
+                return rows
+            }
+        }
+    }
+
     func tombstones(in zone: ZoneAddress, limit: Int) throws -> [RecordRow] {
         try ask { connection in
             try connection.use(.recordTombstones) { statement in

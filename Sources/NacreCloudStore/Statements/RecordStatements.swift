@@ -27,6 +27,12 @@ extension Statement {
         FROM records WHERE db_id = ?1 AND zone_id = ?2 AND is_tombstone = 0 AND name > ?4 ORDER BY name LIMIT ?3
         """)
 
+    static let recordChildren = Statement(
+        """
+        SELECT name, type, incarnation, seq, is_tombstone, parent, body
+        FROM records WHERE db_id = ?1 AND zone_id = ?2 AND parent = ?5 AND is_tombstone = 0 AND name > ?4 ORDER BY name LIMIT ?3
+        """)
+
     static let recordTombstones = Statement(
         """
         SELECT name, type, incarnation, seq, is_tombstone, parent, body

@@ -161,6 +161,7 @@ extension SharesResponse.Result {
         var (zoneID, share, owner) = (ZoneID?.none, Record?.none, UserIdentity?.none)
         var (permission, status, role) = (SharePermission.unknown, ParticipantAcceptance.unknown, ParticipantRole.unknown)
         var (error, details) = (ErrorDraft(), ItemExtension())
+        var (rootName, root) = (String?.none, Record?.none)
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
@@ -174,6 +175,8 @@ extension SharesResponse.Result {
             case "participantPermission": permission = try reader.name(of: SharePermission.self)
             case "participantStatus": status = try reader.name(of: SpelledAcceptance.self).value
             case "participantType": role = try reader.name(of: ParticipantRole.self)
+            case "rootRecordName": rootName = try reader.optionalString()
+            case "rootRecord": root = try reader.takeNull() ? nil : try Record(from: &reader)
             case "nacre": details = try ItemExtension(from: &reader)
             default:
                 if try error.take(key, from: &reader) { continue }
@@ -191,7 +194,7 @@ extension SharesResponse.Result {
                 databaseScope: try reader.require(scope, "databaseScope", at: start),
                 environment: try reader.require(environment, "environment", at: start), zoneID: try reader.require(zoneID, "zoneID", at: start),
                 share: try reader.require(share, "share", at: start), ownerIdentity: try reader.require(owner, "ownerIdentity", at: start),
-                participantPermission: permission, participantStatus: status, participantType: role))
+                participantPermission: permission, participantStatus: status, participantType: role, rootRecordName: rootName, rootRecord: root))
     }
 
     /// CloudKit's reference prints a dictionary; a plain string is read too.

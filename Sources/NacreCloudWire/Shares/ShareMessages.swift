@@ -37,11 +37,15 @@ package struct ShareMetadata: Equatable, Sendable {
     package var participantPermission: SharePermission
     package var participantStatus: ParticipantAcceptance
     package var participantType: ParticipantRole
+    /// The record at the root of what is shared; nil: the whole zone is.
+    package var rootRecordName: String?
+    /// Where it was asked for.
+    package var rootRecord: Record?
 
     package init(
         shortGUID: String, containerIdentifier: String, databaseScope: String, environment: String, zoneID: ZoneID, share: Record,
         ownerIdentity: UserIdentity, participantPermission: SharePermission, participantStatus: ParticipantAcceptance,
-        participantType: ParticipantRole
+        participantType: ParticipantRole, rootRecordName: String? = nil, rootRecord: Record? = nil
     ) {
         self.shortGUID = shortGUID
         self.containerIdentifier = containerIdentifier
@@ -53,6 +57,8 @@ package struct ShareMetadata: Equatable, Sendable {
         self.participantPermission = participantPermission
         self.participantStatus = participantStatus
         self.participantType = participantType
+        self.rootRecordName = rootRecordName
+        self.rootRecord = rootRecord
     }
 }
 

@@ -55,7 +55,7 @@ import Testing
             try await error(.share(.create, ShareChange()), zone: ZoneID.defaultZoneName, scene.world.user("_ada", in: .public))
                 == .cannotShareInPublic)
         #expect(try await error(.share(.create, ShareChange(), name: "mine")) == .shareNeedsZoneName)
-        #expect(try await error(.share(.create, ShareChange(forRecord: "note"), name: "mine"))?.field == "forRecord")
+        #expect(try await error(.share(.create, ShareChange(forRecord: "note"))) == .shareNeedsZoneName)
         #expect(try await error(.create(ShareNames.ofZone)) == .nameIsForShare)
         let decorated = RecordOperation(.create, RecordChange(recordName: "x", recordType: "Note", sharing: ShareChange(publicPermission: .readOnly)))
         #expect(try await error(decorated) == .onlySharesHaveParticipants)

@@ -86,7 +86,15 @@ extension Scenario {
                     200, ["records[0].modified.userRecordName": "<<bob.name>>"]),
             ]),
         Scenario(
-            "a share of single records is refused, and so are too many URLs and none",
+            "a record is shared with what hangs on it, and nothing else of its zone is",
+            steps: [
+                .post(
+                    "private/records/modify", .ada,
+                    Body.modify("create", #""recordType":"cloudkit.share","forRecord":{"recordName":"none","recordChangeTag":"1"}"#, Body.inWork)
+                ).gives(200, ["records[0].serverErrorCode": "BAD_REQUEST", "records[0].reason": "Cannot share - no such record exists to share"]),
+            ]),
+        Scenario(
+            "too many URLs are refused, and none",
             steps: shares(#""publicPermission":"NONE""#) + [
                 .post(
                     "private/records/modify", .ada,
@@ -96,7 +104,7 @@ extension Scenario {
                     200,
                     [
                         "records[0].serverErrorCode": "BAD_REQUEST",
-                        "records[0].reason": "a share of single records is not supported by this version of the server",
+                        "records[0].reason": "a zone is shared as a whole, or records of it are",
                     ]),
                 .post("public/records/accept", .bob, #"{"shortGUIDs":[]}"#).gives(400),
                 .post("public/records/resolve", .bob, "{\"shortGUIDs\":[\((0...50).map { "{\"value\":\"\($0)\"}" }.joined(separator: ","))]}").gives(

@@ -1,0 +1,212 @@
+import NacreCloudWire
+
+// What a batch does with shares of records, and where its records are shared afterwards. Decided once parents and references are.
+// See `docs/decisions/sharing.md`.
+
+/// What the store tells of the shares around a batch.
+struct SharedSurroundings: Sendable {
+    /// The whole zone is shared.
+    var isZoneShared = false
+    /// The shares of records of the zone, as many as may be.
+    var shares: [(share: String, root: String)] = []
+    /// Records that a shared root hangs on.
+    var aboveRoots: Set<String> = []
+    /// Records of the batch that would hang on themselves.
+    var inCircles: Set<String> = []
+}
+
+extension ModifyBatch {
+    // MARK: Where records are
+
+    /// In which view a record is after the batch.
+    func position(of name: String) -> SharedPosition { position(of: name, depth: 0) }
+
+    private func position(of name: String, depth: Int) -> SharedPosition {
+        // A circle hangs on nothing.
+        guard depth <= items.count else { return .hidden }
+        if let place = places[name], case .save(let save) = verdicts[place] {
+            if let state = save.sharing { return SharedPosition(view: state.view) }
+            return share(rootedAt: name) ?? SharedPosition(view: save.parent.flatMap { position(of: $0, depth: depth + 1).view })
+        }
+        guard let record = record(of: name), record.isLive, !going.contains(name) else { return .hidden }
+        if let share = share(rootedAt: name) { return share }
+        return record.content.shared.share == nil ? record.position : .hidden
+    }
+
+    /// The share that a record is the root of after the batch.
+    private func share(rootedAt name: String) -> SharedPosition? {
+        if let made = newShares[name] { return made }
+        guard let record = record(of: name), record.isLive, let share = record.content.shared.share, !isGoing(share: share) else { return nil }
+        return record.position
+    }
+
+    private func isGoing(share: String) -> Bool { going.contains(share) || sharesGoing.contains(share) }
+
+    /// By what hangs above it, whatever its own share is.
+    private func inherited(by name: String) -> FeedView? {
+        if let place = places[name], case .save(let save) = verdicts[place] { return save.parent.flatMap { position(of: $0).view } }
+        return record(of: name).flatMap { $0.content.shared.share == nil ? $0.content.shared.view : nil }
+    }
+
+    // MARK: What goes along
+
+    /// Shares whose roots go with the batch: these go too.
+    var sharesGoing: Set<String> {
+        isSharing ? Set(going.compactMap { record(of: $0)?.content.shared.share }) : []
+    }
+
+    /// Of these, and of the roots of shares that go, those that were not looked for yet.
+    private var lackingCompanions: [String] {
+        guard isSharing else { return [] }
+        let roots = going.compactMap { record(of: $0)?.content.sharing?.root }
+        return sharesGoing.union(roots).filter { stored[$0] == nil && companions[$0] == nil }.sorted()
+    }
+
+    /// Records outside the batch that its shares change: those that go with their roots, and roots that get a share or lose it.
+    var sharedAlong: (deleted: [StoredRecord], moved: [StoredRecord]) {
+        guard isSharing else { return ([], []) }
+        let deleted = sharesGoing.subtracting(going).sorted().compactMap(record).filter(\.isLive)
+        let ended = (going.sorted().compactMap(record) + deleted).compactMap { $0.content.sharing?.root }
+        let roots = Set(newShares.keys).union(ended).filter { name in
+            !going.contains(name) && !(places[name].map { verdicts[$0].changesItsRecord } ?? false)
+        }
+        return (deleted, roots.sorted().compactMap(record).filter(\.isLive))
+    }
+
+    /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where there are some.
+    mutating func loadCompanions(in zone: ZoneAddress, _ transaction: any ReadTransaction) throws {
+        let lacking = lackingCompanions
+        guard !lacking.isEmpty else { return }
+        for row in try transaction.records(in: zone, named: lacking) { companions[row.name] = StoredRecord(row, in: zone) }
+    }
+
+    // MARK: Rules
+
+    /// Live records that come into a view with the batch and were in none.
+    fileprivate var arriving: [String] {
+        items.indices.compactMap { place in
+            guard case .save(let save) = verdicts[place], save.sharing == nil, let live = save.over, live.isLive, live.content.shared.view == nil,
+                position(of: items[place].name).view != nil
+            else { return nil }
+            return items[place].name
+        } + newShares.keys
+    }
+
+    /// Live records that get another parent, with it.
+    fileprivate var reparented: [(name: String, parent: String)] {
+        linking.compactMap { place in
+            guard case .save(let save) = verdicts[place], let live = save.over, live.isLive, let parent = save.parent, parent != live.row.parent,
+                position(of: items[place].name).view != nil || live.content.shared.view != nil
+            else { return nil }
+            return (items[place].name, parent)
+        }
+    }
+
+    fileprivate var makesShare: Bool {
+        verdicts.contains { if case .save(let save) = $0 { save.sharing != nil && save.over?.isLive != true } else { false } }
+    }
+
+    /// The parent of a record of the batch after it; nil for one that it does not change.
+    fileprivate func parent(of name: String) -> String?? {
+        guard let place = places[name], case .save(let save) = verdicts[place] else { return nil }
+        return .some(save.parent)
+    }
+
+    /// Finds out which shares the batch makes, of those that it may.
+    mutating func findShares() {
+        newShares = [:]
+        for place in items.indices {
+            guard case .save(let save) = verdicts[place], let state = save.sharing, let root = state.root, save.over?.isLive != true else { continue }
+            if newShares[root] == nil { newShares[root] = SharedPosition(view: state.view, share: items[place].name) }
+        }
+        isSharing = !newShares.isEmpty || stored.values.contains { !$0.content.shared.isEmpty } || going.contains {
+            record(of: $0)?.content.shared.isEmpty == false
+        }
+    }
+
+    /// Holds the batch against the rules of shares of records.
+    /// - Returns: whether something fell, and so everything must be asked again.
+    mutating func settleShares(_ around: SharedSurroundings) -> Bool {
+        var fell = false
+        for place in items.indices {
+            let fault: ServerError?
+            switch verdicts[place] {
+            case .save(let save): fault = save.sharing == nil ? faultOfPlace(of: items[place].name, save, around) : faultOfShare(at: place, save, around)
+            case .delete: fault = isGuest && goingRecords.contains { $0.content.shared.share != nil } ? .rootIsItsOwners : nil
+            case .nothing, .refuse: fault = nil
+            }
+            guard let fault else { continue }
+            verdicts[place] = .refuse(fault)
+            fell = true
+        }
+        return fell
+    }
+
+    private var isGuest: Bool { !seat.seesAll }
+
+    /// CloudKit: a record is in one share only, counting what it inherits.
+    private func faultOfShare(at place: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
+        guard save.over?.isLive != true, let state = save.sharing else { return nil }
+        guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneIsSharedOtherwise }
+        if around.isZoneShared { return .zoneIsSharedOtherwise }
+        if around.shares.count >= Limits.recordSharesPerZone { return .tooManyRecordShares }
+        let makesRoot = places[root].map { if case .save(let save) = verdicts[$0] { save.sharing == nil } else { false } } ?? false
+        let isThere = stored[root].map { $0.isLive && $0.content.sharing == nil && !going.contains(root) } ?? false
+        guard isThere || makesRoot else { return .rootNotFound }
+        if newShares[root]?.share != items[place].name { return .alreadyShared }
+        if let share = stored[root]?.content.shared.share, !isGoing(share: share) { return .alreadyShared }
+        return inherited(by: root) != nil || around.aboveRoots.contains(root) ? .alreadyShared : nil
+    }
+
+    private func faultOfPlace(of name: String, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
+        if around.inCircles.contains(name) { return .parentCycle }
+        let view = position(of: name).view
+        if share(rootedAt: name) != nil {
+            if inherited(by: name) != nil { return .alreadyShared }
+        } else if view != nil, save.over?.content.shared.view == nil, around.aboveRoots.contains(name) {
+            return .alreadyShared
+        }
+        guard isGuest, seat.access(to: view)?.mayWrite != true else { return nil }
+        return save.over?.isLive == true ? .parentIsNotShared : .createNotPermitted
+    }
+}
+
+extension ReadTransaction {
+    /// What a batch has to be held against. Costs nothing where it neither makes a share nor puts what is there elsewhere; else a call for the shares of
+    /// the zone, and one for each level above their roots and its new parents.
+    func surroundings(of batch: ModifyBatch, in zone: ZoneAddress, isZoneShared: Bool) throws -> SharedSurroundings {
+        var around = SharedSurroundings(isZoneShared: isZoneShared)
+        let (arriving, reparented) = (batch.arriving, batch.reparented)
+        if batch.makesShare || !arriving.isEmpty {
+            around.shares = try recordShares(in: zone, limit: Limits.recordSharesPerZone).filter { !batch.going.contains($0.share) }
+        }
+        let roots = arriving.isEmpty ? [] : around.shares.map(\.root)
+        let above = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone)
+        for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
+        around.inCircles = Set(reparented.filter { $0.name == $0.parent || above[$0.parent]?.contains($0.name) == true }.map(\.name))
+        return around
+    }
+
+    private func ancestors(of names: [String], after batch: ModifyBatch, in zone: ZoneAddress) throws -> [String: Set<String>] {
+        var parents: [String: String?] = [:]
+        var level = Set(names)
+        for _ in 0..<Limits.parentLevels {
+            level = level.filter { parents[$0] == nil }
+            if level.isEmpty { break }
+            let asked = level.filter { name in
+                guard let parent = batch.parent(of: name) else { return true }
+                parents[name] = .some(parent)
+                return false
+            }
+            for name in asked { parents[name] = .some(nil) }
+            for head in asked.isEmpty ? [] : try heads(in: zone, named: asked.sorted()) where !head.isTombstone { parents[head.name] = .some(head.parent) }
+            level = Set(level.compactMap { parents[$0] ?? nil })
+        }
+        return Dictionary(uniqueKeysWithValues: Set(names).map { name in
+            var above: Set<String> = []
+            var next = parents[name] ?? nil
+            while let parent = next, above.insert(parent).inserted { next = parents[parent] ?? nil }
+            return (name, above)
+        })
+    }
+}

@@ -1,0 +1,179 @@
+import NacreCloudWire
+
+/// Goes down from records that came into a view or left it, and takes along what hangs on them. A child that is where its parent is, is passed, with all below
+/// it: where that is elsewhere, another walk is due that begins there.
+struct SubtreeWalk: Sendable {
+    /// Parents whose children are to be looked at, behind a name of theirs; the last first.
+    private(set) var open: [(parent: String, after: String?)]
+
+    init(from names: [String]) {
+        open = names.map { ($0, nil) }
+    }
+
+    /// Goes on.
+    /// - Parameters:
+    ///   - room: for records that are looked at, and for questions.
+    ///   - bytes: of their bodies.
+    /// - Returns: what moves.
+    mutating func run(room: Int, bytes: Int, as rows: inout RecordPlan, _ transaction: any ReadTransaction) throws -> [RecordPut] {
+        var (room, bytes) = (room, bytes)
+        var puts: [RecordPut] = []
+        var moved: [String: FeedView?] = [:]
+        while room > 0, bytes > 0, let (parent, after) = open.last {
+            let known: FeedView??
+            if let view = moved[parent] {
+                known = .some(view)
+            } else {
+                let record = try transaction.records(in: rows.zone, named: [parent]).first.map { StoredRecord($0, in: rows.zone) }
+                bytes -= record?.row.body.count ?? 0
+                known = record.flatMap { $0.isLive ? .some($0.content.shared.view) : nil }
+            }
+            // What is gone has no children; what is damaged is saved whole one day, and goes on from there.
+            guard let view = known else {
+                open.removeLast()
+                room -= 1
+                continue
+            }
+            let found = try transaction.children(in: rows.zone, of: parent, after: after, limit: room, bytesMax: bytes)
+            let read = found.reduce(0) { $0 + $1.body.count }
+            if let last = found.last, found.count == room || read >= bytes { open[open.count - 1].after = last.name } else { open.removeLast() }
+            room -= found.count + 1
+            bytes -= read
+            for row in found {
+                let child = StoredRecord(row, in: rows.zone)
+                guard child.isLive, child.content.shared.share == nil, child.content.shared.view != view, moved[row.name] == nil else { continue }
+                puts.append(rows.put(moving: child, to: view))
+                moved[row.name] = .some(view)
+                open.append((row.name, nil))
+            }
+        }
+        return puts
+    }
+}
+
+extension WriteTransaction {
+    /// Takes along what hangs on records that moved in this transaction, once they are put: as much as one transaction does. The rest is left to a task.
+    func settleSubtrees(below names: [String], of zone: ZoneRow, as rows: inout RecordPlan, by caller: Caller, at now: Timestamp) throws {
+        guard !names.isEmpty else { return }
+        var walk = SubtreeWalk(from: names)
+        var plan = WritePlan()
+        plan.records = try walk.run(room: Limits.subtreePerTransaction, bytes: Limits.cascadeBytes, as: &rows, self)
+        plan.addSharedViews(of: plan.records, in: zone, by: caller, at: now)
+        if !walk.open.isEmpty { plan.tasks.append(SettleSubtree(walk, in: zone, by: caller).task(due: now)) }
+        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(zone.address, forgotten: rows.forgets)) }
+        try apply(plan)
+    }
+}
+
+/// The task that goes on where a transaction had no room for all that hangs on a record which came into a share or left it.
+struct SettleSubtree: TaskHandler {
+    private let zone: ZoneAddress
+    private let zoneName: String
+    /// Of the commit that began.
+    private let number: ChangeNumber
+    private let author: FireSubscriptions.Author
+    private var walk: SubtreeWalk
+
+    private static let version: UInt8 = 1
+
+    init(_ walk: SubtreeWalk, in zone: ZoneRow, by caller: Caller) {
+        (self.zone, zoneName, number, author, self.walk) = (zone.address, zone.name, zone.number, FireSubscriptions.Author(caller), walk)
+    }
+
+    init(_ task: TaskRow) throws {
+        do {
+            var reader = ByteReader(task.payload)
+            guard try reader.byte() == Self.version else { throw MalformedBytes() }
+            zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
+            zoneName = try reader.string()
+            number = try reader.changeNumber()
+            let user = try reader.string()
+            author = FireSubscriptions.Author(user: user, deviceID: try reader.byte() == 1 ? try reader.string() : nil)
+            walk = try SubtreeWalk(&reader)
+        } catch {
+            throw task.malformed
+        }
+    }
+
+    var payload: [UInt8] {
+        var writer = ByteWriter()
+        writer.byte(Self.version)
+        writer.signed(zone.zone)
+        writer.string(zoneName)
+        writer.write(number)
+        writer.string(author.user)
+        writer.byte(author.deviceID == nil ? 0 : 1)
+        if let device = author.deviceID { writer.string(device) }
+        walk.write(to: &writer)
+        return writer.bytes
+    }
+
+    /// Each commit leaves a walk of its own, and none ends another's.
+    func task(due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(zone.database, .settleSubtree, "\(zone.zone):\(ChangeTag.text(number))"), payload: payload, due: due)
+    }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let (settling, now) = (self, turn.cloud.clock())
+        let (rest, hasMoved) = try await turn.cloud.store.write { try settling.run(turn, at: now, $0) }
+        if hasMoved { turn.cloud.committed(zone.database) }
+        guard let rest else { return false }
+        walk = rest
+        return true
+    }
+
+    private func run(
+        _ turn: TaskTurn, at now: Timestamp, _ transaction: any WriteTransaction
+    ) throws -> Ending<(rest: SubtreeWalk?, hasMoved: Bool)> {
+        let advance = try transaction.advance(zoneNamed: zoneName, in: zone.database)
+        try turn.requireLease(transaction)
+        var plan = WritePlan(finishing: turn.key)
+        guard let row = advance.zone, row.address == zone else {
+            try transaction.apply(plan)
+            return .commit((nil, false))
+        }
+        var rows = RecordPlan(
+            zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: author.user), hasFeed: true, isPublic: false,
+            schema: Schema())
+        rows.forgotten = row.forgotten
+        var walk = walk
+        plan.records = try walk.run(room: Limits.subtreePerTransaction, bytes: Limits.cascadeBytes, as: &rows, transaction)
+        let hasMoved = !plan.records.isEmpty
+        if hasMoved {
+            var caller = Caller(.user(author.user))
+            caller.deviceID = author.deviceID
+            plan.addSharedViews(of: plan.records, in: row, by: caller, at: now)
+        }
+        if rows.forgets > .zero { plan.zoneChanges.append(ZoneChange(zone, forgotten: rows.forgets)) }
+        if !walk.open.isEmpty {
+            var rest = self
+            rest.walk = walk
+            plan.tasks.append(TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due))
+            plan.tasksFinished = []
+        }
+        try transaction.apply(plan)
+        return .commit((walk.open.isEmpty ? nil : walk, hasMoved))
+    }
+
+    /// Where the walk was, its key does not tell.
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? { nil }
+}
+
+extension SubtreeWalk {
+    fileprivate func write(to writer: inout ByteWriter) {
+        writer.number(UInt64(open.count))
+        for (parent, after) in open {
+            writer.string(parent)
+            writer.string(after ?? "")
+        }
+    }
+
+    fileprivate init(_ reader: inout ByteReader) throws(MalformedBytes) {
+        open = []
+        for _ in 0..<(try reader.count()) {
+            let parent = try reader.string()
+            let after = try reader.string()
+            open.append((parent, after.isEmpty ? nil : after))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Shares of a record and what hangs on it. CloudKit: `CKShare`, "shared hierarchies".
+@Suite struct RecordShareTests {
+    private static let zone = TreeScene.zone
+
+    @Test(arguments: Engine.allCases)
+    func `a participant sees the share, its root and what hangs on it, and nothing else`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        let saved = try #require(try await tree.share("trip", as: "S", SharePermission.none, [.invite("_ben", .readWrite)])?.record)
+        #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.share?.recordName == "S")
+        let ben = tree.guest("_ben")
+        await #expect(throws: ServerError.self, "not before it is accepted") { try await ben.lookup(["trip"], zone: Self.zone) }
+        let metadata = try #require(try await tree.scene.accept(saved.sharing?.value.shortGUID ?? "", by: "_ben").share)
+        #expect(metadata.rootRecordName == "trip" && metadata.rootRecord == nil && metadata.share.recordName == "S")
+        try await tree.scene.world.runAllTasks()
+
+        #expect(try await tree.found(TreeScene.names, by: ben) == ["S", "trip", "day", "night", "stop"])
+        let hidden = try await ben.lookup(["note", "nosuch"], zone: Self.zone).map(\.error)
+        #expect(hidden[0] == hidden[1] && hidden[0] == .recordNotFound)
+        #expect(Set(try await ben.query("Note", zone: Self.zone).records.compactMap(\.recordName)) == ["trip", "day", "night", "stop"])
+        var follower = TreeFollower(ben)
+        #expect(try await follower.follow().sorted() == ["S", "day", "night", "stop", "trip"])
+        let root = try #require(try await ben.lookup(["trip"], zone: Self.zone).first?.record)
+        #expect(root.parent == nil && root.share?.recordName == "S", "what the root hangs on is not told")
+        #expect(try await ben.lookup(["stop"], zone: Self.zone).first?.record?.parent?.recordName == "day")
+        #expect(try await tree.scene.zones(of: "_ben").map(\.zoneName) == [Self.zone])
+        #expect(try await ben.databaseChanges().zones.count == 1)
+        await #expect(throws: ServerError.self) { try await tree.guest("_cleo").lookup(["trip"], zone: Self.zone) }
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what moves into a share, between shares and out of them comes and goes once with all that hangs on it`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite, "_cleo": .readOnly])
+        try await tree.join("other", as: "O", ["_cleo": .readOnly, "_dan": .readOnly])
+        var (ben, cleo, dan) = (TreeFollower(tree.guest("_ben")), TreeFollower(tree.guest("_cleo")), TreeFollower(tree.guest("_dan")))
+        var ada = TreeFollower(tree.ada)
+        _ = (try await ben.follow(), try await cleo.follow(), try await dan.follow(), try await ada.follow())
+        #expect(ben.names == ["S", "trip", "day", "night", "stop"] && dan.names == ["O", "other"] && cleo.names == ben.names.union(dan.names))
+
+        #expect(try await tree.move("day", below: "other") == nil)
+        #expect(try await ben.follow().sorted() == ["-day", "-stop", "trip"].filter { $0 != "trip" })
+        #expect(Set(try await dan.follow()) == ["day", "stop", "other"])
+        // Who sees both shares keeps the records.
+        #expect(Set(try await cleo.follow()) == ["day", "stop", "other"])
+        #expect(Set(try await ada.follow()) == ["day", "other"], "nobody touches what hangs on it")
+        #expect(try await tree.found(["day", "stop"], by: ben.user) == [])
+
+        #expect(try await tree.move("day", below: nil) == nil)
+        #expect(try await dan.follow().sorted() == ["-day", "-stop"])
+        #expect(try await cleo.follow().sorted() == ["-day", "-stop"])
+        #expect(try await ben.follow() == [])
+
+        #expect(try await tree.move("note", below: "stop") == nil)
+        #expect(try await tree.move("day", below: "night") == nil)
+        #expect(Set(try await ben.follow()) == ["day", "stop", "note", "night"])
+        #expect(try await dan.follow() == [])
+        #expect(try await ben.follow() == [] && ben.names == ["S", "trip", "day", "night", "stop", "note"])
+
+        try await tree.ada.modify([.delete("note")], zone: Self.zone)
+        #expect(try await ben.follow() == ["-note"])
+        try await tree.scene.world.runAllTasks()
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a subtree larger than a transaction comes and goes in portions, each record once`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        let count = Limits.subtreePerTransaction * 2 + 50
+        for start in stride(from: 0, to: count, by: 200) {
+            let some = (start..<min(start + 200, count)).map { RecordOperation.create("r\($0)", TreeScene.text("r"), parent: $0 % 2 == 0 ? "day" : "stop") }
+            try await tree.ada.modify(some, zone: Self.zone)
+        }
+        try await tree.join("trip", as: "S", ["_ben": .readOnly])
+        var ben = TreeFollower(tree.guest("_ben"))
+        let first = try await ben.follow(limit: 200)
+        #expect(first.count < count && Set(first).count == first.count)
+        try await tree.scene.world.runAllTasks()
+        let rest = try await ben.follow(limit: 200)
+        #expect(first.count + rest.count == count + 5 && Set(first + rest).count == count + 5)
+
+        #expect(try await tree.move("day", below: "other") == nil)
+        var gone = try await ben.follow(limit: 200)
+        #expect(gone.count < count)
+        try await tree.scene.world.runAllTasks()
+        gone += try await ben.follow(limit: 200)
+        #expect(gone.count == count + 2 && Set(gone).count == gone.count && ben.names == ["S", "trip", "night"])
+        // Back, and away again before anything was done about it.
+        #expect(try await tree.move("day", below: "trip") == nil)
+        #expect(try await tree.move("day", below: "other") == nil)
+        try await tree.scene.world.runAllTasks()
+        _ = try await ben.follow(limit: 200)
+        #expect(ben.names == ["S", "trip", "night"])
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test(arguments: Engine.allCases) func `a share goes with its root, and a root forgets a share that went`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        let guid = try await tree.guid("S")
+        let ben = tree.guest("_ben")
+        try await tree.ada.modify([.delete("S")], zone: Self.zone)
+        await #expect(throws: ServerError.self) { try await ben.lookup(["trip"], zone: Self.zone) }
+        #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.share == nil)
+        #expect(try await tree.scene.accept(guid, by: "_ben").error == .notInvited)
+        try await tree.scene.world.runAllTasks()
+        #expect(try await ben.databaseChanges().zones.allSatisfy { $0.deletion != nil })
+
+        // Shared again, its URL is the one it had, under another record name too.
+        try await tree.join("trip", as: "S2", ["_ben": .readWrite])
+        #expect(try await tree.guid("S2") == guid)
+        #expect(try await tree.found(["trip", "stop"], by: ben) == ["trip", "stop"])
+        #expect(try await ben.modify([.delete("trip")], zone: Self.zone).first?.error == .rootIsItsOwners)
+        try await tree.ada.modify(["stop", "day", "night", "trip"].map { .delete($0) }, zone: Self.zone)
+        #expect(try await tree.found(TreeScene.names + ["S2"], by: tree.ada) == ["above", "other", "note"])
+        await #expect(throws: ServerError.self) { try await ben.lookup(["trip"], zone: Self.zone) }
+        try await tree.scene.world.runAllTasks()
+        #expect(try await tree.scene.zones(of: "_ben") == [])
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test func `a record is in one share only, counting what it inherits`() async throws {
+        let tree = try await TreeScene(.memory)
+        #expect(try await tree.share("nosuch", as: "S")?.error == .rootNotFound)
+        #expect(try await tree.share("trip", as: "S")?.error == nil)
+        #expect(try await tree.share("trip", as: "D")?.error == .alreadyShared)
+        #expect(try await tree.share("stop", as: "D")?.error == .alreadyShared, "it inherits a share")
+        #expect(try await tree.share("above", as: "D")?.error == .alreadyShared, "a shared record hangs on it")
+        #expect(try await tree.share("S", as: "D")?.error == .rootNotFound, "a share is not shared")
+        #expect(try await tree.share("other", as: "O")?.error == nil)
+        #expect(try await tree.move("other", below: "night") == .alreadyShared)
+        #expect(try await tree.move("above", below: "night") == .parentCycle)
+        #expect(try await tree.move("day", below: "stop") == .parentCycle)
+        #expect(try await tree.scene.share(SharePermission.none)?.error == .zoneIsSharedOtherwise)
+        let root = try await tree.ada.lookup(["S"], zone: Self.zone).first?.record
+        let moved = RecordOperation.share(.update, ShareChange(forRecord: "other"), tag: root?.recordChangeTag, name: "S")
+        #expect(try await tree.ada.modify([moved], zone: Self.zone).first?.error == .rootStays)
+        // Moving a root within what nobody sees is the owner's affair.
+        #expect(try await tree.move("trip", below: "note") == nil)
+        let zoneWide = try await ShareScene(.memory)
+        try await zoneWide.share(SharePermission.none)
+        let refused = try await zoneWide.ada.modify([.share(.create, ShareChange(forRecord: "note"), name: "S")], zone: Self.zone).first
+        #expect(refused?.error == .zoneIsSharedOtherwise)
+    }
+
+    @Test func `a root and its share are saved together, and a child with them`() async throws {
+        let tree = try await TreeScene(.memory)
+        let saved = try await tree.ada.modify(
+            [
+                .share(.create, ShareChange(publicPermission: .readOnly, forRecord: "new"), name: "N"), .create("new", TreeScene.text("n")),
+                .create("leaf", TreeScene.text("l"), parent: "new"),
+            ], zone: Self.zone)
+        #expect(saved.compactMap(\.error) == [] && saved[1].record?.share?.recordName == "N")
+        _ = try await tree.scene.accept(try await tree.guid("N"), by: "_ben")
+        #expect(try await tree.found(TreeScene.names + ["N", "new", "leaf"], by: tree.guest("_ben")) == ["N", "new", "leaf"])
+        // The share and its root may go together.
+        let gone = try await tree.ada.modify(["leaf", "new", "N"].map { .delete($0) }, zone: Self.zone)
+        #expect(gone.compactMap(\.error) == [])
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `who joins a second share of a zone hears of it, and who leaves one of two begins the zone again`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readOnly])
+        var ben = TreeFollower(tree.guest("_ben"))
+        _ = try await ben.follow()
+        try await tree.join("other", as: "O", ["_ben": .readWrite])
+        #expect(try await ben.follow().sorted() == ["O", "other"])
+        let token = ben.token
+        try await tree.guest("_ben").modify([.delete("O")], zone: Self.zone)
+        #expect(try await tree.ada.lookup(["O"], zone: Self.zone).first?.record?.sharing?.value.participants.count == 1)
+        await #expect(throws: ServerError.tokenExpired) { try await ben.user.changes(Self.zone, after: token) }
+        (ben.token, ben.names) = (nil, [])
+        _ = try await ben.follow()
+        #expect(ben.names == ["S", "trip", "day", "night", "stop"])
+        // A token of the owner's own is not one of a guest's.
+        let adas = try await tree.ada.changes(Self.zone).syncToken
+        await #expect(throws: ServerError.tokenExpired) { try await ben.user.changes(Self.zone, after: adas) }
+    }
+
+    @Test func `a writer makes records below what is shared with them, and learns nothing of the rest`() async throws {
+        let tree = try await TreeScene(.memory)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        try await tree.join("other", as: "O", ["_ben": .readOnly])
+        let ben = tree.guest("_ben")
+        func error(_ operation: RecordOperation) async throws -> ServerError? { try await ben.modify([operation], zone: Self.zone).first?.error }
+        #expect(try await error(.create("mine", TreeScene.text("m"), parent: "stop")) == nil)
+        #expect(try await tree.ada.lookup(["mine"], zone: Self.zone).first?.record?.created.userRecordName == "_ben")
+        #expect(try await error(.create("free", TreeScene.text("m"))) == .createNotPermitted)
+        #expect(try await error(.create("note", TreeScene.text("m"))) == .createNotPermitted, "a name that is taken is as one that is not")
+        #expect(try await error(.create("free", TreeScene.text("m"), parent: "other")) == .createNotPermitted)
+        let unknown = try await error(.create("free", TreeScene.text("m"), parent: "nosuch"))
+        let hidden = try await error(.create("free", TreeScene.text("m"), parent: "note"))
+        #expect(unknown?.code == hidden?.code && unknown?.reason == hidden?.reason)
+        for target in ["note", "nosuch"] {
+            let refers = RecordOperation.create("free", ["to": .reference(Reference(recordName: target, action: .validate))], parent: "stop")
+            #expect(try await error(refers)?.reason == ServerError.targetNotFound("to").reason)
+        }
+        #expect(try await tree.move("mine", below: nil, by: ben) == .parentIsNotShared)
+        #expect(try await tree.move("mine", below: "other", by: ben) == .parentIsNotShared)
+        #expect(try await tree.move("mine", below: "night", by: ben) == nil)
+        #expect(try await tree.move("trip", below: "night", by: ben) == .rootIsItsOwners)
+        #expect(try await error(.make(.update, "note", tag: "1", TreeScene.text("x"))) == .recordNotFound)
+        let answer = try await ben.modify([.delete("note")], zone: Self.zone).first
+        #expect(answer?.tombstone == Tombstone(recordName: "note", recordType: nil, zoneID: answer?.tombstone?.zoneID))
+        #expect(try await tree.found(["note"], by: tree.ada) == ["note"])
+        // The root, saved whole, keeps the place that Ben does not see.
+        #expect(try await error(.make(.forceReplace, "trip", TreeScene.text("x"), parent: .clear)) == nil)
+        #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.parent?.recordName == "above")
+    }
+}
