@@ -88,6 +88,22 @@ extension Scenario {
         Scenario(
             "a record is shared with what hangs on it, and nothing else of its zone is",
             steps: [
+                .makeWork(), .makeNote("a", .ada, in: "private", Body.inWork), .makeNote("b", .ada, in: "private", Body.inWork),
+                .post("private/records/modify", .ada, Body.modify("create", Body.note("leaf") + #","parent":{"recordName":"a"}"#, Body.inWork)).gives(),
+                .post(
+                    "private/records/modify", .ada,
+                    Body.modify(
+                        "create", #""recordName":"s","recordType":"cloudkit.share","forRecord":{"recordName":"a","recordChangeTag":"1"},\#(bobInvited)"#,
+                        Body.inWork)
+                ).gives(200, ["records[0].shortGUID": .some]).keeps("guid", "records[0].shortGUID"),
+                .post("private/records/lookup", .ada, Body.lookup("a", more: Body.inWork)).gives(200, ["records[0].share.recordName": "s"]),
+                .post("public/records/resolve", .bob, asked("<<guid>>")).lacks("leaf").gives(
+                    200, ["results[0].rootRecordName": "a", "results[0].rootRecord.recordName": "a", "results[0].participantStatus": "INVITED"]),
+                .post("public/records/accept", .bob, asked("<<guid>>")).gives(200, ["results[0].participantStatus": "ACCEPTED"]),
+                .post("shared/changes/zone", .bob, #"{"zones":[{\#(adasWork)}]}"#).gives(200, ["zones[0].records": .count(3)]),
+                .post("shared/records/lookup", .bob, Body.lookup("leaf", more: adasWork)).gives(
+                    200, ["records[0].recordName": "leaf", "records[0].parent.recordName": "a"]),
+                .post("shared/records/lookup", .bob, Body.lookup("b", more: adasWork)).gives(200, ["records[0].serverErrorCode": "NOT_FOUND"]),
                 .post(
                     "private/records/modify", .ada,
                     Body.modify("create", #""recordType":"cloudkit.share","forRecord":{"recordName":"none","recordChangeTag":"1"}"#, Body.inWork)

@@ -157,6 +157,69 @@ struct SharingTests {
         }
     }
 
+    @Test func `a record is shared with what hangs on it, edited, and taken back; the rest of the zone and others see nothing`() async throws {
+        try await Self.with { scene in
+            let root = Self.trip("lisbon", "Lisbon")
+            let day = Self.trip("monday", "tram")
+            day.setParent(root)
+            let share = CKShare(rootRecord: root, shareID: CKRecord.ID(recordName: "lisbon share", zoneID: Self.zoneID))
+            let participant = try await scene.ada.container.shareParticipant(forUserRecordID: try await scene.ben.container.userRecordID())
+            participant.permission = .readWrite
+            share.addParticipant(participant)
+            let saved = try await scene.ada.database.modifyRecords(saving: [share, day, root], deleting: [])
+            for result in saved.saveResults.values { _ = try result.get() }
+            #expect(root.share?.recordID == share.recordID && share.url != nil)
+            let url = try #require(share.url)
+
+            let operation = CKFetchShareMetadataOperation(shareURLs: [url])
+            operation.shouldFetchRootRecord = true
+            operation.rootRecordDesiredKeys = ["text"]
+            let fetched: CKShare.Metadata = try await withCheckedThrowingContinuation { continuation in
+                operation.perShareMetadataResultBlock = { continuation.resume(with: $1) }
+                scene.ben.container.add(operation)
+            }
+            let zoneID = try await scene.zoneSeenByOthers()
+            #expect(fetched.hierarchicalRootRecordID == CKRecord.ID(recordName: "lisbon", zoneID: zoneID))
+            #expect(fetched.rootRecordID == fetched.hierarchicalRootRecordID && fetched.rootRecord?["text"] as? String == "Lisbon")
+            let kept = try NSKeyedArchiver.archivedData(withRootObject: fetched, requiringSecureCoding: true)
+            let read = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShareMetadata.self, from: kept))
+            #expect(read.hierarchicalRootRecordID == fetched.hierarchicalRootRecordID && read.rootRecord?["text"] as? String == "Lisbon")
+            _ = try await scene.ben.container.accept(fetched)
+
+            let shared = scene.ben.container.sharedCloudDatabase
+            let page = try await shared.recordZoneChanges(inZoneWith: zoneID, since: nil)
+            #expect(Set(page.modificationResultsByID.keys.map(\.recordName)) == ["lisbon", "monday", "lisbon share"])
+            let hidden = await #expect(throws: CKError.self) { try await shared.record(for: CKRecord.ID(recordName: "one", zoneID: zoneID)) }
+            #expect(hidden?.code == .unknownItem)
+            let seen = try await shared.record(for: CKRecord.ID(recordName: "monday", zoneID: zoneID))
+            seen["text"] = "ferry"
+            try await shared.save(seen)
+            let mine = Self.trip("tuesday", "museum", in: zoneID)
+            mine.setParent(seen)
+            try await shared.save(mine)
+            let free = await #expect(throws: CKError.self) { try await shared.save(Self.trip("free", "", in: zoneID)) }
+            #expect(free?.code == .permissionFailure)
+            #expect(try await scene.ada.database.record(for: day.recordID)["text"] as? String == "ferry")
+            let stranger = await #expect(throws: CKError.self) { try await scene.cleo.container.shareMetadata(for: url) }
+            #expect(stranger != nil)
+            let closed = await #expect(throws: CKError.self) { try await scene.cleo.container.sharedCloudDatabase.record(for: seen.recordID) }
+            #expect(closed?.code == .zoneNotFound)
+
+            let current = try #require(try await scene.ada.database.record(for: share.recordID) as? CKShare)
+            current.removeParticipant(try #require(current.participants.first { $0.role == .privateUser }))
+            try await scene.ada.database.save(current)
+            let gone = await #expect(throws: CKError.self) { try await shared.record(for: seen.recordID) }
+            #expect(gone?.code == .zoneNotFound)
+            // The share goes, and the root is nobody's any more; shared again it has the URL it had.
+            _ = try await scene.ada.database.deleteRecord(withID: share.recordID)
+            let bare = try await scene.ada.database.record(for: root.recordID)
+            #expect(bare.share == nil)
+            let again = CKShare(rootRecord: bare)
+            _ = try await scene.ada.database.modifyRecords(saving: [bare, again], deleting: [])
+            #expect(again.url == url)
+        }
+    }
+
     @Test func `shares and metadata come out of an archive as they went in, changes included`() async throws {
         try await Self.with { scene in
             let share = try await scene.sharedWithBen(.readOnly)
