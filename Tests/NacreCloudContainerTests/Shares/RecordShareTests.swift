@@ -215,4 +215,86 @@ import Testing
         #expect(try await error(.make(.forceReplace, "trip", TreeScene.text("x"), parent: .clear)) == nil)
         #expect(try await tree.ada.lookup(["trip"], zone: Self.zone).first?.record?.parent?.recordName == "above")
     }
+
+    @Test(arguments: Engine.allCases) func `a change of what is not shared is told to nobody`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readOnly])
+        try await tree.join("other", as: "O", ["_cleo": .readOnly])
+        try await tree.scene.world.runAllTasks()
+        let (ben, cleo) = (tree.guest("_ben"), tree.guest("_cleo"))
+        let (bens, cleos) = (try await ben.databaseChanges().syncToken, try await cleo.databaseChanges().syncToken)
+        try await tree.ada.modify([.update("note", TreeScene.text("x")), .update("stop", TreeScene.text("y"))], zone: Self.zone)
+        try await tree.scene.world.runAllTasks()
+        #expect(try await ben.databaseChanges(after: bens).zones.count == 1)
+        #expect(try await cleo.databaseChanges(after: cleos).zones.isEmpty)
+        let token = try await cleo.changes(Self.zone).syncToken
+        try await tree.ada.modify([.delete("stop")], zone: Self.zone)
+        #expect(try await cleo.changes(Self.zone, after: token).records.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases) func `a zone that goes takes its shares along, and a user who goes leaves them`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readOnly, "_cleo": .readOnly])
+        try await tree.join("other", as: "O", ["_ben": .readOnly])
+        try await tree.scene.world.runAllTasks()
+        try await tree.scene.world.cloud.leaveSharedZones(
+            at: AccountPlace(container: TestCloud.container, environment: .development, userRecordName: "_ben"))
+        for share in ["S", "O"] {
+            let users = try await tree.ada.lookup([share], zone: Self.zone).first?.record?.sharing?.value.participants.map(\.identity.userRecordName)
+            #expect(users?.contains("_ben") == false)
+        }
+        let guid = try await tree.guid("S")
+        let token = try await tree.guest("_cleo").databaseChanges().syncToken
+        try await tree.ada.deleteZone(Self.zone)
+        try await tree.ada.makeZone(Self.zone)
+        await #expect(throws: ServerError.self) { try await tree.guest("_cleo").lookup(["trip"], zone: Self.zone) }
+        try await tree.scene.world.runAllTasks()
+        #expect(try await tree.guest("_cleo").databaseChanges(after: token).zones.map { $0.deletion != nil } == [true])
+        #expect(try await tree.scene.accept(guid, by: "_cleo").error == .notInvited)
+        let database = DatabaseID(
+            DatabaseKey(container: TestCloud.container, environment: .development, scope: .private, owner: ShareScene.ada))
+        for kind in [EntryKind.recordShare, .shareSeat] {
+            let left = try await tree.scene.world.store.read { try $0.entries(in: database, kind, after: nil, limit: 10) }
+            #expect(left == [])
+        }
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test(arguments: Engine.allCases) func `tombstones take their places in all views along when they are purged`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readOnly])
+        try await tree.join("other", as: "O", ["_ben": .readOnly])
+        let token = try await tree.guest("_ben").changes(Self.zone).syncToken
+        try await tree.move("stop", below: "other")
+        try await tree.ada.modify([.delete("stop")], zone: Self.zone)
+        #expect(try await tree.guest("_ben").changes(Self.zone, after: token).records.filter { $0.tombstone != nil }.map(\.recordName) == ["stop"])
+        tree.scene.world.clock.move(bySeconds: Limits.tombstoneSeconds + 1)
+        try await tree.scene.world.runAllTasks()
+        await #expect(throws: ServerError.tokenExpired) { try await tree.guest("_ben").changes(Self.zone, after: token) }
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test func `a record remembers so many views that it left, and says from where on it forgot`() throws {
+        var places = SharedPlaces.none
+        let count = Limits.sharedPlacesPerRecord + 3
+        for step in 1...count {
+            let position = SharedPosition(view: FeedView(rawValue: Int64(step)))
+            places = places.moved(to: position, at: ChangeNumber(run: 1, seq: Int64(step)), from: "Note", forgotten: .zero)
+            let forgot = places.trim()
+            #expect(forgot == (step > Limits.sharedPlacesPerRecord ? ChangeNumber(run: 1, seq: Int64(step - Limits.sharedPlacesPerRecord) + 1) : .zero))
+            #expect(places.view == position.view && places.places.count <= Limits.sharedPlacesPerRecord)
+        }
+        // Back in a view, there is no departure from it; what is forgotten anyway goes too.
+        let back = places.moved(
+            to: SharedPosition(view: FeedView(rawValue: Int64(count - 1))), at: ChangeNumber(run: 1, seq: 99), from: "Note",
+            forgotten: ChangeNumber(run: 1, seq: 10))
+        #expect(back.place(in: FeedView(rawValue: Int64(count - 1)))?.entered == ChangeNumber(run: 1, seq: 99))
+        #expect(back.place(in: FeedView(rawValue: Int64(count)))?.typeLeft == "Note")
+        #expect(back.places.allSatisfy { $0.number > ChangeNumber(run: 1, seq: 10) })
+        var writer = ByteWriter()
+        back.write(to: &writer)
+        var reader = ByteReader(writer.bytes)
+        #expect(try SharedPlaces(&reader) == back)
+        #expect(reader.isAtEnd)
+    }
 }

@@ -56,6 +56,27 @@ import Testing
         #expect(try await bytes(of: owners, in: scene, by: ada) == [1, 2, 3])
     }
 
+    @Test func `the URL of a file ends when its record leaves what is shared`() async throws {
+        let scene = try await ShareScene(TestCloud(MemoryStore(), assets: MemoryAssets()))
+        var (ben, ada) = (scene.guest("_ben"), scene.ada)
+        ben.caller.credential = .device(id: "b", account: "b")
+        ada.caller.credential = .device(id: "a", account: "a")
+        let sent = try await file([1, 2, 3], in: scene, by: ada)
+        let share = RecordOperation.share(.create, ShareChange(participants: [.invite("_ben", .readWrite)], forRecord: "root"), name: "S")
+        let saved = try await ada.modify(
+            [.create("root"), share, .make(.forceUpdate, "note", ["f": .asset(sent)], parent: .set(Reference(recordName: "root", action: .none)))],
+            zone: Self.zone)
+        _ = try await scene.accept(saved[1].record?.sharing?.value.shortGUID ?? "", by: "_ben")
+        let shown = try await ben.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
+        #expect(try await bytes(of: shown, in: scene, by: ben) == [1, 2, 3])
+        let copied = AssetsRereferenceRequest(
+            assets: [.init(recordName: "note", fieldName: "f")], zoneID: ZoneID(zoneName: Self.zone, ownerRecordName: ShareScene.ada))
+        _ = try await scene.world.cloud.rereferenceAssets(copied, in: ben.target, by: ben.caller)
+        try await ada.modify([.make(.forceUpdate, "note", parent: .clear)], zone: Self.zone)
+        await #expect(throws: ServerError.self) { try await bytes(of: shown, in: scene, by: ben) }
+        await #expect(throws: ServerError.recordNotFound) { try await scene.world.cloud.rereferenceAssets(copied, in: ben.target, by: ben.caller) }
+    }
+
     @Test(arguments: Engine.allCases) func `a subscription to the shared database tells a participant's devices of each change`(engine: Engine)
         async throws
     {

@@ -53,6 +53,22 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `children come in the order of their names' bytes, as many as are asked for`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let names = ["B", "a", "a\u{0}", "e\u{301}", "é", "\u{ffff}", "\u{10000}"]
+        try await store.populate(
+            names.shuffled().map { Self.put($0, 1, parent: "folder") } + [Self.put("owned", 2, owners: ["folder"]), Self.put("z", 3, parent: "box")])
+        func children(after name: String? = nil, limit: Int = 10, bytesMax: Int = .max) async throws -> [String] {
+            try await store.read { try $0.children(in: Sample.zone, of: "folder", after: name, limit: limit, bytesMax: bytesMax) }.map(\.name)
+        }
+        for limit in [-1, 0, 1, 5, 7, 8] { #expect(bytes(try await children(limit: limit)) == bytes(Array(names.prefix(max(limit, 0))))) }
+        #expect(bytes(try await children(after: "a\u{0}", limit: 2)) == bytes(["e\u{301}", "é"]))
+        #expect(try await children(bytesMax: 0) == [])
+        #expect(try await children(bytesMax: 1) == ["B"])
+        #expect(try await children(after: "\u{10000}") == [])
+    }
+
+    @Test(arguments: Engine.allCases)
     func `records that go with a stranger's are told apart, and counted apart`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         var both = Self.put("both", 1, owners: ["folder"])
