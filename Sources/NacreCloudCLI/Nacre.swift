@@ -14,7 +14,7 @@ struct Nacre {
             Serve.command, Up.command, PrintEnvironment.command,
             Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
-            SubscriptionCommands.command,
+            SubscriptionCommands.command, ShareCommands.command,
             AuditCommands.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command, CheckCommand.command,
             AssetCommands.command, TaskCommands.command,

@@ -162,8 +162,8 @@ import Testing
         #expect(try await test.cloud.runDueTasks(in: [.upkeep]).counts == (1, 0))
     }
 
-    @Test func `users wait for cascades and index builds, and for nothing else`() {
-        #expect(TaskLane.prompt.kinds == [.cascade, .buildIndexes])
+    @Test func `users wait for cascades, index builds and subtrees that come and go, and for nothing else`() {
+        #expect(TaskLane.prompt.kinds == [.cascade, .buildIndexes, .settleSubtree])
         #expect(
             TaskLane.upkeep.kinds == [
                 .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets,

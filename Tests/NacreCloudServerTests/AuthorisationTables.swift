@@ -207,6 +207,8 @@ extension AuthorisationTable {
             POST   /admin/1/push/apns/remove      -  401  400
             GET    /admin/1/subscriptions         -  401  400
             POST   /admin/1/subscriptions/why     -  401  400
+            POST   /admin/1/shares/list           -  401  400
+            POST   /admin/1/shares/who            -  401  400
             POST   /admin/1/users                 -  401  400
             GET    /admin/1/users                 -  401  200
             GET    /admin/1/users/show            -  401  400

@@ -230,6 +230,14 @@ struct AdminClient {
         try read(AdminMessages.NotificationAnswer.self, try await web.send("POST", "/admin/1/subscriptions/why", bearer: token, body: asked))
     }
 
+    func list(_ asked: AdminMessages.NewShareList) async throws -> AdminMessages.Shares {
+        try read(AdminMessages.Shares.self, try await web.send("POST", "/admin/1/shares/list", bearer: token, body: asked))
+    }
+
+    func explain(_ asked: AdminMessages.NewShareQuestion) async throws -> AdminMessages.ShareAnswer {
+        try read(AdminMessages.ShareAnswer.self, try await web.send("POST", "/admin/1/shares/who", bearer: token, body: asked))
+    }
+
     func explain(_ asked: AdminMessages.NewPermissionQuestion) async throws -> AdminMessages.PermissionAnswer {
         try read(AdminMessages.PermissionAnswer.self, try await web.send("POST", "/admin/1/roles/why", bearer: token, body: asked))
     }

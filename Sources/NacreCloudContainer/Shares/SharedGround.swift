@@ -15,8 +15,16 @@ extension EntryRow {
         key.kind == .zoneShare && key.key == zone.name && value == Array(String(zone.address.zone).utf8)
     }
 
+    /// This zone is shared, or records of it are or were.
+    func marksSharing(of zone: ZoneRow) -> Bool { isShare(of: zone) || self == EntryRow(sharingRecordsOf: zone) }
+
     fileprivate init(sharing zone: ZoneRow) {
         self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array(String(zone.address.zone).utf8))
+    }
+
+    /// Stays when the last share has gone: who asks for it looks.
+    fileprivate init(sharingRecordsOf zone: ZoneRow) {
+        self.init(key: EntryKey(zone.address.database, .zoneShare, zone.name), value: Array("\(zone.address.zone)/".utf8))
     }
 }
 
@@ -106,7 +114,7 @@ extension WritePlan {
             if after == nil {
                 entriesRemoved.append(key)
             } else {
-                entries.append(EntryRow(key: key, value: ShareEntries.value(share: share, root: root)))
+                entries += [EntryRow(key: key, value: ShareEntries.value(share: share, root: root)), EntryRow(sharingRecordsOf: zone)]
                 tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))
             }
             entries += members.sorted().map { EntryRow(key: ShareEntries.seat(of: $0, in: zone.address, view), value: Array(share.utf8)) }
@@ -122,6 +130,7 @@ extension WritePlan {
     /// What the end of a zone leaves for participants. Costs two calls of the store.
     mutating func addEndOfSharing(of zone: ZoneRow, by caller: Caller, at now: Timestamp, _ transaction: any ReadTransaction) throws {
         if try !transaction.recordShares(in: zone.address, limit: 1).isEmpty {
+            entriesRemoved.append(EntryRow(sharing: zone).key)
             tasks.append(TellParticipants.task(ofEndOf: zone, by: caller, due: now))
             return
         }

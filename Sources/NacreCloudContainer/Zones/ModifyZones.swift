@@ -86,7 +86,8 @@ struct ZoneModification: Sendable {
     func run(_ transaction: any WriteTransaction) throws -> Ending<(outcomes: [Outcome], movedFeed: Bool)> {
         let advance = try transaction.lock(
             zoneNamed: nil, in: database, operation: log?.id,
-            entries: [schemaVersion, SubscriptionGround.key(SubscriptionGround.all, in: database)] + (log?.entries(in: database) ?? []))
+            entries: [schemaVersion, SubscriptionGround.key(SubscriptionGround.all, in: database)] + (log?.entries(in: database) ?? [])
+                + operations.lazy.filter { $0.type == .delete }.map { EntryKey(database, .zoneShare, $0.zoneID.zoneName) })
         let row = advance.database
         if let row, row.key != key { throw ServerError.internalError }
         let names = operations.map(\.zoneID.zoneName)
@@ -115,7 +116,9 @@ struct ZoneModification: Sendable {
                 outcomes.append(.live(zone))
             case .delete(let zone):
                 plan.add(deletionOf: zone, at: (row?.lastSeq ?? 0) + 1, now: now)
-                try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
+                if advance.entries.contains(where: { $0.marksSharing(of: zone) }) {
+                    try plan.addEndOfSharing(of: zone, by: caller, at: now, transaction)
+                }
                 outcomes.append(.deleted(zone.name))
                 room += 1
             }

@@ -10,7 +10,7 @@ extension AdminAPI {
         title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: descriptions, errors: .problem)
     static let documentJSON = document.json
 
-    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofStore
+    static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore
 
     private static let place: Query = [.required("container"), .required("environment", EndpointDescription.environment)]
     private static let after = EndpointDescription.QueryValue.optional("after")
@@ -137,6 +137,12 @@ extension AdminAPI {
             "subscriptions/why", "Push", "Why a subscription fired for a record, or not.", Messages.NewNotificationQuestion.self,
             Messages.NotificationAnswer.self),
         post("push/apns/remove", "Push", "Takes a container's key away.", Messages.NewPushKeyRemoval.self, Messages.PushKey.self),
+    ]
+
+    private static let ofShares = [
+        post("shares/list", "Users", "What a user shares.", Messages.NewShareList.self, Messages.Shares.self),
+        post(
+            "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
     ]
 
     private static let ofStore = [

@@ -96,6 +96,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/query/explain", bodyBytesMax: Limits.accountBodyBytes, explainQuery)
         addPushRoutes(to: &router)
         addSubscriptionRoutes(to: &router)
+        addShareRoutes(to: &router)
         addAssetRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         router.get(Self.documentPath) { _, _ in .json(Self.documentJSON) }

@@ -41,6 +41,8 @@ struct HelpTests {
         Documented("rate set", "container user all data server token-file json"),
         Documented("subscription list", "container environment database user data server token-file json"),
         Documented("subscription why", "container environment database user subscription zone data server token-file json"),
+        Documented("share list", "container environment user data server token-file json"),
+        Documented("share who", "container environment user zone data server token-file json"),
         Documented("push apns set", "container environment key key-id team topic data server token-file json"),
         Documented("push apns show", "container data server token-file json"),
         Documented("push apns remove", "container environment data server token-file json"),

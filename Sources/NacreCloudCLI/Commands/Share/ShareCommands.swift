@@ -1,0 +1,65 @@
+import NacreCloudServer
+
+/// `nacre share`
+enum ShareCommands {
+    static let command = Command(
+        "share", "See what users share, and who sees and writes a record by it.", discussion: "Each look is noted in the audit log.",
+        subcommands: [ShareList.command, ShareWho.command])
+
+    fileprivate static let user = Option.required("user", "who", "Whose the zones are: an e-mail address, or a user record name.")
+}
+
+/// `nacre share list`
+enum ShareList {
+    static let command = Command(
+        "list", "List what a user shares.",
+        discussion: "A line for each: zone, the share's record, the root record, what everybody may who has the URL, and how many take part.",
+        options: [SharedOptions.container, SharedOptions.environment, ShareCommands.user] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let found = try await AdminClient.connect(call).list(
+            AdminMessages.NewShareList(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                user: try call.require(ShareCommands.user)))
+        if call.has(SharedOptions.json) { return try Output.json(found) }
+        for line in found.shares {
+            try Output.data([line.zone, line.share, line.root ?? "-", line.publicPermission, "\(line.participants)"].joined(separator: "\t"))
+        }
+    }
+}
+
+/// `nacre share who`
+enum ShareWho {
+    private static let record = Argument("record", "The record, by its name; of a share, the name of its record.")
+    private static let zone = Option.required("zone", "name", "The record's zone.")
+
+    static let command = Command(
+        "who", "Say who can see and write a record, through which share, and why.",
+        discussion: "Asks what each request asks: a share of the whole zone, or that of the record on which it hangs.",
+        arguments: [record],
+        options: [SharedOptions.container, SharedOptions.environment, ShareCommands.user, zone] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let found = try await AdminClient.connect(call).explain(
+            AdminMessages.NewShareQuestion(
+                container: try call.require(SharedOptions.container), environment: try call.require(SharedOptions.environment),
+                user: try call.require(ShareCommands.user), zone: try call.require(zone), record: try call.require(record, at: 0)))
+        if call.has(SharedOptions.json) { return try Output.json(found) }
+        for line in found.lines { try Output.data(line) }
+    }
+}
+
+extension AdminMessages.ShareAnswer {
+    fileprivate var lines: [String] {
+        var lines: [String] = []
+        if let share {
+            lines.append("share \(share): \(root.map { "of \($0) and what hangs on it" } ?? "of the whole zone")")
+            if path.count > 1 { lines.append("path \(path.joined(separator: " < "))") }
+        } else {
+            lines.append("not shared")
+        }
+        return lines
+            + people.map { person in
+                let name = person.user ?? person.invited ?? "-"
+                return "\(person.mayRead ? "read" : "-")\t\(person.mayWrite ? "write" : "-")\t\(name)\t\(person.role): \(person.because)"
+            }
+    }
+}

@@ -1,0 +1,64 @@
+extension AdminMessages {
+    /// `POST /admin/1/shares/list`
+    package struct NewShareList: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// Whose shares: an e-mail address, or a user record name.
+        package var user: String
+
+        package init(container: String, environment: String, user: String) {
+            (self.container, self.environment, self.user) = (container, environment, user)
+        }
+    }
+
+    package struct Shares: Codable, Hashable, Sendable {
+        package var shares: [ShareLine]
+    }
+
+    package struct ShareLine: Codable, Hashable, Sendable {
+        package var zone: String
+        /// The name of the share's record.
+        package var share: String
+        /// The record that is shared with what hangs on it; nil: the whole zone.
+        package var root: String?
+        /// NONE, READ_ONLY or READ_WRITE.
+        package var publicPermission: String
+        /// Its owner among them.
+        package var participants: Int
+    }
+
+    /// `POST /admin/1/shares/who`
+    package struct NewShareQuestion: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// Whose zone it is: an e-mail address, or a user record name.
+        package var user: String
+        package var zone: String
+        package var record: String
+
+        package init(container: String, environment: String, user: String, zone: String, record: String) {
+            (self.container, self.environment, self.user, self.zone, self.record) = (container, environment, user, zone, record)
+        }
+    }
+
+    package struct ShareAnswer: Codable, Hashable, Sendable {
+        /// The name of the share's record; nil: only the owner sees the record.
+        package var share: String?
+        package var root: String?
+        /// From the record to the root.
+        package var path: [String]
+        /// The owner first.
+        package var people: [SharePerson]
+    }
+
+    package struct SharePerson: Codable, Hashable, Sendable {
+        package var user: String?
+        /// The address that was invited.
+        package var invited: String?
+        /// OWNER, ADMINISTRATOR, USER or PUBLIC_USER.
+        package var role: String
+        package var mayRead: Bool
+        package var mayWrite: Bool
+        package var because: String
+    }
+}
