@@ -3,7 +3,8 @@ import NacreCloudWire
 
 /// The verbs of a store's transactions, by their Swift names.
 package enum StoreVerb: String, Sendable, CaseIterable {
-    case databases, zones, zoneFeed, ends, records, heads, children, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes, faults
+    case databases, zones, zoneFeed, ends, records, heads, children, tombstones, feed, dependents, search, entries, tasks, rows, missing, bytes,
+        faults
     case lock, advance, apply, lockTasks, reclaim, removeExpired, trimOperations
 }
 

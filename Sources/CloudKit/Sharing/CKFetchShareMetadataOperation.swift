@@ -48,7 +48,8 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
             rest = rest.dropFirst(asked.count)
-            let request = SharesRequest(shortGUIDs: asked.map { share in
+            let request = SharesRequest(
+                shortGUIDs: asked.map { share in
                     SharesRequest.Item(
                         value: share.guid, shouldFetchRootRecord: shouldFetchRootRecord,
                         rootRecordDesiredKeys: shouldFetchRootRecord ? rootRecordDesiredKeys : nil)

@@ -74,7 +74,8 @@ struct RecordModification: Sendable {
     private var isPublic: Bool { key.scope == .public }
 
     init(
-        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp, newZone: Int64,
+        _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
+        newZone: Int64,
         cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)

@@ -16,14 +16,16 @@ extension Cloud {
     ///   - next: what it permits then; nil: the same.
     /// - Returns: nil where there is no such share.
     func changeShare(
-        _ share: String = ShareNames.ofZone, ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller, _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
+        _ share: String = ShareNames.ofZone, ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller,
+        _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
     ) async throws -> ChangedShare? {
         let (database, now) = (try await databaseID(key), clock())
         let changed = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: key.zoneID(name)) {
                 try await self.store.write { transaction -> Ending<(share: ChangedShare?, hasMoved: Bool)> in
                     let advance = try transaction.advance(zoneNamed: name, in: database)
-                    guard let zone = advance.zone, let record = try transaction.share(share, in: zone.address), let state = record.content.sharing else {
+                    guard let zone = advance.zone, let record = try transaction.share(share, in: zone.address), let state = record.content.sharing
+                    else {
                         return .rollback((nil, false))
                     }
                     guard let next = try next(zone, state) else {

@@ -108,7 +108,8 @@ extension ReadTransaction {
             found.path.append(here)
             next = here == root ? nil : try heads(in: zone, named: [here]).first?.parent
         }
-        found.people += state.people(of: record.row.name == name ? "it is their share" : record.row.name == root ? "it is shared" : "it hangs on \(root)")
+        found.people += state.people(
+            of: record.row.name == name ? "it is their share" : record.row.name == root ? "it is shared" : "it hangs on \(root)")
         return found
     }
 }

@@ -119,9 +119,11 @@ extension ModifyBatch {
             guard case .save(let save) = verdicts[place], let state = save.sharing, let root = state.root, save.over?.isLive != true else { continue }
             if newShares[root] == nil { newShares[root] = SharedPosition(view: state.view, share: items[place].name) }
         }
-        isSharing = !newShares.isEmpty || stored.values.contains { !$0.content.shared.isEmpty } || going.contains {
-            record(of: $0)?.content.shared.isEmpty == false
-        }
+        isSharing =
+            !newShares.isEmpty || stored.values.contains { !$0.content.shared.isEmpty }
+            || going.contains {
+                record(of: $0)?.content.shared.isEmpty == false
+            }
     }
 
     /// Holds the batch against the rules of shares of records.
@@ -131,7 +133,8 @@ extension ModifyBatch {
         for place in items.indices {
             let fault: ServerError?
             switch verdicts[place] {
-            case .save(let save): fault = save.sharing == nil ? faultOfPlace(of: items[place].name, save, around) : faultOfShare(at: place, save, around)
+            case .save(let save):
+                fault = save.sharing == nil ? faultOfPlace(of: items[place].name, save, around) : faultOfShare(at: place, save, around)
             case .delete: fault = isGuest && goingRecords.contains { $0.content.shared.share != nil } ? .rootIsItsOwners : nil
             case .nothing, .refuse: fault = nil
             }
@@ -199,14 +202,17 @@ extension ReadTransaction {
                 return false
             }
             for name in asked { parents[name] = .some(nil) }
-            for head in asked.isEmpty ? [] : try heads(in: zone, named: asked.sorted()) where !head.isTombstone { parents[head.name] = .some(head.parent) }
+            for head in asked.isEmpty ? [] : try heads(in: zone, named: asked.sorted()) where !head.isTombstone {
+                parents[head.name] = .some(head.parent)
+            }
             level = Set(level.compactMap { parents[$0] ?? nil })
         }
-        return Dictionary(uniqueKeysWithValues: Set(names).map { name in
-            var above: Set<String> = []
-            var next = parents[name] ?? nil
-            while let parent = next, above.insert(parent).inserted { next = parents[parent] ?? nil }
-            return (name, above)
-        })
+        return Dictionary(
+            uniqueKeysWithValues: Set(names).map { name in
+                var above: Set<String> = []
+                var next = parents[name] ?? nil
+                while let parent = next, above.insert(parent).inserted { next = parents[parent] ?? nil }
+                return (name, above)
+            })
     }
 }

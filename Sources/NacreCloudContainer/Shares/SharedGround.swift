@@ -66,7 +66,8 @@ extension ReadTransaction {
     /// The shares of records of a zone, with their roots.
     func recordShares(in zone: ZoneAddress, limit: Int) throws -> [(share: String, root: String)] {
         let prefix = ShareEntries.prefix(of: zone)
-        return try entries(in: zone.database, .recordShare, after: prefix, limit: limit).filter { $0.key.key.hasPrefix(prefix) }.map(ShareEntries.read)
+        return try entries(in: zone.database, .recordShare, after: prefix, limit: limit).filter { $0.key.key.hasPrefix(prefix) }.map(
+            ShareEntries.read)
     }
 }
 

@@ -81,7 +81,9 @@ extension ReadTransaction {
     /// The shares of records of a zone to which a user's entries lead: whether they take part, the shares say.
     func recordShares(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
-        let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter { $0.key.key.hasPrefix(prefix) }
+        let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
+            $0.key.key.hasPrefix(prefix)
+        }
         guard !seats.isEmpty else { return [] }
         let names = seats.map { String(decoding: $0.value, as: UTF8.self) }
         return try records(in: zone, named: names).map { StoredRecord($0, in: zone) }.filter { $0.isShare && $0.content.sharing?.root != nil }

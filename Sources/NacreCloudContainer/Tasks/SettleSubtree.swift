@@ -133,7 +133,8 @@ struct SettleSubtree: TaskHandler {
             return .commit((nil, false))
         }
         var rows = RecordPlan(
-            zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: author.user), hasFeed: true, isPublic: false,
+            zone: zone, number: row.number, now: now, stamp: Record.Stamp(timestamp: now, userRecordName: author.user), hasFeed: true,
+            isPublic: false,
             schema: Schema())
         rows.forgotten = row.forgotten
         var walk = walk

@@ -14,7 +14,9 @@ import Testing
         try await world.cloud.listShares(of: ShareScene.ada, in: TestCloud.container, .development)
     }
 
-    @Test(arguments: Engine.allCases) func `of a record is said by which share, through which records, who sees it and who writes it`(engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func `of a record is said by which share, through which records, who sees it and who writes it`(engine: Engine)
+        async throws
+    {
         let tree = try await TreeScene(engine)
         let world = tree.scene.world
         try await tree.join("trip", as: "S", ["_ben": .readWrite, "_cleo": .readOnly])

@@ -74,7 +74,9 @@ import Testing
         let tree = try await TreeScene(engine)
         let count = Limits.subtreePerTransaction * 2 + 50
         for start in stride(from: 0, to: count, by: 200) {
-            let some = (start..<min(start + 200, count)).map { RecordOperation.create("r\($0)", TreeScene.text("r"), parent: $0 % 2 == 0 ? "day" : "stop") }
+            let some = (start..<min(start + 200, count)).map {
+                RecordOperation.create("r\($0)", TreeScene.text("r"), parent: $0 % 2 == 0 ? "day" : "stop")
+            }
             try await tree.ada.modify(some, zone: Self.zone)
         }
         try await tree.join("trip", as: "S", ["_ben": .readOnly])
@@ -281,7 +283,8 @@ import Testing
             let position = SharedPosition(view: FeedView(rawValue: Int64(step)))
             places = places.moved(to: position, at: ChangeNumber(run: 1, seq: Int64(step)), from: "Note", forgotten: .zero)
             let forgot = places.trim()
-            #expect(forgot == (step > Limits.sharedPlacesPerRecord ? ChangeNumber(run: 1, seq: Int64(step - Limits.sharedPlacesPerRecord) + 1) : .zero))
+            #expect(
+                forgot == (step > Limits.sharedPlacesPerRecord ? ChangeNumber(run: 1, seq: Int64(step - Limits.sharedPlacesPerRecord) + 1) : .zero))
             #expect(places.view == position.view && places.places.count <= Limits.sharedPlacesPerRecord)
         }
         // Back in a view, there is no departure from it; what is forgotten anyway goes too.

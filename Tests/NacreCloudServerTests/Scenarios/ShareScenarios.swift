@@ -89,11 +89,13 @@ extension Scenario {
             "a record is shared with what hangs on it, and nothing else of its zone is",
             steps: [
                 .makeWork(), .makeNote("a", .ada, in: "private", Body.inWork), .makeNote("b", .ada, in: "private", Body.inWork),
-                .post("private/records/modify", .ada, Body.modify("create", Body.note("leaf") + #","parent":{"recordName":"a"}"#, Body.inWork)).gives(),
+                .post("private/records/modify", .ada, Body.modify("create", Body.note("leaf") + #","parent":{"recordName":"a"}"#, Body.inWork))
+                    .gives(),
                 .post(
                     "private/records/modify", .ada,
                     Body.modify(
-                        "create", #""recordName":"s","recordType":"cloudkit.share","forRecord":{"recordName":"a","recordChangeTag":"1"},\#(bobInvited)"#,
+                        "create",
+                        #""recordName":"s","recordType":"cloudkit.share","forRecord":{"recordName":"a","recordChangeTag":"1"},\#(bobInvited)"#,
                         Body.inWork)
                 ).gives(200, ["records[0].shortGUID": .some]).keeps("guid", "records[0].shortGUID"),
                 .post("private/records/lookup", .ada, Body.lookup("a", more: Body.inWork)).gives(200, ["records[0].share.recordName": "s"]),

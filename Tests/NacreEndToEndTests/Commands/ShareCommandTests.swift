@@ -31,7 +31,8 @@ import Testing
             let who = try await administrator.run(["share", "who", "leaf", "--zone", "Trip"] + Self.place)
             let name = try await ada.userRecordID().recordName
             #expect(
-                who.output == "share share: of root and what hangs on it\npath leaf < root\nread\twrite\t\(name)\tOWNER: the zone is theirs\n", "\(who)")
+                who.output == "share share: of root and what hangs on it\npath leaf < root\nread\twrite\t\(name)\tOWNER: the zone is theirs\n",
+                "\(who)")
             let alone = try await administrator.run(["share", "who", "other", "--zone", "Trip"] + Self.place)
             #expect(alone.output.hasPrefix("not shared\n"))
             #expect(try await administrator.run(["share", "who", "none", "--zone", "Trip"] + Self.place).status == 1)
