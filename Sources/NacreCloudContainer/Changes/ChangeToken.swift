@@ -14,6 +14,8 @@ enum ChangeToken: Hashable, Sendable {
         /// Where the zone stood when the token was given. A client that is in the middle of a zone has seen what was new then, too: where that was
         /// lost, its place in the feed means nothing.
         var seen: ChangeNumber
+        /// Of a view: where the zone stood when its reader began with it. What left it by then, the reader is not told by this view. Elsewhere 0.
+        var began = ChangeNumber.zero
     }
 
     struct OfDatabase: Hashable, Sendable {
@@ -63,6 +65,7 @@ enum ChangeToken: Hashable, Sendable {
                 writer.signed(token.view.rawValue)
                 writer.write(token.position.number)
                 writer.write(token.baseline)
+                writer.write(token.began)
                 Self.write(token.position.name, to: &writer)
             }
         }
@@ -103,9 +106,11 @@ enum ChangeToken: Hashable, Sendable {
             var tokens: [OfZone] = []
             for _ in 0..<(try reader.count()) {
                 let view = FeedView(rawValue: try reader.signed())
-                let (number, baseline) = (try reader.changeNumber(), try reader.changeNumber())
+                let (number, baseline, began) = (try reader.changeNumber(), try reader.changeNumber(), try reader.changeNumber())
                 tokens.append(
-                    OfZone(zone: zone, view: view, position: FeedPosition(number, name: try name(&reader)), baseline: baseline, seen: seen))
+                    OfZone(
+                        zone: zone, view: view, position: FeedPosition(number, name: try name(&reader)), baseline: baseline, seen: seen, began: began)
+                )
             }
             return .views(tokens)
         default:
@@ -154,7 +159,14 @@ extension Cloud {
 
 extension ChangeToken {
     /// The token after everything that these views of a zone have.
-    static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken { ChangeToken(of: views.map { .caughtUp(with: zone, view: $0) }) }
+    static func caughtUp(with zone: ZoneRow, views: [FeedView]) -> ChangeToken {
+        ChangeToken(
+            of: views.map { view in
+                var token = OfZone.caughtUp(with: zone, view: view)
+                if view != .owner { token.began = zone.number }
+                return token
+            })
+    }
 
     /// - Parameter tokens: of the views of one zone.
     init(of tokens: [OfZone]) {
@@ -180,7 +192,10 @@ extension ChangeToken.OfZone {
             guard views.contains(token.view), try token.isValid(for: zone, transaction) else { return nil }
         }
         return views.map { view in
-            tokens?.first { $0.view == view } ?? .start(of: zone, view: view)
+            if let token = tokens?.first(where: { $0.view == view }) { return token }
+            var token = start(of: zone, view: view)
+            if view != .owner { token.began = zone.number }
+            return token
         }
     }
 

@@ -30,7 +30,9 @@ struct FeedPage: Sendable {
         let end = (rest.read.entries.last ?? read.entries.last).map { FeedPosition($0.feed.place.number, name: rest.goesOn ? $0.record.name : nil) }
         let position = end ?? token.position
         moreComing = !read.isWhole && (position.name != nil || position.number < zone.number)
-        tokens = [moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)]
+        var next = moreComing ? end.map { token.moved(to: $0, in: zone) } ?? token : .caughtUp(with: zone, view: token.view)
+        next.began = token.began
+        tokens = [next]
     }
 
     /// Pages of some views of a zone as one.
@@ -60,12 +62,16 @@ struct FeedPage: Sendable {
         }
     }
 
-    /// Who still sees a record by another share does not hear that it left one; who saw it leave several hears so of the last.
+    /// Who still sees a record by another share does not hear that it left one; who saw it leave several hears so of the last, as far as that view tells
+    /// them.
     private func departure(of entry: Entry, from showing: ShownRecords) -> RecordResult? {
         let (record, views) = (entry.record, showing.rule.views ?? [])
         if record.isLive, showing.shows(record) { return nil }
         let left = record.content.shared.places.filter { views.contains($0.view) }
-        if left.contains(where: { $0.number > entry.row.place.number }) { return nil }
+        let isToldLater = left.contains { place in
+            place.number > entry.row.place.number && tokens.contains { $0.view == place.view && $0.began < place.number }
+        }
+        if isToldLater { return nil }
         return .deleted(Tombstone(recordName: record.row.name, recordType: left.first { $0.view == entry.row.place.view }?.typeLeft))
     }
 

@@ -187,6 +187,23 @@ import Testing
         await #expect(throws: ServerError.tokenExpired) { try await ben.user.changes(Self.zone, after: adas) }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `what left two shares is told once, and also to who joined the second when it had left that too`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        try await tree.join("trip", as: "S", ["_ben": .readOnly, "_cleo": .readOnly])
+        try await tree.join("other", as: "O", ["_cleo": .readOnly])
+        var (ben, cleo) = (TreeFollower(tree.guest("_ben")), TreeFollower(tree.guest("_cleo")))
+        _ = (try await ben.follow(), try await cleo.follow())
+        try await tree.move("stop", below: "other")
+        try await tree.move("stop", below: nil)
+        try await tree.share("other", as: "O", nil, [.invite("_cleo"), .invite("_ben")])
+        _ = try await tree.scene.accept(try await tree.guid("O"), by: "_ben")
+        #expect(try await ben.follow(limit: 1).filter { $0.hasPrefix("-") } == ["-stop"])
+        #expect(ben.names == ["S", "O", "trip", "day", "night", "other"])
+        #expect(try await cleo.follow(limit: 1).filter { $0.hasPrefix("-") } == ["-stop"])
+        #expect(cleo.names == ben.names)
+    }
+
     @Test func `a writer makes records below what is shared with them, and learns nothing of the rest`() async throws {
         let tree = try await TreeScene(.memory)
         try await tree.join("trip", as: "S", ["_ben": .readWrite])
