@@ -64,6 +64,7 @@ import Testing
         "NacreCloudServer/Authentication/SignedRequest.swift signatureCharactersMax",
         "NacreCloudServer/Authentication/SignInGuard.swift entriesMax", "NacreCloudServer/Authentication/TokenSealer.swift textBytesMax",
         "CloudKit/Assets/AssetStaging.swift ageMax", "CloudKit/Assets/AssetStaging.swift bytesMax", "CloudKit/Assets/AssetUpload.swift transfersMax",
+        "CloudKit/Assets/AssetUpload+Parts.swift surprisesMax", "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",
         "CloudKit/Transport/NetworkTransport.swift answerBytesMax",
