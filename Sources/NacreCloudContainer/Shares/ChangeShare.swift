@@ -3,8 +3,8 @@ import NacreCloudWire
 // Changes of a share that are not saves of its record: a participant comes, or goes with their account.
 
 extension Cloud {
-    /// A zone and its share, as a transaction left them.
-    struct ChangedShare: Sendable {
+    /// A share and its zone, as a snapshot found them or a transaction left them.
+    struct ReadShare: Sendable {
         var zone: ZoneRow
         var record: StoredRecord
         var state: ShareState
@@ -18,18 +18,18 @@ extension Cloud {
     func changeShare(
         _ share: String = ShareNames.ofZone, ofZoneNamed name: String, in key: DatabaseKey, by caller: Caller,
         _ next: @escaping @Sendable (ZoneRow, ShareState) throws -> ShareState?
-    ) async throws -> ChangedShare? {
+    ) async throws -> ReadShare? {
         let (database, now) = (try await databaseID(key), clock())
         let changed = try await registry.withSchema(of: key.container, key.environment) { schema in
             try await stored(of: key, zone: key.zoneID(name)) {
-                try await self.store.write { transaction -> Ending<(share: ChangedShare?, hasMoved: Bool)> in
+                try await self.store.write { transaction -> Ending<(share: ReadShare?, hasMoved: Bool)> in
                     let advance = try transaction.advance(zoneNamed: name, in: database)
                     guard let zone = advance.zone, let record = try transaction.share(share, in: zone.address), let state = record.content.sharing
                     else {
                         return .rollback((nil, false))
                     }
                     guard let next = try next(zone, state) else {
-                        return .rollback((ChangedShare(zone: zone, record: record, state: state), false))
+                        return .rollback((ReadShare(zone: zone, record: record, state: state), false))
                     }
                     var rows = RecordPlan(
                         zone: zone.address, number: zone.number, now: now, stamp: record.content.modified, hasFeed: true, isPublic: false,
@@ -40,7 +40,7 @@ extension Cloud {
                     plan.zonesChanged = [zone.address]
                     plan.addSharing(of: zone, share: share, from: state, to: next, by: caller, at: now)
                     try transaction.apply(plan)
-                    return .commit((ChangedShare(zone: zone, record: StoredRecord(put.row, in: zone.address), state: next), true))
+                    return .commit((ReadShare(zone: zone, record: StoredRecord(put.row, in: zone.address), state: next), true))
                 }
             }
         }

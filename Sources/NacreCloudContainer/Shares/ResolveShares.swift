@@ -66,11 +66,9 @@ extension Cloud {
 
     // MARK: Finding
 
-    /// A share as a snapshot or a transaction found it.
+    /// What a short GUID leads to.
     private struct FoundShare: Sendable {
-        var zone: ZoneRow
-        var record: StoredRecord
-        var state: ShareState
+        var share: ReadShare
         /// nil: the whole zone is shared.
         var root: StoredRecord?
         var database: CallerDatabase
@@ -96,7 +94,7 @@ extension Cloud {
                 guard let share = try transaction.share(name, in: zone), let state = share.content.sharing, let row, row.address == zone,
                     state.root == place?.root
                 else { return nil }
-                return FoundShare(zone: row, record: share, state: state, root: root, database: database)
+                return FoundShare(share: ReadShare(zone: row, record: share, state: state), root: root, database: database)
             }
         }
     }
@@ -107,9 +105,9 @@ extension Cloud {
     }
 
     private func metadata(
-        _ share: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, as asked: SharesRequest.Item, in target: DatabaseTarget
+        _ found: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, as asked: SharesRequest.Item, in target: DatabaseTarget
     ) async throws -> ShareMetadata {
-        let key = share.database.key
+        let (share, key) = (found.share, found.database.key)
         let owner = key.owner
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
         switch ShareStanding(of: user, email: email, in: share.state, owner: owner) {
@@ -125,9 +123,9 @@ extension Cloud {
         }
         // Who is invited and has not accepted sees the share and its root, and nothing else.
         let seat = user == owner ? nil : share.state.view.flatMap { view in ShareAccess(.readOnly).map { ZoneSeat.guest(user: user, [view: $0]) } }
-        let showing = share.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
+        let showing = found.database.showing(zoneNamed: share.zone.name, as: seat ?? .owner)
         guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
-        let root = asked.shouldFetchRootRecord ? share.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
+        let root = asked.shouldFetchRootRecord ? found.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
         return ShareMetadata(
             shortGUID: share.state.shortGUID, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
             environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
@@ -142,20 +140,20 @@ extension Cloud {
     ) async throws -> FoundShare {
         let key = found.database.key
         // Who is not let in waits for nothing that there would not be without a share.
-        if ShareStanding(of: user, email: email, in: found.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
-        let name = SharedZoneName(owner: key.owner, zoneName: found.zone.name)
-        if ShareStanding(of: user, email: email, in: found.state, owner: key.owner).isNew {
+        if ShareStanding(of: user, email: email, in: found.share.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
+        let name = SharedZoneName(owner: key.owner, zoneName: found.share.zone.name)
+        if ShareStanding(of: user, email: email, in: found.share.state, owner: key.owner).isNew {
             try await requireRoomForSharedZone(name, of: user, in: key)
-            if found.state.root != nil { try await requireRoomForShare(in: found.zone.address, of: user, key) }
+            if found.share.state.root != nil { try await requireRoomForShare(in: found.share.zone.address, of: user, key) }
         }
-        let address = found.zone.address
-        let changed = try await changeShare(found.record.row.name, ofZoneNamed: found.zone.name, in: key, by: caller) { zone, state in
+        let address = found.share.zone.address
+        let changed = try await changeShare(found.share.record.row.name, ofZoneNamed: found.share.zone.name, in: key, by: caller) { zone, state in
             guard zone.address == address else { throw ServerError.notInvited }
             return try state.accepted(by: user, as: ShareStanding(of: user, email: email, in: state, owner: key.owner), id: id).get()
         }
         guard let changed else { throw ServerError.notInvited }
         if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }
-        return FoundShare(zone: changed.zone, record: changed.record, state: changed.state, root: found.root, database: found.database)
+        return FoundShare(share: changed, root: found.root, database: found.database)
     }
 
     /// On this server: each request to a zone reads the shares of its records that the user takes part in.

@@ -87,8 +87,7 @@ struct SettleSubtree: TaskHandler {
             zone = ZoneAddress(database: task.key.database, zone: try reader.signed())
             zoneName = try reader.string()
             number = try reader.changeNumber()
-            let user = try reader.string()
-            author = FireSubscriptions.Author(user: user, deviceID: try reader.byte() == 1 ? try reader.string() : nil)
+            author = try FireSubscriptions.Author(&reader)
             walk = try SubtreeWalk(&reader)
         } catch {
             throw task.malformed
@@ -101,9 +100,7 @@ struct SettleSubtree: TaskHandler {
         writer.signed(zone.zone)
         writer.string(zoneName)
         writer.write(number)
-        writer.string(author.user)
-        writer.byte(author.deviceID == nil ? 0 : 1)
-        if let device = author.deviceID { writer.string(device) }
+        author.write(to: &writer)
         walk.write(to: &writer)
         return writer.bytes
     }

@@ -74,6 +74,18 @@ extension PreparedStatement {
         return RecordRow(name: name, type: type, number: number, isTombstone: isTombstone, parent: parent, body: bytes())
     }
 
+    /// The rows that are left, their names first, until their bodies have so many bytes.
+    func records(_ bytesMax: Int) throws -> [RecordRow] {
+        var rows: [RecordRow] = []
+        var bytes = 0
+        while bytes < bytesMax, try step() {
+            let row = record(named: string())
+            bytes += row.body.count
+            rows.append(row)
+        }
+        return rows
+    }
+
     func feedEntry(in view: FeedView) -> FeedEntry {
         let place = FeedPlace(view: view, number: number())
         let name = string()

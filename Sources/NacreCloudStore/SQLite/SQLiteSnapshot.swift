@@ -134,14 +134,7 @@ class SQLiteSnapshot: ReadTransaction {
                 statement.bind(zone)
                 statement.bind(max(limit, 0))
                 if let name { statement.bind(name) }
-                var rows: [RecordRow] = []
-                var bytes = 0
-                while bytes < bytesMax, try statement.step() {
-                    let row = statement.record(named: statement.string())
-                    bytes += row.body.count
-                    rows.append(row)
-                }
-                return rows
+                return try statement.records(bytesMax)
             }
         }
     }
@@ -153,14 +146,7 @@ class SQLiteSnapshot: ReadTransaction {
                 statement.bind(max(limit, 0))
                 statement.bind(name ?? "")
                 statement.bind(parent)
-                var rows: [RecordRow] = []
-                var bytes = 0
-                while bytes < bytesMax, try statement.step() {
-                    let row = statement.record(named: statement.string())
-                    bytes += row.body.count
-                    rows.append(row)
-                }
-                return rows
+                return try statement.records(bytesMax)
             }
         }
     }

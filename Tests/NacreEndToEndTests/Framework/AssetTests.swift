@@ -148,7 +148,6 @@ struct AssetTests {
                 b.add(operation)
             }
             #expect(fractions.count == 20 && fractions.values.allSatisfy { $0 == $0.sorted() && $0.last == 1 } && staged("b").count == 20)
-            #expect(fractions.values.contains { $0.count > 2 })
         }
     }
 
