@@ -26,6 +26,7 @@ let package = Package(
     products: [
         .library(name: "CloudKit", targets: ["CloudKit", "CoreLocation"]),
         .library(name: "CloudKitPush", targets: ["CloudKitPush"]),
+        .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .library(name: "NacreFoundationGaps", targets: ["NacreFoundationGaps"]),
         .executable(name: "nacre", targets: ["NacreCloudCLI"]),
     ],
@@ -61,6 +62,12 @@ let package = Package(
             [
                 "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
                 "NacreHTTPServer", "NacreTelemetry", "NacreLocks",
+            ]),
+        module(
+            "CloudKitTesting",
+            [
+                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreHTTPServer",
+                "NacreLocks", "NacreRandom",
             ]),
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
@@ -110,6 +117,7 @@ let package = Package(
         tests(
             "NacreCloudKitPushTests",
             ["CloudKitPush", "CloudKit", "NacreHTTPServer", "NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "NacreCloudTestSupport"]),
+        tests("NacreCloudKitTestingTests", ["CloudKitTesting", "CloudKit"]),
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         tests(

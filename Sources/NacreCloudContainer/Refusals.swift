@@ -99,7 +99,7 @@ extension ServerError {
     // MARK: Records
 
     /// CloudKit: the reason and the code that its server answers, as apps log them (25/2035).
-    static func quotaExceeded(isPublic: Bool) -> ServerError {
+    package static func quotaExceeded(isPublic: Bool) -> ServerError {
         ServerError(
             .quotaExceeded, "Quota exceeded", internalCode: 2035,
             remedy: isPublic
@@ -198,7 +198,7 @@ extension ServerError {
         .badRequest, "Limit exceeded for number of owning references to single record", native: .limitExceeded, internalCode: 2023,
         field: "fields", remedy: "At most \(Limits.owningReferences) records may refer to one with action DELETE_SELF.")
 
-    static let atomicFailure = ServerError(
+    package static let atomicFailure = ServerError(
         .atomicError, "atomic batch operation failed", internalCode: 2024,
         remedy: "Mend the item that has an error of its own and send the batch again.")
 
@@ -227,7 +227,7 @@ extension ServerError {
         .badRequest, "Unknown sync continuation type", field: "syncToken",
         remedy: "Send a token as it was given, to the endpoint that gave it.")
 
-    static let tokenExpired = ServerError(
+    package static let tokenExpired = ServerError(
         .badRequest, "change token expired", native: .changeTokenExpired, internalCode: 2026, field: "syncToken",
         remedy: "Drop what you cached of the zone and fetch again without a token.")
 

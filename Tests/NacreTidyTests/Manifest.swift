@@ -10,7 +10,7 @@ struct Manifest: Equatable {
 
     static let page = "Package.swift"
     /// Targets that apps import by name.
-    static let publicTargets: Set = ["CloudKit", "CloudKitPush", "CoreLocation"]
+    static let publicTargets: Set = ["CloudKit", "CloudKitPush", "CloudKitTesting", "CoreLocation"]
 
     static let executable = "NacreCloudCLI"
 

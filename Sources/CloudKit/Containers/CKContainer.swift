@@ -30,8 +30,8 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// For tests: a container with settings of its own over another transport.
-    package convenience init(identifier: String, server: CloudKitServer, transport: any Transport) {
-        self.init(line: ServerLine(identifier: identifier, source: .explicit(server), transport: transport))
+    package convenience init(identifier: String, server: CloudKitServer, transport: any Transport, timekeeper: Timekeeper = .system) {
+        self.init(line: ServerLine(identifier: identifier, source: .explicit(server), transport: transport, timekeeper: timekeeper))
     }
 
     /// nil: this is the default container, and nobody has said which that is.

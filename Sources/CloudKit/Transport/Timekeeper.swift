@@ -1,17 +1,27 @@
 import Foundation
 
 /// The clock and the dice of a conversation, to be replaced in tests.
-struct Timekeeper: Sendable {
+package struct Timekeeper: Sendable {
     /// Seconds since some moment; never goes back.
-    var now: @Sendable () -> Double
+    package var now: @Sendable () -> Double
     /// Waits that many seconds; throws when the task is cancelled.
-    var pause: @Sendable (Double) async throws -> Void
+    package var pause: @Sendable (Double) async throws -> Void
     /// 0 up to 1.
-    var spread: @Sendable () -> Double
+    package var spread: @Sendable () -> Double
     /// A name that no other request has.
-    var operationID: @Sendable () -> String
+    package var operationID: @Sendable () -> String
 
-    static let system = Timekeeper(
+    package init(
+        now: @escaping @Sendable () -> Double, pause: @escaping @Sendable (Double) async throws -> Void, spread: @escaping @Sendable () -> Double,
+        operationID: @escaping @Sendable () -> String
+    ) {
+        self.now = now
+        self.pause = pause
+        self.spread = spread
+        self.operationID = operationID
+    }
+
+    package static let system = Timekeeper(
         now: { ProcessInfo.processInfo.systemUptime },
         pause: { try await Task.sleep(for: .seconds($0)) },
         spread: { Double.random(in: 0..<1) },

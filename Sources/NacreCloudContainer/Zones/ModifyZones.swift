@@ -184,8 +184,9 @@ extension WritePlan {
     ///   - zone: as it is under the lock of its database, so that nobody adds to its bytes.
     ///   - place: the place in the database's feed that the deletion takes.
     ///   - isToldOf: the zone is in its database's feed.
-    mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true) {
-        zoneChanges.append(ZoneChange(zone.address, state: .deleted, bytesAdded: 0 &- zone.bytes))
+    ///   - reason: why it goes.
+    mutating func add(deletionOf zone: ZoneRow, at place: Int64, now: Timestamp, isToldOf: Bool = true, reason: ZoneRow.State = .deleted) {
+        zoneChanges.append(ZoneChange(zone.address, state: reason, bytesAdded: 0 &- zone.bytes))
         databaseChanges.append(DatabaseChange(zone.address.database, bytesAdded: 0 &- zone.bytes))
         if isToldOf { zonesChanged.append(zone.address) }
         tasks.append(ReclaimZone.task(for: zone.address, due: now))

@@ -23,10 +23,15 @@ package final class HTTPStreamWriter: Sendable {
 
     private let state = Locked(State())
     private let onBytes: @Sendable () -> Void
+    private let bufferedBytesMax: Int
 
-    init(onBytes: @escaping @Sendable () -> Void) {
+    init(bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, onBytes: @escaping @Sendable () -> Void) {
+        self.bufferedBytesMax = bufferedBytesMax
         self.onBytes = onBytes
     }
+
+    /// All that was written and is not taken.
+    var untaken: [UInt8] { state.withLock { Array($0.waiting[$0.sent...]) } }
 
     /// Sends bytes, and waits while `ServerLimits.bufferedBytesMax` have not been taken by the client.
     /// - Throws: `CancellationError` where the client went away.
@@ -50,7 +55,7 @@ package final class HTTPStreamWriter: Sendable {
                 state.waiting += bytes
             }
             defer { state.isStarved = false }
-            guard state.waiting.count - state.sent >= ServerLimits.bufferedBytesMax else { return (.taken, state.isStarved) }
+            guard state.waiting.count - state.sent >= bufferedBytesMax else { return (.taken, state.isStarved) }
             state.writer = writer
             return (.waits, state.isStarved)
         }
@@ -98,7 +103,7 @@ package final class HTTPStreamWriter: Sendable {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: waiting[state.sent..<state.sent + count]))
             }
             state.sent += count
-            guard state.waiting.count - state.sent <= ServerLimits.bufferedBytesMax / 2 else { return (.bytes(count), nil) }
+            guard state.waiting.count - state.sent <= bufferedBytesMax / 2 else { return (.bytes(count), nil) }
             defer { state.writer = nil }
             return (.bytes(count), state.writer)
         }

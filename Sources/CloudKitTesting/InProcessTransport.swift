@@ -1,0 +1,190 @@
+import CloudKit
+import Foundation
+import NacreCloudContainer
+import NacreCloudServer
+import NacreCloudServerWire
+import NacreCloudWire
+import NacreHTTPServer
+import NacreLocks
+
+/// One device's way to the server of its cloud: hands requests over in this process, unless a fault was ordered.
+struct InProcessTransport: Transport {
+    static let root = "http://cloud.test"
+
+    let server: InProcessServer
+    let faults: FaultQueue
+    let clock: TestClock
+    /// nil: nobody is signed in.
+    let user: String?
+    let device: String
+
+    func send(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+        if Task.isCancelled { throw .cancelled }
+        guard !clock.isEnded else { throw .notSent(Self.cause(.cannotConnectToHost)) }
+        let asked = AskedRequest(path: request.url.path, body: request.body)
+        guard let rule = faults.take(asked, by: user, on: device) else { return try await ask(request) }
+        switch rule.fault.kind {
+        case .refused(let error): return try await answer(server.refusal(error, of: Self.http(request)))
+        case .recordsRefused(let names, let error): return try await refusing(names, error, of: request)
+        case .tokenExpired: return try await expiring(rule.zone, of: request)
+        case .notSent: throw .notSent(Self.cause(.notConnectedToInternet))
+        case .lost(let afterCommit):
+            if afterCommit { _ = try await ask(request) }
+            throw .answerLost(Self.cause(.networkConnectionLost))
+        case .twice:
+            _ = try await ask(request)
+            return try await ask(request)
+        case .slow(let seconds):
+            let limit = min(request.timeout, request.totalTimeout ?? .infinity)
+            let answer = try await ask(request)
+            try await pass(min(seconds, limit))
+            guard seconds < limit else { throw .answerLost(Self.cause(.timedOut)) }
+            return answer
+        }
+    }
+
+    func upload(
+        _ request: TransportRequest, from path: String, length: Int, progress: @escaping @Sendable (Int) -> Void
+    ) async throws(TransportFailure) -> TransportAnswer {
+        var request = request
+        do {
+            request.body = Array(try Data(contentsOf: URL(fileURLWithPath: path)).prefix(length))
+        } catch {
+            throw .fileFailed(error as NSError)
+        }
+        let answer = try await send(request)
+        progress(request.body.count)
+        return answer
+    }
+
+    func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+        InProcessDownload(transport: self, path: path, bytesMax: bytesMax)
+    }
+
+    static func cause(_ code: URLError.Code) -> NSError { NSError(domain: NSURLErrorDomain, code: code.rawValue, userInfo: [:]) }
+
+    // MARK: To the server
+
+    private static func http(_ request: TransportRequest) -> HTTPRequest {
+        var headers = HTTPHeaders()
+        for (name, value) in request.headers { headers.add(name, value) }
+        return HTTPRequest(
+            method: HTTPMethod(rawValue: request.method.rawValue), target: String(request.url.absoluteString.dropFirst(root.count)), headers: headers,
+            body: request.body)
+    }
+
+    private func ask(_ request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+        try await answer(await server.respond(to: Self.http(request)))
+    }
+
+    private func answer(_ response: HTTPResponse) async throws(TransportFailure) -> TransportAnswer {
+        if Task.isCancelled { throw .cancelled }
+        let body: [UInt8]
+        do {
+            body = try await response.body.collect()
+        } catch {
+            throw .answerLost(Self.cause(.networkConnectionLost))
+        }
+        let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { "\($0), \($1)" }
+        return TransportAnswer(status: Int(response.status.rawValue), headers: headers, body: body)
+    }
+
+    private func pass(_ seconds: Double) async throws(TransportFailure) {
+        do {
+            try await clock.pause(seconds)
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    // MARK: Answers with faults in them
+
+    /// The answer to a change of records of which some are refused.
+    private func refusing(
+        _ names: Set<String>?, _ error: ServerError, of request: TransportRequest
+    ) async throws(TransportFailure) -> TransportAnswer {
+        guard let asked = try? RecordsModifyRequest(json: request.body) else { return try await ask(request) }
+        let isRefused = asked.operations.map { operation in
+            guard let operation = try? operation.get() else { return false }
+            guard let names else { return operation.isSave }
+            return operation.change.recordName.map(names.contains) ?? false
+        }
+        var answer = TransportAnswer(status: 200, body: [])
+        var response = RecordsResponse(records: [])
+        let isAtomic = (asked.atomic ?? true) && !asked.zoneID.isDefault
+        if !isAtomic, isRefused.contains(false) {
+            var rest = asked
+            rest.operations = zip(asked.operations, isRefused).filter { !$0.1 }.map(\.0)
+            var sent = request
+            sent.body = rest.json()
+            answer = try await ask(sent)
+            guard answer.status == 200, let done = try? RecordsResponse(json: answer.body) else { return answer }
+            response = done
+        }
+        var done = response.records.makeIterator()
+        response.records = zip(asked.operations, isRefused).map { operation, isRefused in
+            let name = (try? operation.get())?.change.recordName
+            if isRefused { return .failure(recordName: name, error) }
+            return isAtomic ? .failure(recordName: name, .atomicFailure) : done.next() ?? .failure(recordName: name, .internalError)
+        }
+        answer.body = response.json(AnswerForm(details: true, numbersAsStrings: asked.numbersAsStrings))
+        return answer
+    }
+
+    /// The answer to a question for changes of which the server does not follow the tokens any more: of one zone, or of all.
+    private func expiring(_ zone: String?, of request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
+        guard let asked = try? ChangesZoneRequest(json: request.body), AskedRequest(path: request.url.path, body: []).kind == .fetchZoneChanges else {
+            return try await answer(server.refusal(.tokenExpired, of: Self.http(request)))
+        }
+        let isExpired = asked.zones.map { $0.syncToken != nil && (zone ?? $0.zoneID.zoneName) == $0.zoneID.zoneName }
+        var answer = TransportAnswer(status: 200, body: [])
+        var response = ChangesZoneResponse(zones: [])
+        if isExpired.contains(false) {
+            var rest = asked
+            rest.zones = zip(asked.zones, isExpired).filter { !$0.1 }.map(\.0)
+            var sent = request
+            sent.body = rest.json()
+            answer = try await ask(sent)
+            guard answer.status == 200, let done = try? ChangesZoneResponse(json: answer.body) else { return answer }
+            response = done
+        }
+        var done = response.zones.makeIterator()
+        response.zones = zip(asked.zones, isExpired).map { item, isExpired in
+            isExpired ? .failure(item.zoneID, .tokenExpired) : done.next() ?? .failure(item.zoneID, .internalError)
+        }
+        answer.body = response.json(AnswerForm(details: true))
+        return answer
+    }
+}
+
+/// A file of the cloud on its way to a folder of this machine: in memory until it has its name.
+private final class InProcessDownload: TransportDownload {
+    private let transport: InProcessTransport
+    private let path: String
+    private let bytesMax: Int
+    private let bytes = Locked<[UInt8]>([])
+
+    init(transport: InProcessTransport, path: String, bytesMax: Int) {
+        (self.transport, self.path, self.bytesMax) = (transport, path, bytesMax)
+    }
+
+    var received: Int { bytes.withLock(\.count) }
+
+    func attempt(_ request: TransportRequest, progress: @escaping @Sendable (Int) -> Void) async throws(TransportFailure) -> TransportAnswer {
+        var answer = try await transport.send(request)
+        guard answer.status == 200 else { return answer }
+        guard answer.body.count <= bytesMax else { throw .answerLost(InProcessTransport.cause(.dataLengthExceedsMaximum)) }
+        bytes.withLock { $0 = answer.body }
+        progress(answer.body.count)
+        answer.body = []
+        return answer
+    }
+
+    func finish() async throws(TransportFailure) {
+        do {
+            try Data(bytes.withLock { $0 }).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw .fileFailed(error as NSError)
+        }
+    }
+}

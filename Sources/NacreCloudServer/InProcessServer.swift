@@ -1,0 +1,90 @@
+package import NacreCloudContainer
+package import NacreCloudWire
+import NacreCrypto
+package import NacreHTTPServer
+import NacreTelemetry
+
+/// The public listener's routes over a store, in the process of who asks: no socket, no thread, no file, no log. For tests of apps.
+///
+/// Tasks that requests leave are done before their answers, so that nothing is under way when nobody asks. Nobody sends mail or pushes.
+package final class InProcessServer: Sendable {
+    package let cloud: Cloud
+    private let router: Router
+    private let authenticator: Authenticator
+    private let hub: ChangeHub
+
+    /// - Parameters:
+    ///   - clock: its `sleep` holds questions open.
+    ///   - url: with which the URLs of files begin.
+    package init(
+        over store: any Store, _ assets: any AssetStorage, clock: ServerClock, random: @escaping @Sendable () -> UInt64, url: String
+    ) async throws {
+        var configuration = ServerConfiguration(dataFolder: "", logger: .silent)
+        configuration.clock = clock
+        configuration.requestRate = nil
+        configuration.publicURL = url
+        let registry = Registry(store: store, clock: clock.now, random: random)
+        let keys = try await registry.sealingKeys { try SealingKey.newKeyBytes() }
+        let sealer = try TokenSealer(keys: keys)
+        hub = ChangeHub(sleep: clock.sleep)
+        cloud = Cloud(
+            store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
+            assetSizes: configuration.assetSizes, hints: ServerHints(hub: hub, alarm: TaskAlarm()))
+        cloud.assetLinks.setRoot(url)
+        authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)
+        router = Server(configuration).publicRouter(cloud, authenticator, hub, PasswordHasher()) { true }
+    }
+
+    /// Answers as over HTTP. Cancelling the task ends what it waits for.
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let response = await router.respond(to: request)
+        await runDueTasks()
+        return response
+    }
+
+    /// The answer that says an error, as the server writes it.
+    package func refusal(_ error: ServerError, of request: HTTPRequest) -> HTTPResponse {
+        router.onError(error, request)
+    }
+
+    /// Does what is due until nothing is. What fails is due again later.
+    package func runDueTasks() async {
+        while let turns = try? await cloud.runDueTasks(), turns.taken > 0, !Task.isCancelled {}
+    }
+
+    // MARK: Accounts
+
+    /// Makes an account that no password opens.
+    /// - Returns: its ID.
+    package func addAccount(email: String) async throws -> String {
+        try await cloud.registry.createAccount(email: email, passwordHash: "").id
+    }
+
+    /// Signs a device in.
+    package func signIn(
+        _ account: String, to container: String, _ environment: DatabaseKey.Environment, device: String
+    ) async throws -> (token: String, userRecordName: String) {
+        let user = try await cloud.admit(account: account, to: container, environment)
+        let entry = try await cloud.registry.createAccountToken(
+            for: try await entry(account), containers: [container], environment: environment, device: device)
+        return (try authenticator.accountToken(for: entry), user)
+    }
+
+    package func setState(of account: String, to state: AccountState) async throws {
+        defer { authenticator.forget(account: account) }
+        _ = try await cloud.registry.setState(of: try await entry(account), to: state)
+    }
+
+    private func entry(_ account: String) async throws -> AccountEntry {
+        guard let entry = try await cloud.registry.account(id: account) else {
+            throw ServerError(.notFound, "no such account", field: "account", remedy: "Sign its user in first.")
+        }
+        return entry
+    }
+
+    /// Ends all waiting, and closes the store.
+    package func close() async {
+        hub.close()
+        await cloud.store.close()
+    }
+}

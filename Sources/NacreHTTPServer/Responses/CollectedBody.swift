@@ -1,0 +1,21 @@
+extension HTTPResponse.Body {
+    /// The whole body, of a response that goes over no socket: in memory, however long it is.
+    ///
+    /// - Throws: what its handler throws while it writes; 500 where it is a file of the disk, or fewer bytes came than it has.
+    package func collect() async throws -> [UInt8] {
+        let writer = HTTPStreamWriter(bufferedBytesMax: .max) {}
+        switch self {
+        case .none: return []
+        case .bytes(let bytes): return bytes
+        case .file: throw HTTPError(.internalServerError, "A file is not collected.")
+        case .content(let content):
+            try await content.write(0..<content.length, writer)
+            let bytes = writer.untaken
+            guard UInt64(bytes.count) == content.length else { throw HTTPError(.internalServerError, "The body ended too early.") }
+            return bytes
+        case .stream(let write):
+            try await write(writer)
+            return writer.untaken
+        }
+    }
+}

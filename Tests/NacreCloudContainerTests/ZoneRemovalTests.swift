@@ -1,0 +1,57 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+/// Zones that go without an app's doing, over every engine; and the look at everything that is left.
+@Suite struct ZoneRemovalTests {
+    @Test(arguments: Engine.allCases, [(ZoneRow.State.purged, ZoneDeletionReason.purged), (.encryptedDataReset, .encryptedDataReset)])
+    func `a zone that its user removes is told of with the reason, and its records go`(
+        engine: Engine, reason: (state: ZoneRow.State, told: ZoneDeletionReason)
+    ) async throws {
+        let test = try await TestCloud(engine)
+        let ann = test.user("_ann")
+        try await ann.makeZone("Y", "Z")
+        try await ann.modify([.create("a", ["n": .int64(1)])], zone: "Z")
+        let before = try await ann.databaseChanges().syncToken
+        #expect(try await remove("Z", test, reason.state))
+        _ = test.takeMoved()
+        let told = try await ann.databaseChanges(after: before).zones
+        #expect(told.map(\.zoneID.zoneName) == ["Z"] && told.first?.deletion == reason.told)
+        try await test.runAllTasks()
+        #expect(try await test.check().isEmpty)
+        #expect(try await ann.modify([.create("a")], zone: "Y").first?.record != nil)
+        // Made again it is another zone, without what was in it.
+        try await ann.makeZone("Z")
+        #expect(try await ann.changes("Z").records.isEmpty)
+    }
+
+    @Test(arguments: Engine.allCases) func `a zone that is not there, and the default zone, are not removed`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        try await test.user("_ann").modify([.create("a")])
+        #expect(try await remove("Z", test, .purged) == false)
+        #expect(try await remove(ZoneID.defaultZoneName, test, .purged) == false)
+        #expect(try await test.user("_ann").lookup(["a"]).first?.record != nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `everything is each user's live records, and nothing that was deleted`(engine: Engine) async throws {
+        let test = try await TestCloud(engine)
+        let (ann, bob) = (test.user("_ann"), test.user("_bob"))
+        try await ann.makeZone("Z")
+        try await ann.modify([.create("a", ["n": .int64(1)]), .create("b"), .create("c", parent: "a")], zone: "Z")
+        try await ann.modify([.delete("b")], zone: "Z")
+        try await bob.modify([.create("d")])
+        let all = try await test.cloud.everything(of: TestCloud.container, .development)
+        let records = all.filter { $0.key.scope == .private }.flatMap { database in
+            database.zones.flatMap { zone in zone.records.filter { $0.type == "Note" }.map { "\(database.key.owner) \(zone.name) \($0.name)" } }
+        }
+        #expect(records.sorted() == ["_ann Z a", "_ann Z c", "_bob _defaultZone d"])
+        let kept = all.flatMap { $0.zones.flatMap(\.records) }
+        #expect(kept.first { $0.name == "a" }?.fields == ["n": .int64(1)] && kept.first { $0.name == "c" }?.parent == "a")
+        #expect(try await test.cloud.everything(of: TestCloud.container, .production).isEmpty)
+    }
+
+    private func remove(_ zone: String, _ test: TestCloud, _ reason: ZoneRow.State) async throws -> Bool {
+        try await test.cloud.removeZone(zone, of: "_ann", in: TestCloud.container, .development, because: reason)
+    }
+}
