@@ -45,6 +45,47 @@ import Testing
         #expect(cloud.pendingFaults == [])
     }
 
+    @Test(arguments: TestRequest.allCases)
+    func `each kind of request is what an app's calls of that kind ask, and no others`(request: TestRequest) async throws {
+        let (cloud, database) = try await notes()
+        let container = try await cloud.signIn("alice")
+        // The first request about records asks who the user is.
+        _ = try await database.save(note("n0", ""))
+        let subscription = CKDatabaseSubscription(subscriptionID: "all")
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).bin")
+        try Data(repeating: 7, count: 100_000).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let photo = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "p1"))
+        photo["file"] = CKAsset(fileURL: file)
+        let calls: [(TestRequest, () async throws -> Void)] = [
+            (.modifyRecords, { _ = try await database.save(note("n1", "")) }),
+            (.modifyRecords, { _ = try await database.deleteRecord(withID: CKRecord.ID(recordName: "n1")) }),
+            (.fetchRecords, { _ = try await database.record(for: CKRecord.ID(recordName: "n1")) }),
+            (.queryRecords, { _ = try await database.records(matching: CKQuery(recordType: "Note", predicate: NSPredicate(value: true))) }),
+            (.modifyZones, { _ = try await database.save(CKRecordZone(zoneName: "Other")) }),
+            (.fetchZones, { _ = try await database.recordZone(for: zoneID) }), (.fetchZones, { _ = try await database.allRecordZones() }),
+            (.fetchZoneChanges, { _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil) }),
+            (.fetchDatabaseChanges, { _ = try await database.databaseChanges(since: nil) }),
+            (.modifySubscriptions, { _ = try await database.save(subscription) }),
+            (.fetchSubscriptions, { _ = try await database.subscription(for: "all") }),
+            (.fetchSubscriptions, { _ = try await database.allSubscriptions() }), (.fetchUser, { _ = try await container.userRecordID() }),
+        ]
+        for (kind, call) in calls where kind == request || request == .any {
+            cloud.fail(request, with: .networkUnavailable)
+            #expect(await code(call) == .networkUnavailable)
+            #expect(cloud.pendingFaults == [])
+        }
+        if request == .transferAsset {
+            cloud.fail(request, with: .networkUnavailable)
+            #expect(await code { _ = try await database.save(photo) } == .networkUnavailable)
+            #expect(cloud.pendingFaults == [])
+        }
+        guard request != .any else { return }
+        cloud.fail(request, with: .networkUnavailable)
+        for (kind, call) in calls where kind != request { #expect(await code(call) != .networkUnavailable) }
+        #expect(cloud.pendingFaults.count == 1)
+    }
+
     @Test func `faults that were taken back do not happen`() async throws {
         let (cloud, database) = try await notes()
         cloud.fail(next: 5, .any, with: .networkUnavailable)
