@@ -31,9 +31,6 @@ struct InProcessTransport: Transport {
         case .lost(let afterCommit):
             if afterCommit { _ = try await ask(request) }
             throw .answerLost(Self.cause(.networkConnectionLost))
-        case .twice:
-            _ = try await ask(request)
-            return try await ask(request)
         case .slow(let seconds):
             let limit = min(request.timeout, request.totalTimeout ?? .infinity)
             let answer = try await ask(request)

@@ -27,7 +27,6 @@ public struct TestFault: Sendable, CustomStringConvertible {
         case notSent
         case lost(afterCommit: Bool)
         case slow(Double)
-        case twice
     }
 
     let kind: Kind
@@ -71,9 +70,6 @@ public struct TestFault: Sendable, CustomStringConvertible {
     /// The server has done it, and its answer is lost. The framework asks again, and the server answers as it did: nothing is done twice.
     public static let connectionLostAfterCommit = TestFault(kind: .lost(afterCommit: true), description: "connectionLostAfterCommit")
 
-    /// The request reaches the server twice.
-    public static let deliveredTwice = TestFault(kind: .twice, description: "deliveredTwice")
-
     /// The answer takes so many seconds of the cloud's clock. Longer than the operation's timeouts, it does not arrive.
     public static func latency(_ seconds: Double) -> TestFault { TestFault(kind: .slow(seconds), description: "latency \(seconds)") }
 
@@ -84,7 +80,7 @@ public struct TestFault: Sendable, CustomStringConvertible {
         switch kind {
         case .recordsRefused(let names, _): !(names?.isDisjoint(with: request.changes) ?? request.saves.isEmpty)
         case .tokenExpired: request.followsDatabase || (zone.map(request.followed.contains) ?? !request.followed.isEmpty)
-        case .refused, .notSent, .lost, .slow, .twice: true
+        case .refused, .notSent, .lost, .slow: true
         }
     }
 }

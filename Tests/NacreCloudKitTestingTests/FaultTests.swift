@@ -128,15 +128,6 @@ import Testing
         #expect(await code { _ = try await database.record(for: CKRecord.ID(recordName: "n1")) } == .networkFailure)
     }
 
-    @Test func `a request that is delivered twice is done once`() async throws {
-        let (cloud, database) = try await notes()
-        cloud.fail(.modifyRecords, with: .deliveredTwice)
-        let saved = try await database.save(note("n1", "bread", in: zoneID))
-        saved["text"] = "olives"
-        _ = try await database.save(saved)
-        #expect(cloud.pendingFaults == [])
-    }
-
     @Test func `latency takes the cloud's time and none of the test's, and beyond the timeout the answer is lost`() async throws {
         let (cloud, database) = try await notes()
         _ = try await database.save(note("n1", ""))
