@@ -77,13 +77,10 @@ package final class S3Proxy: Sendable {
         let asked = Asked(method: words[0], path: words[1])
         let fault = state.withLock { state -> Fault? in
             state.asked.append(asked)
-            state.atOnce += 1
-            state.mostAtOnce = max(state.mostAtOnce, state.atOnce)
             guard let place = state.faults.firstIndex(where: { $0.count > 0 && $0.applies(asked) }) else { return nil }
             state.faults[place].count -= 1
             return state.faults[place].fault
         }
-        defer { state.withLock { $0.atOnce -= 1 } }
         switch fault {
         case .dead: return
         case .silent:
@@ -108,7 +105,13 @@ package final class S3Proxy: Sendable {
         }
     }
 
+    /// Counts until the server has answered: when its client hears of it, the next may come.
     private func passOn(_ head: String, _ body: [UInt8]) -> (String, [UInt8])? {
+        state.withLock { state in
+            state.atOnce += 1
+            state.mostAtOnce = max(state.mostAtOnce, state.atOnce)
+        }
+        defer { state.withLock { $0.atOnce -= 1 } }
         guard let socket = try? LoopbackSocket.make() else { return nil }
         defer { Glibc.close(socket) }
         guard (try? LoopbackSocket.connect(socket, server)) != nil else { return nil }

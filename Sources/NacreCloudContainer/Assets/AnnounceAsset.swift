@@ -150,8 +150,10 @@ extension Cloud {
         next: () async throws -> [UInt8]?
     ) async throws -> UploadedPart {
         let (upload, database) = try await announced(permit, by: caller)
+        // Who is wrong about the place does not disturb who sends.
+        try Self.require(offset, is: await upload.settledOffset())
         let (turn, there) = await upload.begin(at: clock())
-        guard offset == there else { throw UploadOffsetMismatch(offset: there, error: .offsetMismatch(there)) }
+        try Self.require(offset, is: there)
         var buffer: [UInt8] = []
         while let piece = try await next() {
             WorkMeter.current?.add(bytes: piece.count)
@@ -184,6 +186,10 @@ extension Cloud {
             upload.end(with: upload.kept)
             throw error
         }
+    }
+
+    private static func require(_ offset: Int64, is there: Int64) throws(UploadOffsetMismatch) {
+        guard offset == there else { throw UploadOffsetMismatch(offset: there, error: .offsetMismatch(there)) }
     }
 
     /// Forgets a file that will not come. What cannot be forgotten now its task forgets later.

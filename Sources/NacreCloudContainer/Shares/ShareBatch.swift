@@ -13,6 +13,8 @@ struct SharedSurroundings: Sendable {
     var aboveRoots: Set<String> = []
     /// Records of the batch that would hang on themselves.
     var inCircles: Set<String> = []
+    /// Records of the batch above whose new parents more levels are than are looked at: they may hang on themselves.
+    var tooDeep: Set<String> = []
 }
 
 extension ModifyBatch {
@@ -163,6 +165,7 @@ extension ModifyBatch {
 
     private func faultOfPlace(of name: String, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         if around.inCircles.contains(name) { return .parentCycle }
+        if around.tooDeep.contains(name) { return .parentTooDeep }
         let view = position(of: name).view
         if share(rootedAt: name) != nil {
             if inherited(by: name) != nil { return .alreadyShared }
@@ -184,13 +187,17 @@ extension ReadTransaction {
             around.shares = try recordShares(in: zone, limit: Limits.recordSharesPerZone).filter { !batch.going.contains($0.share) }
         }
         let roots = arriving.isEmpty ? [] : around.shares.map(\.root)
-        let above = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone)
+        let (above, unended) = try ancestors(of: roots + reparented.map(\.parent), after: batch, in: zone)
         for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
         around.inCircles = Set(reparented.filter { $0.name == $0.parent || above[$0.parent]?.contains($0.name) == true }.map(\.name))
+        around.tooDeep = Set(reparented.filter { unended.contains($0.parent) }.map(\.name))
         return around
     }
 
-    private func ancestors(of names: [String], after batch: ModifyBatch, in zone: ZoneAddress) throws -> [String: Set<String>] {
+    /// - Returns: what is above each, and those above which there is more.
+    private func ancestors(
+        of names: [String], after batch: ModifyBatch, in zone: ZoneAddress
+    ) throws -> (above: [String: Set<String>], unended: Set<String>) {
         var parents: [String: String?] = [:]
         var level = Set(names)
         for _ in 0..<Limits.parentLevels {
@@ -207,12 +214,16 @@ extension ReadTransaction {
             }
             level = Set(level.compactMap { parents[$0] ?? nil })
         }
-        return Dictionary(
-            uniqueKeysWithValues: Set(names).map { name in
-                var above: Set<String> = []
-                var next = parents[name] ?? nil
-                while let parent = next, above.insert(parent).inserted { next = parents[parent] ?? nil }
-                return (name, above)
-            })
+        var (found, unended) = ([String: Set<String>](), Set<String>())
+        for name in Set(names) {
+            var above: Set<String> = []
+            var next = parents[name] ?? nil
+            while let parent = next, above.insert(parent).inserted {
+                if parents[parent] == nil { unended.insert(name) }
+                next = parents[parent] ?? nil
+            }
+            found[name] = above
+        }
+        return (found, unended)
     }
 }

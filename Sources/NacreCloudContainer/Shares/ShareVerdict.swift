@@ -294,6 +294,10 @@ extension ServerError {
         .badRequest, "the record would be above its own parent", native: .referenceViolation, field: "parent",
         remedy: "Give the record a parent that does not hang on it.")
 
+    static let parentTooDeep = ServerError(
+        .badRequest, "the record would have more records above it than may be where records are shared", native: .limitExceeded, internalCode: 2023,
+        field: "parent", remedy: "Give the record a parent with at most \(Limits.parentLevels) records above it.")
+
     static let shareRefersToNothing = ServerError(
         .badRequest, "a share has no parent, and only references with action NONE", field: "fields", remedy: "Put the reference into another record.")
 

@@ -127,6 +127,28 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
+    @Test func `a circle that is longer than what is looked at is refused, and shows nobody anything`() async throws {
+        let tree = try await TreeScene(.memory)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        let ben = tree.guest("_ben")
+        var parent = "stop"
+        for number in 0..<(Limits.parentLevels + 5) {
+            let made = try await ben.modify([.create("z\(number)", TreeScene.text("z"), parent: parent)], zone: Self.zone).first?.error
+            try #require(made == nil)
+            parent = "z\(number)"
+        }
+        #expect(try await tree.move("day", below: parent, by: ben) == .parentTooDeep)
+        #expect(try await tree.move("day", below: "z3", by: ben) == .parentCycle)
+        #expect(try await tree.move("day", below: "night", by: ben) == nil)
+        try await tree.ada.modify([.delete("S")], zone: Self.zone)
+        try await tree.scene.world.runAllTasks()
+        try await tree.join("above", as: "S2", ["_cleo": .readOnly])
+        #expect(try await tree.found(["stop", "z0"], by: tree.guest("_cleo")) == ["stop", "z0"])
+        #expect(try await tree.move("day", below: nil) == nil)
+        try await tree.scene.world.runAllTasks()
+        #expect(try await tree.found(["stop", "z0", "day"], by: tree.guest("_cleo")) == [])
+    }
+
     @Test func `a record is in one share only, counting what it inherits`() async throws {
         let tree = try await TreeScene(.memory)
         #expect(try await tree.share("nosuch", as: "S")?.error == .rootNotFound)
