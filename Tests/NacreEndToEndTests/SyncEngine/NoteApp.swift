@@ -230,10 +230,14 @@ final class NoteApp: CKSyncEngineDelegate {
         // What it goes with is gone: so is it.
         case .referenceViolation: memory.withLock { $0.notes[recordID] = nil }
         case .permissionFailure:
-            // Back to what the server has.
-            let served = try? await engine.database.record(for: recordID)
-            memory.withLock { $0.notes[recordID] = nil }
-            if let served { merge(served, keepsOwn: false) }
+            // Back to what the server has. The feed does not tell of it again: while the server cannot be asked, the refused change stays pending.
+            do {
+                merge(try await engine.database.record(for: recordID), keepsOwn: false)
+            } catch where (error as? CKError)?.code == .unknownItem {
+                memory.withLock { $0.notes[recordID] = nil }
+            } catch {
+                engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            }
         default: break
         }
     }
