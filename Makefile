@@ -47,10 +47,12 @@ run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=
 
 # Suites run in parallel inside one process, a few at a time: many more than there are cores would only starve the ones that talk over sockets.
 TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
-test: setup ## build and run every test
+# What random histories draw from: the same sources draw the same everywhere, so that a failure comes again. `make soak` and `swift test` draw anew.
+SEED = $(shell find Sources Tests -name '*.swift' -print0 | LC_ALL=C sort -z | xargs -0 cat | cksum | cut -d ' ' -f 1)
+test: setup ## build and run every test (NACRE_SEED=… draws other histories)
 	@Scripts/s3/setup
 	@swift build --build-tests $(BUILD_FLAGS)
-	@swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
+	@NACRE_SEED="$${NACRE_SEED:-$(SEED)}" swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
 	@for product in nacre NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreSmallApp; do \

@@ -54,33 +54,11 @@ import Testing
         try await running { (_, port, _, adminPort) async throws in
             _ = try await ask(Question(method: "GET", target: "/nothing"), port: port)
             let metrics = try await ask(Question(method: "GET", target: "/metrics"), port: adminPort)
-            let (status, output) = try await Self.check(metrics.body, with: promtool)
-            #expect(status == 0 && output == "", "\(output)")
-            let (broken, _) = try await Self.check(metrics.body + Array("nacre_no_help_total 1\nnonsense".utf8), with: promtool)
+            let check = Program(promtool, ["check", "metrics"])
+            let (status, output) = try await check.run(input: metrics.body, keepsErrors: true)
+            #expect(status == 0 && output == [], "\(String(decoding: output, as: UTF8.self))")
+            let (broken, _) = try await check.run(input: metrics.body + Array("nacre_no_help_total 1\nnonsense".utf8))
             #expect(broken != 0, "it does read them")
-        }
-    }
-
-    private static func check(_ text: [UInt8], with promtool: String) async throws -> (status: Int32, output: String) {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        let process = Process()
-                        process.executableURL = URL(fileURLWithPath: promtool)
-                        process.arguments = ["check", "metrics"]
-                        let (input, output) = (Pipe(), Pipe())
-                        process.standardInput = input
-                        process.standardOutput = output
-                        process.standardError = output
-                        try process.run()
-                        try input.fileHandleForWriting.write(contentsOf: Data(text))
-                        try input.fileHandleForWriting.close()
-                        let told = output.fileHandleForReading.readDataToEndOfFile()
-                        process.waitUntilExit()
-                        return (process.terminationStatus, String(decoding: told, as: UTF8.self))
-                    })
-            }
         }
     }
 }

@@ -90,16 +90,7 @@ private final class OpenSSLCommand {
     }
 
     func run(_ arguments: [String]) throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(Self.path))
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        return process.terminationStatus
+        try Program(try #require(Self.path), arguments, in: folder.path).run()
     }
 
     func write(_ text: String, to name: String) throws {

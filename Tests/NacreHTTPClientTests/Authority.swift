@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 import Testing
 
@@ -36,17 +37,8 @@ final class Authority: Sendable {
         return (base + ".pem", base + ".key")
     }
 
-    /// Not by Foundation's `Process`: that hears of an end when a socket closes, which a server that is started at the same moment may hold open.
     private func run(_ arguments: [String]) throws {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in 0..<3 as Range<Int32> { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
-        var words = (["openssl"] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        var (child, status) = (pid_t(), Int32(-1))
-        try #require(posix_spawn(&child, "/usr/bin/openssl", &actions, nil, &words, environ) == 0)
-        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let status = try Program("/usr/bin/openssl", arguments).run()
         try #require(status == 0, "openssl \(arguments[0])")
     }
 }

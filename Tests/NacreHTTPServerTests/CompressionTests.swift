@@ -24,20 +24,7 @@ import Testing
 
     /// What gunzip makes of it: another implementation than the one under test.
     private func unzipped(_ bytes: [UInt8]) async throws -> [UInt8] {
-        try await onThread {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/bin/gzip")
-            process.arguments = ["-dc"]
-            let (input, output) = (Pipe(), Pipe())
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
-            try input.fileHandleForWriting.write(contentsOf: bytes)
-            try input.fileHandleForWriting.close()
-            let result = [UInt8](output.fileHandleForReading.readDataToEndOfFile())
-            process.waitUntilExit()
-            return result
-        }
+        try await Program("/bin/gzip", ["-dc"]).run(input: bytes).output
     }
 
     @Test func `a body that pays is gzipped for a client that takes it`() async throws {

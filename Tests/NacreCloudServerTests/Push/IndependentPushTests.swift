@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import NacreCloudWire
 import NacreCrypto
 import Testing
@@ -17,13 +18,8 @@ struct IndependentPushTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         for (name, bytes) in files { try Data(bytes).write(to: folder.appendingPathComponent(name)) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: try #require(OthersPython.path))
-        process.arguments = [Self.script, verb, folder.path]
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+        let status = try Program(try #require(OthersPython.path), [Self.script, verb, folder.path]).run()
+        try #require(status == 0)
         guard let answer else { return [] }
         return Array(try Data(contentsOf: folder.appendingPathComponent(answer)))
     }

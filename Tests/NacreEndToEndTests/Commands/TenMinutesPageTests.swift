@@ -47,20 +47,14 @@ import Testing
             try FileManager.default.createSymbolicLink(atPath: server.scratch + "/nacre-data", withDestinationPath: server.data)
             let tools = URL(filePath: Launched.executable).deletingLastPathComponent().path
             let script = parts.map { $0.script + "echo @@\n" }.joined()
-            let process = Process()
-            process.executableURL = URL(filePath: "/bin/bash")
-            process.arguments = ["-euo", "pipefail", "-c", script]
-            process.currentDirectoryURL = URL(filePath: server.scratch)
-            process.environment = ProcessInfo.processInfo.environment.merging([
+            let environment = ProcessInfo.processInfo.environment.merging([
                 "CLOUDKIT_SERVER_URL": server.url, "PATH": tools + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
             ]) { $1 }
-            let output = Pipe()
-            process.standardOutput = output
-            process.standardInput = FileHandle(forReadingAtPath: server.scratch + "/nacre-data/admin.json")
-            try process.run()
-            let printed = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 0, "\(printed)")
+            let (status, output) = try await Program(
+                "/bin/bash", ["-euo", "pipefail", "-c", script], in: server.scratch, environment: environment
+            ).run(input: [UInt8](try Data(contentsOf: URL(filePath: server.data + "/admin.json"))))
+            let printed = String(decoding: output, as: UTF8.self)
+            #expect(status == 0, "\(printed)")
             let outputs = printed.components(separatedBy: "@@\n")
             for (part, output) in zip(parts, outputs) {
                 if let expected = part.printed { #expect(output == expected, "\(part.script)") }

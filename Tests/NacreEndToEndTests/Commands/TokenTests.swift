@@ -7,24 +7,15 @@ import Testing
     private static let container = ["--container", Administrator.container]
 
     /// What a shell prints: the lines of the documentation are run as they stand.
-    private func shell(_ script: String, in folder: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = ["-euo", "pipefail", "-c", script]
-        process.currentDirectoryURL = URL(filePath: folder)
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        try process.run()
-        let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: output, as: UTF8.self)
+    private func shell(_ script: String, in folder: String) async throws -> String {
+        String(decoding: try await Program("/bin/bash", ["-euo", "pipefail", "-c", script], in: folder).run().output, as: UTF8.self)
     }
 
     @Test func `a request that openssl signs and curl sends is answered, and refused once the key is revoked`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)
             _ = try await administrator.run(["container", "create", Administrator.container, "--just-in-time", "all"])
-            _ = try shell(
+            _ = try await shell(
                 "openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem; openssl ec -in eckey.pem -pubout -out public.pem 2>&1",
                 in: server.scratch)
             let create = ["token", "create", "--environment", "development", "--kind", "server", "--name", "nightly"] + Self.container
@@ -47,7 +38,7 @@ import Testing
                 curl -s -H "Content-Type: text/plain" -H "X-Apple-CloudKit-Request-KeyID: \(keyID)" -H "X-Apple-CloudKit-Request-ISO8601Date: $date" \
                     -H "X-Apple-CloudKit-Request-SignatureV1: $signature" --data "$body" "\(server.url)\(path)"
                 """
-            let saved = try shell(script, in: server.scratch)
+            let saved = try await shell(script, in: server.scratch)
             #expect(saved.contains(#""value":"hello""#), "\(saved)")
 
             let listed = try await administrator.run(["token", "list"] + Self.container)
@@ -86,7 +77,7 @@ import Testing
                 let refused = try await create(more)
                 #expect(refused.status == 1 && refused.messages.contains("invalid"), "\(more) \(refused.messages)")
             }
-            _ = try shell(
+            _ = try await shell(
                 "openssl ecparam -name prime256v1 -genkey -noout -out e.pem; openssl ec -in e.pem -pubout -out p.pem 2>&1", in: server.scratch)
             let key = try await create(["--public-key", server.scratch + "/p.pem", "--origin", "https://app.example"], kind: "server")
             #expect(key.status == 1 && key.messages.contains("signs nobody in"), "\(key.messages)")

@@ -33,18 +33,7 @@ struct UpTests {
             let variables = try await Nacre.run(["env"], in: server.scratch)
             #expect(variables.status == 0 && variables.output.split(separator: "\n").count == 5)
             let script = ([variables.output] + curls).joined(separator: "\n")
-            let shell = Process()
-            shell.executableURL = URL(filePath: "/bin/sh")
-            shell.arguments = ["-c", script]
-            let output = Pipe()
-            shell.standardOutput = output
-            shell.standardError = FileHandle.nullDevice
-            let text = try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<String, any Error>) in
-                shell.terminationHandler = { _ in
-                    continuation.resume(returning: String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
-                }
-                do { try shell.run() } catch { continuation.resume(throwing: error) }
-            }
+            let text = String(decoding: try await Program("/bin/sh", ["-c", script]).run().output, as: UTF8.self)
             #expect(text.components(separatedBy: #""value":"hello""#).count == 3, "\(text)")
         }
     }

@@ -76,14 +76,7 @@ enum Tool {
     }
 
     static func run(_ command: String...) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: command[0])
-        process.arguments = Array(command.dropFirst())
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(command: command, status: process.terminationStatus) }
+        let status = try Program(command[0], Array(command.dropFirst())).run()
+        guard status == 0 else { throw Failure(command: command, status: status) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NacreCloudTestSupport
 import NacreLocks
 
 /// A child process with its output in files, so that no pipe can fill and no reader can be late.
@@ -27,29 +28,26 @@ final class Launched: Sendable {
     ) throws {
         output = folder + "/" + name + ".out"
         errors = folder + "/" + name + ".err"
-        let process = Process()
         // A library that goes before the C library may set variables of its process, and then Swift, which looks for its arguments beside
         // them, finds none. `env` takes that upon itself, and becomes `nacre`.
         let isDirect = environment["LD_PRELOAD"] == nil
-        process.executableURL = URL(filePath: isDirect ? Self.executable : "/usr/bin/env")
-        process.arguments = isDirect ? arguments : [Self.executable] + arguments
-        process.currentDirectoryURL = URL(filePath: folder)
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }
-            .merging(environment) { _, given in given }
-        process.standardInput = try Self.input(input, folder + "/" + name + ".in")
-        process.standardOutput = try Self.newFile(output)
-        process.standardError = try Self.newFile(errors)
-        process.terminationHandler = { [ending] process in
-            let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-            let waiting = ending.withLock { state -> [CheckedContinuation<Ending, Never>] in
-                guard case .running(let waiting) = state else { return [] }
+        let read = folder + "/" + name + ".in"
+        try Data((input ?? "").utf8).write(to: URL(filePath: read))
+        let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }.merging(environment) { _, given in given }
+        let program = Program(
+            isDirect ? Self.executable : "/usr/bin/env", isDirect ? arguments : [Self.executable] + arguments, in: folder, environment: variables)
+        pid = try program.start(input: read, output: output, errors: errors)
+        Thread.detachNewThread { [pid, ending] in
+            Program.awaitEnd(of: pid)
+            let (status, waiting) = ending.withLock { state -> (Ending, [CheckedContinuation<Ending, Never>]) in
+                // Here, so that `signal` never reaches another process with the same number.
+                let status = Program.reap(pid)
+                guard case .running(let waiting) = state else { return (status, []) }
                 state = .ended(status)
-                return waiting
+                return (status, waiting)
             }
             for continuation in waiting { continuation.resume(returning: status) }
         }
-        try process.run()
-        pid = process.processIdentifier
     }
 
     /// `nacre` beside the test bundle.
@@ -58,24 +56,13 @@ final class Launched: Sendable {
         return URL(filePath: bundle).deletingLastPathComponent().appending(path: "nacre").path
     }()
 
-    /// A file of its own, also for nothing: with `FileHandle.nullDevice` a child was seen to read what another test had open.
-    private static func input(_ text: String?, _ path: String) throws -> FileHandle {
-        try Data((text ?? "").utf8).write(to: URL(filePath: path))
-        return try FileHandle(forReadingFrom: URL(filePath: path))
-    }
-
-    private static func newFile(_ path: String) throws -> FileHandle {
-        try Data().write(to: URL(filePath: path))
-        return try FileHandle(forWritingTo: URL(filePath: path))
-    }
-
     var isRunning: Bool {
         ending.withLock { if case .running = $0 { true } else { false } }
     }
 
     /// Does nothing once the process has ended.
     func signal(_ signal: Int32) {
-        if isRunning { kill(pid, signal) }
+        ending.withLock { if case .running = $0 { _ = kill(pid, signal) } }
     }
 
     /// Waits for the end. Safe from any number of tasks.
