@@ -14,7 +14,10 @@ class Firefox:
     def __init__(self):
         self.marionette = Marionette(
             bin="/usr/bin/firefox-esr", headless=True, port=free_port(), gecko_log="/dev/null",
-            prefs={"dom.disable_open_during_load": False, "datareporting.policy.dataSubmissionEnabled": False})
+            prefs={
+                "dom.disable_open_during_load": False, "datareporting.policy.dataSubmissionEnabled": False,
+                # Keys of software instead of those at a port.
+                "security.webauth.webauthn_enable_softtoken": True, "security.webauth.webauthn_enable_usbtoken": False})
         self.marionette.start_session()
         self.marionette.timeout.page_load = 30
 
@@ -66,6 +69,24 @@ class Firefox:
     def picture(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.marionette.screenshot(full=False)))
+
+    def _webauthn(self, verb, key=None, **parameters):
+        return self.marionette._send_message(f"WebAuthn:{verb}", parameters, key=key)
+
+    def authenticator(self):
+        """A virtual one inside this machine, which keeps passkeys and says that its user was there."""
+        return self._webauthn(
+            "AddVirtualAuthenticator", "value", protocol="ctap2_1", transport="internal", hasResidentKey=True, hasUserVerification=True,
+            isUserConsenting=True, isUserVerified=True)
+
+    def passkeys(self, authenticator):
+        return self._webauthn("GetCredentials", "value", authenticatorId=authenticator)
+
+    def forget(self, authenticator):
+        self._webauthn("RemoveVirtualAuthenticator", authenticatorId=authenticator)
+
+    def verify(self, authenticator, isVerified):
+        self._webauthn("SetUserVerified", authenticatorId=authenticator, isUserVerified=isVerified)
 
     def close(self):
         self.marionette.quit(in_app=False)

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import nacre
+from harness import client, nacre
 from mail import MailSink
 from serving import Pages, app
 
@@ -51,6 +51,16 @@ class Scene:
         self.mailing.administrator.json("POST", "/admin/1/users", {"email": self.email, "password": self.password})
         self.mailing_page = (f"http://localhost:{self.mailing.port}/sign-in?ckAPIToken={self.mailing.api_token}"
                              f"&origin={urllib.parse.quote(self.app.origin, safe='')}")
+
+    def ask_for_verification(self, email):
+        """Makes an account, and has the mail with the link sent to it."""
+        account = {"email": email, "password": self.password}
+        self.mailing.administrator.json("POST", "/admin/1/users", account)
+        anyone = client.Client("127.0.0.1", self.mailing.port)
+        try:
+            anyone.json("POST", "/account/1/verify-email", {**account, "sends": True})
+        finally:
+            anyone.close()
 
     def token(self, **more):
         return self.server.administrator.json("POST", "/admin/1/tokens", {
