@@ -52,7 +52,7 @@ struct Nacre {
     }
 
     private static func report(_ failure: CommandFailure) -> ExitCode {
-        Output.message("Error: \(failure.message)")
+        Output.message("Error: \(Output.withoutControls(failure.message))")
         if let remedy = failure.remedy { Output.message("  \(remedy)") }
         return failure.code
     }

@@ -25,6 +25,11 @@ enum Output {
         try? write(line + "\n", to: STDERR_FILENO)
     }
 
+    /// A text of somebody else's in one line that does nothing to a terminal: a space for each control character.
+    static func withoutControls(_ text: String) -> String {
+        String(text.map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
+    }
+
     /// A line that helps with what comes next: only where a person reads the output.
     static func hint(_ line: String) {
         if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { message(line) }

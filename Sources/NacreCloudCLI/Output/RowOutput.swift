@@ -45,7 +45,7 @@ struct RowOutput {
     }
 
     private static func shown(_ text: String) -> String {
-        let line = String(text.map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
+        let line = Output.withoutControls(text)
         return line.count <= widthMax ? line : line.prefix(widthMax - 1) + "…"
     }
 }

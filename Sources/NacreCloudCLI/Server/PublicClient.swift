@@ -4,10 +4,12 @@ import NacreCloudWire
 
 /// Asks the server what anybody may ask: to be signed in and out.
 struct PublicClient {
-    private let web: WebClient
+    private var web: WebClient
 
-    init(url: String) {
+    /// - Parameter variable: which says where the server is; nil: options do.
+    init(url: String, variable: String? = nil) {
         web = WebClient(url: url)
+        if let variable { web.whereabouts = variable }
     }
 
     /// - Throws: `CommandFailure` 77 for a wrong password or API token.

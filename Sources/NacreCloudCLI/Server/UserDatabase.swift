@@ -4,8 +4,8 @@ import NacreCloudWire
 /// A database as its user sees it: asked over CloudKit's web API, with the variables of an app.
 struct UserDatabase {
     static let container = Option.value("container", "name", "The container; by default that of CLOUDKIT_CONTAINER.")
-    static let environment = Option.value(
-        "environment", "env", oneOf: ["development", "production"], "The environment; by default that of CLOUDKIT_ENVIRONMENT.")
+    private static let environments = ["development", "production"]
+    static let environment = Option.value("environment", "env", oneOf: environments, "The environment; by default that of CLOUDKIT_ENVIRONMENT.")
     static let database = Option.value("database", "db", oneOf: ["public", "private", "shared"], fallback: "private", "The database.")
     static let zone = Option.value("zone", "name", fallback: ZoneID.defaultZone.zoneName, "The zone.")
     static let owner = Option.value("owner", "user", "Whose zone it is, in the shared database: a user record name.")
@@ -22,11 +22,11 @@ struct UserDatabase {
 
     /// - Throws: `CommandFailure` that names the variable that is missing.
     init(_ call: Call) throws {
-        client = PublicClient(url: try Self.variable("CLOUDKIT_SERVER_URL"))
+        client = PublicClient(url: try Self.variable("CLOUDKIT_SERVER_URL"), variable: "CLOUDKIT_SERVER_URL")
         token = try Self.variable("CLOUDKIT_ACCOUNT_TOKEN", .authentication)
         let names = [
             try call.value(Self.container) ?? Self.variable("CLOUDKIT_CONTAINER"),
-            call.value(Self.environment) ?? (try? Self.variable("CLOUDKIT_ENVIRONMENT")) ?? "development", try call.require(Self.database),
+            try call.value(Self.environment) ?? Self.ambientEnvironment(), try call.require(Self.database),
         ]
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_"))
         path = "/database/1/" + names.map { $0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }.joined(separator: "/") + "/"
@@ -37,6 +37,14 @@ struct UserDatabase {
         if let value = ProcessInfo.processInfo.environment[name], !value.isEmpty { return value }
         throw CommandFailure(
             code, "\(name) is not set", remedy: #"nacre up CONTAINER writes the variables of an app, and eval "$(nacre env)" sets them."#)
+    }
+
+    private static func ambientEnvironment() throws -> String {
+        guard let name = try? variable("CLOUDKIT_ENVIRONMENT") else { return "development" }
+        guard environments.contains(name) else {
+            throw CommandFailure(.usage, "CLOUDKIT_ENVIRONMENT is \(name)", remedy: "Set it to \(environments.joined(separator: " or ")).")
+        }
+        return name
     }
 
     /// - Throws: `CommandFailure` where an item of an answer is an error.

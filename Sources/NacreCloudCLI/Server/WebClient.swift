@@ -17,6 +17,8 @@ struct WebClient {
 
     /// Where paths begin.
     let url: String
+    /// By what the user says where the server is.
+    var whereabouts = "--data DIR, or --server URL"
 
     /// - Throws: `CommandFailure` 69 where nobody answers.
     func send(
@@ -47,6 +49,8 @@ struct WebClient {
     private func failure(_ cause: HTTPClient.Failure.Cause) -> CommandFailure {
         switch cause {
         case .badRequest(.url): CommandFailure(.usage, "\(url) is not a URL")
+        case .badRequest(.header):
+            CommandFailure(.usage, "a token has a character that none has, such as a line feed", remedy: "Copy the token anew.")
         case .badAnswer: CommandFailure(.unreachable, "\(url) does not speak HTTP")
         case .tls(let fault):
             CommandFailure(
@@ -55,7 +59,7 @@ struct WebClient {
         default:
             CommandFailure(
                 .unreachable, "no server answers at \(url): \(Self.words(cause))",
-                remedy: "Start it with nacre serve, or say where it is: --data DIR, or --server URL.")
+                remedy: "Start it with nacre serve, or say where it is: \(whereabouts).")
         }
     }
 

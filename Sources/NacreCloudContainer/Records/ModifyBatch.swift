@@ -212,6 +212,7 @@ struct ModifyBatch {
     private func parentFault(of item: Item, _ save: RecordVerdict.Save) -> ServerError? {
         guard case .set(let reference) = item.operation.change.parent, save.parent == reference.recordName else { return nil }
         if isPublic, let live = save.over, live.isLive, live.row.parent == reference.recordName { return nil }
+        if isShare(reference.recordName) { return .nothingHangsOnShare("parent") }
         return isLiveAfter(reference.recordName) ? nil : .parentNotFound(reference.recordName)
     }
 
@@ -225,6 +226,7 @@ struct ModifyBatch {
             if going.contains(reference.link.target) || (isSet && !isLiveAfter(reference.link.target)) {
                 return .targetNotFound(reference.field)
             }
+            if isSet, isShare(reference.link.target) { return .nothingHangsOnShare(reference.field) }
         }
         return nil
     }

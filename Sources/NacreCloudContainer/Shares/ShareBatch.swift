@@ -15,6 +15,8 @@ struct SharedSurroundings: Sendable {
     var inCircles: Set<String> = []
     /// Records of the batch above whose new parents more levels are than are looked at: they may hang on themselves.
     var tooDeep: Set<String> = []
+    /// Records of the batch that a guest would take along from a view that they are leaving: what they hang on has left it already.
+    var leaving: Set<String> = []
 }
 
 extension ModifyBatch {
@@ -48,6 +50,12 @@ extension ModifyBatch {
     private func inherited(by name: String) -> FeedView? {
         if let place = places[name], case .save(let save) = verdicts[place] { return save.parent.flatMap { position(of: $0).view } }
         return record(of: name).flatMap { $0.content.shared.share == nil ? $0.content.shared.view : nil }
+    }
+
+    /// A record that is, after the batch, a share.
+    func isShare(_ name: String) -> Bool {
+        if let place = places[name], case .save(let save) = verdicts[place] { return save.sharing != nil }
+        return stored[name]?.content.sharing != nil
     }
 
     // MARK: What goes along
@@ -101,6 +109,17 @@ extension ModifyBatch {
                 position(of: items[place].name).view != nil || live.content.shared.view != nil
             else { return nil }
             return (items[place].name, parent)
+        }
+    }
+
+    /// Live records that a guest would put from one view into another, with the view in which they are.
+    fileprivate var movedByGuest: [(name: String, view: FeedView)] {
+        guard isGuest else { return [] }
+        return linking.compactMap { place in
+            guard case .save(let save) = verdicts[place], let live = save.over, live.isLive, let view = live.content.shared.view,
+                position(of: items[place].name).view != view
+            else { return nil }
+            return (items[place].name, view)
         }
     }
 
@@ -166,6 +185,7 @@ extension ModifyBatch {
     private func faultOfPlace(of name: String, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         if around.inCircles.contains(name) { return .parentCycle }
         if around.tooDeep.contains(name) { return .parentTooDeep }
+        if around.leaving.contains(name) { return .recordIsLeaving }
         let view = position(of: name).view
         if share(rootedAt: name) != nil {
             if inherited(by: name) != nil { return .alreadyShared }
@@ -191,12 +211,27 @@ extension ReadTransaction {
         for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
         around.inCircles = Set(reparented.filter { $0.name == $0.parent || above[$0.parent]?.contains($0.name) == true }.map(\.name))
         around.tooDeep = Set(reparented.filter { unended.contains($0.parent) }.map(\.name))
+        let moved = batch.movedByGuest
+        if !moved.isEmpty { try look(whether: moved, areLeavingIn: zone, &around) }
         return around
     }
 
+    /// A record of a large subtree that is on its way out stands in its view until the task comes to it, and no longer hangs on the view's root.
+    private func look(whether moved: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings) throws {
+        let (above, unended) = try ancestors(of: moved.map(\.name), in: zone)
+        let roots = Set(try recordShares(in: zone, limit: Limits.recordSharesPerZone).map(\.root))
+        let found = above.values.reduce(into: Set<String>()) { $0.formUnion($1.intersection(roots)) }
+        let rows = found.isEmpty ? [] : try records(in: zone, named: found.sorted()).map { StoredRecord($0, in: zone) }
+        let views = Dictionary(rows.filter(\.isLive).map { ($0.row.name, $0.content.shared) }) { $1 }
+        for (name, view) in moved where above[name]?.contains(where: { views[$0]?.share != nil && views[$0]?.view == view }) != true {
+            if unended.contains(name) { around.tooDeep.insert(name) } else { around.leaving.insert(name) }
+        }
+    }
+
+    /// - Parameter batch: whose changes count; nil: as it stands.
     /// - Returns: what is above each, and those above which there is more.
     private func ancestors(
-        of names: [String], after batch: ModifyBatch, in zone: ZoneAddress
+        of names: [String], after batch: ModifyBatch? = nil, in zone: ZoneAddress
     ) throws -> (above: [String: Set<String>], unended: Set<String>) {
         var parents: [String: String?] = [:]
         var level = Set(names)
@@ -204,7 +239,7 @@ extension ReadTransaction {
             level = level.filter { parents[$0] == nil }
             if level.isEmpty { break }
             let asked = level.filter { name in
-                guard let parent = batch.parent(of: name) else { return true }
+                guard let parent = batch?.parent(of: name) else { return true }
                 parents[name] = .some(parent)
                 return false
             }

@@ -290,6 +290,11 @@ extension ServerError {
         .accessDenied, "participants keep records below what is shared with them to be written", internalCode: 2007, field: "parent",
         remedy: "Give the record a parent that is shared with you and that you may write.")
 
+    /// On this server: a large subtree that its owner takes out of a share goes in portions, and a guest takes nothing of it along meanwhile.
+    static let recordIsLeaving = ServerError(
+        .tryAgainLater, "the record is on its way out of its share", internalCode: 2022, field: "parent",
+        remedy: "Send the request again: the record will be with you or not be found.", retryAfter: 1)
+
     static let parentCycle = ServerError(
         .badRequest, "the record would be above its own parent", native: .referenceViolation, field: "parent",
         remedy: "Give the record a parent that does not hang on it.")
@@ -300,6 +305,13 @@ extension ServerError {
 
     static let shareRefersToNothing = ServerError(
         .badRequest, "a share has no parent, and only references with action NONE", field: "fields", remedy: "Put the reference into another record.")
+
+    /// On this server: what holds a share's record would keep its owner from ending the share.
+    static func nothingHangsOnShare(_ field: String) -> ServerError {
+        ServerError(
+            .badRequest, "a share is no parent, and only references with action NONE point to it", field: field,
+            remedy: "Name the record that is shared, or give the reference the action NONE.")
+    }
 
     static let onlySharesHaveParticipants = ServerError(
         .badRequest, "only a record of type \(ShareNames.recordType) has a publicPermission, participants or forRecord", field: "recordType",

@@ -127,6 +127,58 @@ import Testing
         #expect(try await tree.scene.world.check() == [])
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a guest takes nothing along of a subtree that its owner is taking away`(engine: Engine) async throws {
+        let tree = try await TreeScene(engine)
+        let count = Limits.subtreePerTransaction
+        for start in stride(from: 0, to: count, by: 200) {
+            let some = (start..<min(start + 200, count)).map { RecordOperation.create("r\($0)", TreeScene.text("r"), parent: "day") }
+            try await tree.ada.modify(some, zone: Self.zone)
+        }
+        for number in 0..<count / 20 {
+            try await tree.ada.modify([.create("s\(number)", TreeScene.text("s"), parent: "r\(number)")], zone: Self.zone)
+        }
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        try await tree.join("other", as: "O", ["_ben": .readWrite])
+        let ben = tree.guest("_ben")
+        try await tree.scene.world.runAllTasks()
+        for parent in ["other", "day"] { #expect(try await tree.move("r0", below: parent, by: ben) == nil, "what hangs on its view's root may move") }
+
+        #expect(try await tree.move("day", below: "note") == nil)
+        let names = (count - 100..<count).map { "r\($0)" } + (0..<count / 20).map { "s\($0)" }
+        let left = try await tree.found(names, by: ben).sorted()
+        try #require(!left.isEmpty)
+        for name in left { #expect(try await tree.move(name, below: "other", by: ben) == .recordIsLeaving) }
+        #expect(try await tree.move("night", below: "other", by: ben) == nil, "what stays may move")
+        try await tree.scene.world.runAllTasks()
+        #expect(try await tree.found(names, by: ben) == [])
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test func `nothing hangs on a share, so that its owner can end it`() async throws {
+        let tree = try await TreeScene(.memory)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        let ben = tree.guest("_ben")
+        #expect(try await tree.move("stop", below: "S", by: ben) == .nothingHangsOnShare("parent"))
+        for action in [Reference.Action.validate, .deleteSelf, .none] {
+            let field: RecordFields = ["with": .reference(Reference(recordName: "S", action: action))]
+            let error = try await ben.modify([.create("\(action)", field, parent: "day")], zone: Self.zone).first?.error
+            #expect(error == (action == .none ? nil : .nothingHangsOnShare("with")), "\(action)")
+        }
+        #expect(try await tree.ada.modify([.delete("S")], zone: Self.zone).first?.error == nil)
+        #expect(try await tree.scene.world.check() == [])
+    }
+
+    @Test func `what hangs on a record that a guest deletes goes with it, seen or not`() async throws {
+        let tree = try await TreeScene(.memory)
+        let reference: RecordFields = ["with": .reference(Reference(recordName: "stop", action: .deleteSelf))]
+        try await tree.ada.modify([.create("hidden", reference)], zone: Self.zone)
+        try await tree.join("trip", as: "S", ["_ben": .readWrite])
+        #expect(try await tree.found(["hidden"], by: tree.guest("_ben")) == [])
+        #expect(try await tree.guest("_ben").modify([.delete("stop")], zone: Self.zone).first?.error == nil)
+        #expect(try await tree.found(["hidden", "stop"], by: tree.ada) == [])
+    }
+
     @Test func `a circle that is longer than what is looked at is refused, and shows nobody anything`() async throws {
         let tree = try await TreeScene(.memory)
         try await tree.join("trip", as: "S", ["_ben": .readWrite])

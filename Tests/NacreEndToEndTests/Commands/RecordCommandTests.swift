@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import NacreCloudTestSupport
 import Testing
 
 @testable import NacreCloudCLI
@@ -75,6 +76,26 @@ import Testing
         try await RunningServer.with { server in
             let run = try await Nacre.run(["record", "get", "one"], in: server.scratch)
             #expect(run.status == 64 && run.messages.contains("CLOUDKIT_SERVER_URL") && run.messages.contains("nacre up"), "\(run.messages)")
+        }
+    }
+
+    @Test func `variables that cannot be right are told by their names, and a name does nothing to the terminal`() async throws {
+        let folder = try TemporaryFolder()
+        func run(_ changes: [String: String]) async throws -> Nacre {
+            let variables = [
+                "CLOUDKIT_SERVER_URL": "http://127.0.0.1:9", "CLOUDKIT_CONTAINER": "iCloud.a.b", "CLOUDKIT_ACCOUNT_TOKEN": "token",
+            ]
+            return try await Nacre.run(["record", "get", "one"], in: folder.path, environment: variables.merging(changes) { $1 })
+        }
+        let nobody = try await run([:])
+        #expect(nobody.status == 69 && nobody.messages.contains("CLOUDKIT_SERVER_URL") && !nobody.messages.contains("--server"), "\(nobody.messages)")
+        let staging = try await run(["CLOUDKIT_ENVIRONMENT": "staging"])
+        #expect(staging.status == 64 && staging.messages.contains("development or production"), "\(staging.messages)")
+        let broken = try await run(["CLOUDKIT_ACCOUNT_TOKEN": "to\nken"])
+        #expect(broken.status == 64 && broken.messages.contains("line feed"), "\(broken.messages)")
+        try await with { run, _ in
+            let gone = try await run(["record", "get", "a\u{1B}[2Jb"])
+            #expect(gone.status == 1 && gone.messages.contains("a [2Jb") && !gone.messages.contains("\u{1B}"), "\(gone.messages)")
         }
     }
 

@@ -233,7 +233,7 @@ final class NoteApp: CKSyncEngineDelegate {
             // Back to what the server has. The feed does not tell of it again: while the server cannot be asked, the refused change stays pending.
             do {
                 merge(try await engine.database.record(for: recordID), keepsOwn: false)
-            } catch where (error as? CKError)?.code == .unknownItem {
+            } catch let error as CKError where error.code == .unknownItem {
                 memory.withLock { $0.notes[recordID] = nil }
             } catch {
                 engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
