@@ -27,6 +27,8 @@ package final class Cloud: StoreClient {
     let quotas: Quotas
     /// Sends mail; nil: nobody does, and none is asked for.
     package let mail: (any Mailing)?
+    /// Sends text messages; nil: nobody does, and no phone number is verified.
+    package let texts: (any Mailing)?
     /// Sends notifications to devices that have registered an address; nil: nobody does.
     package let pushes: (any PushDelivering)?
     let waitingUploads = WaitingUploads()
@@ -40,7 +42,7 @@ package final class Cloud: StoreClient {
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64, tokens: any TokenSealing,
         cascadePerTransaction: Int = Limits.cascadePerTransaction, readRule: ReadRule = .everything, quotas: Quotas = .none,
         assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
-        pushes: (any PushDelivering)? = nil, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
+        texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
         self.store = HintingStore(store: store, hints: hints)
         registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
@@ -54,6 +56,7 @@ package final class Cloud: StoreClient {
         self.readRule = readRule
         self.quotas = quotas
         self.mail = mail
+        self.texts = texts
         self.pushes = pushes
         self.hints = hints
         self.failed = failed

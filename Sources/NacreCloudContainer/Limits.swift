@@ -251,6 +251,16 @@ extension Limits {
     package static let passwordLinkSeconds: Double = 30 * 60
     /// Seconds for which a link in a mail verifies an address. On this server: it opens no account, and who signed up looks at the mail within a day.
     package static let addressLinkSeconds: Double = 24 * 3600
+    /// Seconds for which a code verifies a phone number. On this server: ten minutes, the most that NIST SP 800-63B, 5.1.3.2, allows.
+    package static let phoneCodeSeconds: Double = 10 * 60
+    /// Digits of such a code. On this server: six, the least that NIST SP 800-63B, 5.1.3.2, allows.
+    package static let phoneCodeDigits = 6
+    /// Wrong codes after which the right one is none any more. On this server: a guesser has one chance in 200,000.
+    package static let phoneCodeAttempts = 5
+    /// Codes that an account may have sent in a day. On this server: each costs its operator money.
+    package static let phoneCodesPerDay = 5
+    /// Seconds for which a service that sends texts is waited for. On this server: as for a mail server.
+    package static let textSeconds = 30
     /// Seconds for which a notice is tried to be sent. On this server: a mail server is mended within a day.
     package static let noticeSeconds: Double = 24 * 3600
     /// Mails that wait to be sent; beyond, none is asked for. On this server: a megabyte, and half an hour of a small mail server.

@@ -126,7 +126,7 @@ package final class Server: Sendable {
         let cloud = Cloud(
             store: store, clock: clock.now, random: random, tokens: sealer, quotas: configuration.quotas, assets: assets,
             assetSizes: configuration.assetSizes,
-            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer),
+            hints: ServerHints(hub: hub, alarm: alarm), mail: configuration.postman(sealer), texts: configuration.textService(),
             pushes: configuration.pushes(sealer, registry), failed: faults.log)
         let passwords = PasswordHasher()
         let authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock)

@@ -58,6 +58,7 @@ import Testing
     /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server writes itself.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
+        "NacreCloudWire/Users/PhoneNumber.swift digitsMax",
         "NacreCloudServer/API/API.swift decodedOnLoopBytesMax", "NacreCloudServer/API/API.swift encodedOnLoopBytesMax",
         "NacreCloudServer/API/RequestRates.swift bucketsMax", "NacreCloudServer/Admin/PrivateFile.swift bytesMax",
         "NacreCloudServer/Authentication/Authenticator.swift verifiedOnLoopBytesMax",

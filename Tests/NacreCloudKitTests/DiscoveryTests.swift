@@ -15,7 +15,7 @@ import Testing
 
     private func setting() async -> Setting {
         let setting = Setting()
-        await setting.cloud.makeDiscoverable(Self.lovelace, by: .emailHash(Self.adasHash), .userRecordName("_ada"))
+        await setting.cloud.makeDiscoverable(Self.lovelace, by: .contactHash(Self.adasHash), .userRecordName("_ada"))
         return setting
     }
 
@@ -32,7 +32,7 @@ import Testing
             #expect(!sent.contains("example") && !sent.contains("%40") && !sent.contains("@"))
             #expect(seen.request.url.path.contains("/public/users/"))
         }
-        #expect(try await setting.cloud.discoveries().first?.lookupInfos == [.emailHash(Self.adasHash)])
+        #expect(try await setting.cloud.discoveries().first?.lookupInfos == [.contactHash(Self.adasHash)])
     }
 
     @Test func `several are asked for together, each once, and told by what the app called them`() async throws {
@@ -60,7 +60,24 @@ import Testing
         #expect(try await setting.cloud.discoveries().map(\.lookupInfos.count) == [400, 400, 1])
     }
 
-    @Test func `phone numbers are nobody's and are not sent, and nothing is asked for nothing`() async throws {
+    @Test func `a phone number leaves the app hashed, however it is written`() async throws {
+        let setting = await setting()
+        let numbers = ["+49 30 1234567", "0049301234567"]
+        #expect(try await setting.container.userIdentities(forPhoneNumbers: numbers).isEmpty)
+        let asked = try #require(try await setting.cloud.discoveries().first?.lookupInfos)
+        guard asked.count == 1, case .contactHash? = asked.first else {
+            Issue.record("\(asked)")
+            return
+        }
+        for seen in await setting.cloud.seen {
+            #expect(!(seen.request.url.absoluteString + String(decoding: seen.request.body, as: UTF8.self)).contains("1234567"))
+        }
+        await setting.cloud.makeDiscoverable(UserIdentity(userRecordName: "_ada"), by: asked[0])
+        let found = try await setting.container.userIdentities(forPhoneNumbers: numbers)
+        #expect(found.mapValues { $0.userRecordID?.recordName } == [numbers[0]: "_ada", numbers[1]: "_ada"])
+    }
+
+    @Test func `a phone number without its country is nobody's and is not sent, and nothing is asked for nothing`() async throws {
         let setting = await setting()
         #expect(try await setting.container.userIdentity(forPhoneNumber: "+44 20") == nil)
         #expect(try await setting.container.userIdentities(forPhoneNumbers: ["1", "2"]).isEmpty)

@@ -140,6 +140,9 @@ extension AuthorisationTable {
             POST /account/1/reset-password       -  400  400  400  400  400
             POST /account/1/change-email         -  400  400  400  400  400
             POST /account/1/verify-email         -  400  400  400  400  400
+            POST /account/1/verify-phone         -  400  400  400  400  400
+            POST /account/1/confirm-phone        -  400  400  400  400  400
+            POST /account/1/remove-phone         -  400  400  400  400  400
             POST /account/1/delete               -  400  400  400  400  400
             POST /account/1/change-name          -  400  400  400  400  400
             POST /account/1/discoverability      -  400  400  400  400  400

@@ -167,9 +167,9 @@ struct AnswerBytesTests {
         #expect(
             text(UsersLookupResponse(users: [UserDictionary(ada)]), AnswerForm())
                 == #"{"users":[{"userRecordName":"_u",\#(names),"firstName":"A","lastName":"B","emailAddress":"a@b"}]}"#)
-        let hashed = UsersDiscoverResponse(users: [UserIdentity(userRecordName: "_u", lookupInfo: .emailHash("00"))])
+        let hashed = UsersDiscoverResponse(users: [UserIdentity(userRecordName: "_u", lookupInfo: .contactHash("00"))])
         #expect(text(hashed, AnswerForm()) == #"{"users":[{"userRecordName":"_u"}]}"#)
-        #expect(text(hashed, AnswerForm(details: true)) == #"{"users":[{"userRecordName":"_u","lookupInfo":{"nacre":{"emailHash":"00"}}}]}"#)
+        #expect(text(hashed, AnswerForm(details: true)) == #"{"users":[{"userRecordName":"_u","lookupInfo":{"nacre":{"contactHash":"00"}}}]}"#)
     }
 
     @Test func `what other servers answer is understood`() throws {

@@ -13,7 +13,7 @@ extension SeededRandom {
         case 0: .emailAddress(text())
         case 1: .phoneNumber(text())
         case 2: .userRecordName(text())
-        default: .emailHash(text())
+        default: .contactHash(text())
         }
     }
 

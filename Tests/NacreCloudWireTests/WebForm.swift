@@ -138,7 +138,7 @@ extension RecordsModifyRequest {
 extension UserIdentity {
     var web: UserIdentity {
         var web = self
-        if case .emailHash? = lookupInfo { web.lookupInfo = nil }
+        if case .contactHash? = lookupInfo { web.lookupInfo = nil }
         return web
     }
 }

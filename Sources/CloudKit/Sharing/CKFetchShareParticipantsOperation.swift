@@ -2,8 +2,8 @@ import NacreCloudWire
 
 /// Makes participants, who can be added to shares, of addresses and user record IDs.
 ///
-/// Everybody can be invited, also who has no account yet. Who has allowed to be found comes with a user record ID and names; addresses leave the app hashed
-/// for that, and as they are when the share is saved. On this server: a phone number cannot be invited. Apple: iOS 10.
+/// Everybody can be invited, also who has no account yet. Who has allowed to be found comes with a user record ID and names; addresses and numbers leave
+/// the app hashed for that, and as they are when the share is saved. On this server: a phone number has the code of its country. Apple: iOS 10.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
@@ -40,8 +40,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         var found: [CKUserIdentity.LookupInfo: CKUserIdentity] = [:]
         try await conversation.discover(infos) { found[$1] = $0 }
         for info in infos {
-            if info.phoneNumber != nil {
-                tell(info, .failure(.phoneParticipant))
+            if let number = info.phoneNumber, PhoneNumber.normalised(number) == nil {
+                tell(info, .failure(.phoneNeedsCountry))
             } else {
                 tell(info, .success(CKShareParticipant(inviting: found[info] ?? CKUserIdentity(invitedBy: info))))
             }
@@ -79,7 +79,7 @@ extension CKUserIdentity {
 }
 
 extension CKError {
-    fileprivate static var phoneParticipant: CKError {
-        CKError(.invalidArguments, text: "This version of the server invites nobody by phone: use an e-mail address or a user record ID")
+    fileprivate static var phoneNeedsCountry: CKError {
+        CKError(.invalidArguments, text: "A phone number has a plus sign and the code of its country, as in +49 30 1234567")
     }
 }

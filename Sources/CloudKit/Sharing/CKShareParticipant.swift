@@ -186,7 +186,7 @@ extension CKUserIdentity {
             case .emailAddress(let address): CKUserIdentity.LookupInfo(emailAddress: address)
             case .phoneNumber(let number): CKUserIdentity.LookupInfo(phoneNumber: number)
             case .userRecordName(let name): CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: name))
-            case .emailHash, nil: nil
+            case .contactHash, nil: nil
             }
         self.init(
             userRecordID: identity.userRecordName.map { CKRecord.ID(recordName: $0) }, lookupInfo: lookupInfo,

@@ -12,7 +12,7 @@ extension CKContainer {
         discover(CKUserIdentity.LookupInfo(emailAddress: email), completionHandler)
     }
 
-    /// nil: accounts of this server have no phone numbers.
+    /// nil: nobody has the number, or its user has not allowed it. The number leaves the app hashed; one without its country is nobody's.
     @preconcurrency
     public func discoverUserIdentity(
         withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
@@ -33,7 +33,7 @@ extension CKContainer {
         try await identity(CKUserIdentity.LookupInfo(emailAddress: email))
     }
 
-    /// nil: accounts of this server have no phone numbers.
+    /// nil: nobody has the number, or its user has not allowed it. The number leaves the app hashed; one without its country is nobody's.
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         try await identity(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }

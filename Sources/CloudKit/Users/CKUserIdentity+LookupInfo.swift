@@ -29,7 +29,7 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
         super.init()
     }
 
-    /// On this server: accounts have no phone numbers, so a number never leaves the app and is nobody's.
+    /// On this server: the number leaves the app hashed, but for invitations; one without its country is nobody's.
     public init(phoneNumber: String) {
         way = .phoneNumber(phoneNumber)
         super.init()

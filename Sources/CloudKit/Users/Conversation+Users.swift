@@ -18,15 +18,16 @@ struct DiscoveryPlan {
 }
 
 extension Conversation {
-    /// E-mail addresses are hashed here and go no further; see `docs/decisions/addresses-leave-an-app-hashed.md`. Phone numbers are not asked for at all.
+    /// E-mail addresses and phone numbers are hashed here and go no further; see `docs/decisions/addresses-leave-an-app-hashed.md`. A number without its country
+    /// is nobody's, and is not asked for.
     func discoveryPlan(for asked: [CKUserIdentity.LookupInfo]) async throws(CKError) -> DiscoveryPlan {
         var plan = DiscoveryPlan()
         var seen: Set<CKUserIdentity.LookupInfo> = []
         let infos = asked.filter { seen.insert($0).inserted }
-        let key = infos.contains { $0.emailAddress != nil } ? try await contactKey() : []
+        let key = infos.contains { $0.contactMessage != nil } ? try await contactKey() : []
         for info in infos {
-            if let address = info.emailAddress {
-                plan.ask(.emailHash(try Self.hash(of: address, under: key)), for: info)
+            if let message = info.contactMessage {
+                plan.ask(.contactHash(try Self.hash(of: message, under: key)), for: info)
             } else if let id = info.userRecordID {
                 let isCurrent = id.recordName == CKCurrentUserDefaultName
                 plan.ask(.userRecordName(isCurrent ? try await currentUser().recordName ?? id.recordName : id.recordName), for: info)
@@ -35,9 +36,9 @@ extension Conversation {
         return plan
     }
 
-    private static func hash(of address: String, under key: [UInt8]) throws(CKError) -> String {
+    private static func hash(of message: [UInt8], under key: [UInt8]) throws(CKError) -> String {
         #if canImport(NacreCrypto)
-            return HashedAddress.text(of: HMACSHA256.code(for: HashedAddress.message(emailAddress: address), key: key))
+            return HashedAddress.text(of: HMACSHA256.code(for: message, key: key))
         #else
             throw .cannotHash
         #endif
@@ -87,5 +88,13 @@ extension Conversation {
         let answer: UsersContactKeyResponse = try Self.read(await send("users/contact-key", .get, [], .read))
         line.contactKey.withLock { $0 = ServerLine.ContactKey(settings: settings, bytes: answer.contactKey) }
         return answer.contactKey
+    }
+}
+
+extension CKUserIdentity.LookupInfo {
+    /// What is hashed of an address or a number; nil: it is neither, or a number of which nobody knows the country.
+    fileprivate var contactMessage: [UInt8]? {
+        if let emailAddress { return HashedAddress.message(emailAddress: emailAddress) }
+        return phoneNumber.flatMap(PhoneNumber.normalised).map(HashedAddress.message(phoneNumber:))
     }
 }

@@ -73,6 +73,12 @@ package struct AccountEntry: RegistryEntry {
     var verifiedEmail: String?
     /// An `AccountState`; nil: available.
     var state: String?
+    /// A number to which its user has shown that they read texts, as `PhoneNumber` writes it. Several accounts may have the same.
+    package internal(set) var phone: String?
+    /// The code that was sent last, and not used.
+    var phoneCode: PhoneCode?
+    /// When codes were sent, of those that still count against `Limits.phoneCodesPerDay`.
+    var phoneCodesSent: [Double]?
 
     /// Whether who has the account reads the mail to its address.
     package var isEmailVerified: Bool { verifiedEmail == email }

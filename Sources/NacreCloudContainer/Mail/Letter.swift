@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import NacreCloudWire
 
-/// A mail that is to be sent: what it is about, and to whom. Its text is made when it is sent.
+/// A mail or a text message that is to be sent: what it is about, and to whom. Its text is made when it is sent.
 package struct Letter: Codable, Hashable, Sendable {
     package enum Kind: String, Codable, Sendable {
         /// A link by which who has forgotten the password sets another one.
@@ -10,6 +10,8 @@ package struct Letter: Codable, Hashable, Sendable {
         case verifyAddress
         /// To the address that the account has had.
         case addressChanged
+        /// A text message with the code by which who has an account shows that they read texts to a number.
+        case phoneCode
 
         /// After which it is not sent any more.
         package var seconds: Double {
@@ -17,28 +19,33 @@ package struct Letter: Codable, Hashable, Sendable {
             case .newPassword: Limits.passwordLinkSeconds
             case .verifyAddress: Limits.addressLinkSeconds
             case .addressChanged: Limits.noticeSeconds
+            case .phoneCode: Limits.phoneCodeSeconds
             }
         }
     }
 
     package var kind: Kind
+    /// An e-mail address; of a text message a phone number.
     package var address: String
+    /// Whose it is; nil: of the account that has the address.
+    package var account: String?
     /// Seconds since 2001: when it was asked for.
     package var issued: Double
 
-    package init(_ kind: Kind, to address: String, at now: Timestamp) {
-        (self.kind, self.address, issued) = (kind, address, now.secondsSince2001)
+    package init(_ kind: Kind, to address: String, of account: String? = nil, at now: Timestamp) {
+        (self.kind, self.address, self.account, issued) = (kind, address, account, now.secondsSince2001)
     }
 
     package var expires: Timestamp { Timestamp(secondsSince2001: issued + kind.seconds) }
 
     /// Whether it still says something: what a link is about may be gone or done by now.
-    /// - Parameter account: that has the address.
+    /// - Parameter account: whose it is.
     func isWanted(by account: AccountEntry?) -> Bool {
         switch kind {
         case .newPassword: account != nil
         case .verifyAddress: account.map { !$0.isEmailVerified } ?? false
         case .addressChanged: true
+        case .phoneCode: account?.phoneCode.map { $0.number == address && $0.expires == expires.secondsSince2001 } ?? false
         }
     }
 
@@ -73,6 +80,18 @@ extension Registry {
     /// A letter of the same kind to the same address that waits is this one.
     /// - Throws: `ServerError.tooManyLetters`.
     package func post(_ letter: Letter) async throws {
+        try await requireRoomForLetter()
+        try await write(.mail) { database, now, transaction in
+            try transaction.apply(
+                WritePlan(putting: SendLetter.task(letter, in: database, due: now)))
+            return .commit(())
+        }
+    }
+}
+
+extension Registry {
+    /// - Throws: `ServerError.tooManyLetters`.
+    func requireRoomForLetter() async throws {
         let soon = clock() + Limits.noticeSeconds
         let waiting = try await stored {
             try await self.store.read {
@@ -80,11 +99,6 @@ extension Registry {
             }
         }
         guard waiting.count < Limits.lettersWaiting else { throw ServerError.tooManyLetters }
-        try await write(.mail) { database, now, transaction in
-            try transaction.apply(
-                WritePlan(putting: SendLetter.task(letter, in: database, due: now)))
-            return .commit(())
-        }
     }
 }
 
@@ -110,9 +124,12 @@ struct SendLetter: TaskHandler {
 
     func chunk(_ turn: TaskTurn) async throws -> Bool {
         let cloud = turn.cloud
-        if let mail = cloud.mail, cloud.clock() < letter.expires, Letter.isMailable(letter.address) {
-            let account = try await cloud.registry.account(email: letter.address)
-            if letter.isWanted(by: account) { try await mail.send(letter, for: account) }
+        let isText = letter.kind == .phoneCode
+        if let courier = isText ? cloud.texts : cloud.mail, cloud.clock() < letter.expires, isText || Letter.isMailable(letter.address) {
+            let registry = cloud.registry
+            let account =
+                if let id = letter.account { try await registry.account(id: id) } else { try await registry.account(email: letter.address) }
+            if letter.isWanted(by: account) { try await courier.send(letter, for: account) }
         }
         try await cloud.store.write { transaction in
             try turn.requireLease(transaction)
@@ -129,5 +146,5 @@ struct SendLetter: TaskHandler {
 
 extension ServerError {
     package static let tooManyLetters = ServerError(
-        .tryAgainLater, "too many mails wait to be sent", retryAfter: 60)
+        .tryAgainLater, "too many mails and texts wait to be sent", retryAfter: 60)
 }

@@ -138,7 +138,7 @@ extension UserLookupInfo {
     fileprivate var address: String? {
         switch self {
         case .emailAddress(let text), .phoneNumber(let text): text
-        case .userRecordName, .emailHash: nil
+        case .userRecordName, .contactHash: nil
         }
     }
 }

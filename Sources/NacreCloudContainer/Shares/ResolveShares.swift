@@ -5,10 +5,10 @@ extension Cloud {
     /// for the caller, are one answer, after as many reads: three calls of the store for each.
     package func resolveShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
         let user = try shareUser(request, in: target, by: caller)
-        let email = try await email(of: caller)
+        let contact = try await contact(of: caller)
         return try await shares(request) { item in
             let found = try await foundShare(item.value, in: target, by: caller)
-            return try await metadata(try requireShare(found), of: user, email, as: item, in: target)
+            return try await metadata(try requireShare(found), of: user, contact, as: item, in: target)
         }
     }
 
@@ -16,12 +16,12 @@ extension Cloud {
     /// zone appear in the caller's shared database.
     package func acceptShares(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) async throws -> SharesResponse {
         let user = try shareUser(request, in: target, by: caller)
-        let email = try await email(of: caller)
+        let contact = try await contact(of: caller)
         return try await shares(request) { item in
             let found = try requireShare(try await foundShare(item.value, in: target, by: caller))
             let id = uuid()
-            let share = try await accept(found, by: user, email, as: caller, naming: id)
-            return try await metadata(share, of: user, email, as: item, in: target)
+            let share = try await accept(found, by: user, contact, as: caller, naming: id)
+            return try await metadata(share, of: user, contact, as: item, in: target)
         }
     }
 
@@ -56,12 +56,12 @@ extension Cloud {
         return SharesResponse(results: results)
     }
 
-    /// The address of the caller's account; nil: nobody knows one.
-    private func email(of caller: Caller) async throws -> (address: String, isVerified: Bool)? {
+    /// nil: nobody knows how the caller could be invited.
+    private func contact(of caller: Caller) async throws -> ShareContact? {
         guard let id = caller.account, let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
             return nil
         }
-        return (account.email, account.isEmailVerified)
+        return ShareContact(email: account.email, isEmailVerified: account.isEmailVerified, phone: account.phone)
     }
 
     // MARK: Finding
@@ -105,12 +105,12 @@ extension Cloud {
     }
 
     private func metadata(
-        _ found: FoundShare, of user: String, _ email: (address: String, isVerified: Bool)?, as asked: SharesRequest.Item, in target: DatabaseTarget
+        _ found: FoundShare, of user: String, _ contact: ShareContact?, as asked: SharesRequest.Item, in target: DatabaseTarget
     ) async throws -> ShareMetadata {
         let (share, key) = (found.share, found.database.key)
         let owner = key.owner
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
-        switch ShareStanding(of: user, email: email, in: share.state, owner: owner) {
+        switch ShareStanding(of: user, contact: contact, in: share.state, owner: owner) {
         case .owner: standing = (.readWrite, .accepted, .owner)
         case .member(let participant):
             standing = (
@@ -136,20 +136,20 @@ extension Cloud {
     // MARK: Accepting
 
     private func accept(
-        _ found: FoundShare, by user: String, _ email: (address: String, isVerified: Bool)?, as caller: Caller, naming id: String
+        _ found: FoundShare, by user: String, _ contact: ShareContact?, as caller: Caller, naming id: String
     ) async throws -> FoundShare {
         let key = found.database.key
         // Who is not let in waits for nothing that there would not be without a share.
-        if ShareStanding(of: user, email: email, in: found.share.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
+        if ShareStanding(of: user, contact: contact, in: found.share.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
         let name = SharedZoneName(owner: key.owner, zoneName: found.share.zone.name)
-        if ShareStanding(of: user, email: email, in: found.share.state, owner: key.owner).isNew {
+        if ShareStanding(of: user, contact: contact, in: found.share.state, owner: key.owner).isNew {
             try await requireRoomForSharedZone(name, of: user, in: key)
             if found.share.state.root != nil { try await requireRoomForShare(in: found.share.zone.address, of: user, key) }
         }
         let address = found.share.zone.address
         let changed = try await changeShare(found.share.record.row.name, ofZoneNamed: found.share.zone.name, in: key, by: caller) { zone, state in
             guard zone.address == address else { throw ServerError.notInvited }
-            return try state.accepted(by: user, as: ShareStanding(of: user, email: email, in: state, owner: key.owner), id: id).get()
+            return try state.accepted(by: user, as: ShareStanding(of: user, contact: contact, in: state, owner: key.owner), id: id).get()
         }
         guard let changed else { throw ServerError.notInvited }
         if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }

@@ -73,7 +73,7 @@ extension ShareState {
             if let user = participant.user { writer.string(user) }
             let (way, text): (UInt8, String?) =
                 switch participant.invitation {
-                case nil, .emailHash: (0, nil)
+                case nil, .contactHash: (0, nil)
                 case .emailAddress(let text): (1, text)
                 case .phoneNumber(let text): (2, text)
                 case .userRecordName(let text): (3, text)

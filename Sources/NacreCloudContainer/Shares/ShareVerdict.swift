@@ -113,10 +113,10 @@ extension ShareState {
         let invitation = item.identity.lookupInfo
         switch invitation {
         case .emailAddress? where invitation?.normalised == nil: throw .participantNeedsIdentity
-        case .phoneNumber?: throw .notSupported("participants", "an invitation by phone")
-        case .emailHash?: throw .notSupported("participants", "an invitation by a hash")
+        case .phoneNumber? where invitation?.normalised == nil: throw .phoneNeedsCountry
+        case .contactHash?: throw .notSupported("participants", "an invitation by a hash")
         case nil where user == nil: throw .participantNeedsIdentity
-        case .emailAddress?, .userRecordName?, nil: break
+        case .emailAddress?, .phoneNumber?, .userRecordName?, nil: break
         }
         return Participant(
             id: id, user: user, invitation: invitation?.normalised, role: item.role, permission: item.permission, isAccepted: false)
@@ -135,11 +135,22 @@ extension UserLookupInfo {
         if case .userRecordName(let name) = self { name } else { nil }
     }
 
-    /// As an invitation is kept; nil for an address that is none.
+    /// As an invitation is kept; nil for an address or a number that is none.
     fileprivate var normalised: UserLookupInfo? {
-        guard case .emailAddress(let address) = self else { return self }
-        return (try? Registry.normalized(address)).map(UserLookupInfo.emailAddress)
+        switch self {
+        case .emailAddress(let address): (try? Registry.normalized(address)).map(UserLookupInfo.emailAddress)
+        case .phoneNumber(let number): PhoneNumber.normalised(number).map(UserLookupInfo.phoneNumber)
+        case .userRecordName, .contactHash: self
+        }
     }
+}
+
+/// How a user's account can be invited.
+struct ShareContact: Hashable, Sendable {
+    var email: String
+    var isEmailVerified: Bool
+    /// Verified; nil: it has none.
+    var phone: String?
 }
 
 /// What a share is to a user who has its URL.
@@ -154,21 +165,24 @@ enum ShareStanding: Hashable, Sendable {
     case unverified
     case stranger
 
-    /// - Parameters:
-    ///   - email: of the user's account; nil: it is not known.
-    init(of user: String, email: (address: String, isVerified: Bool)?, in state: ShareState, owner: String) {
+    /// - Parameter contact: of the user's account; nil: it is not known.
+    init(of user: String, contact: ShareContact?, in state: ShareState, owner: String) {
         let invitations = state.participants.filter { !$0.isAccepted }
-        let mailed = email.flatMap { email in
-            invitations.first { $0.user == nil && $0.invitation == .emailAddress(email.address) }
+        func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
+            info.flatMap { info in invitations.first { $0.user == nil && $0.invitation == info } }
         }
+        let mailed = invitation(by: contact.map { .emailAddress($0.email) })
+        let texted = invitation(by: contact?.phone.map { .phoneNumber($0) })
         if user == owner {
             self = .owner
         } else if let member = state.participants.first(where: { $0.user == user && $0.isAccepted }) {
             self = .member(member)
         } else if let participant = invitations.first(where: { $0.user == user }) {
             self = .invited(participant)
-        } else if let mailed, email?.isVerified == true {
+        } else if let mailed, contact?.isEmailVerified == true {
             self = .invited(mailed)
+        } else if let texted {
+            self = .invited(texted)
         } else if state.publicPermission != .none {
             self = .visitor
         } else {
@@ -240,6 +254,9 @@ extension ServerError {
     static let notInvited = ServerError(
         .accessDenied, "there is no such share for this user", internalCode: 2007, field: "shortGUIDs",
         remedy: "Ask the owner for an invitation and for the share's URL as it is now.")
+
+    static let phoneNeedsCountry = ServerError(
+        .badRequest, "a phone number has a plus sign and the code of its country", field: "participants", remedy: "Write it as in +49 30 1234567.")
 
     static let participantMayNeedVerification = ServerError(
         .accessDenied, "an invitation is for an address that the account has not verified", native: .participantMayNeedVerification,

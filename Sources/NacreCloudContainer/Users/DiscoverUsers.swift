@@ -58,12 +58,13 @@ extension Registry.Part {
 }
 
 extension UserLookupInfo {
-    /// The hash under which somebody with this address stands in the index; nil where it is no address.
+    /// The hash under which somebody with this address or number stands in the index; nil where it is neither.
     fileprivate func contact(under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String? {
         switch self {
         case .emailAddress(let address): HashedAddress.text(of: address, under: key, hash)
-        case .emailHash(let hash): hash
-        case .phoneNumber, .userRecordName: nil
+        case .contactHash(let hash): hash
+        case .phoneNumber(let number): PhoneNumber.normalised(number).map { HashedAddress.text(ofPhone: $0, under: key, hash) }
+        case .userRecordName: nil
         }
     }
 }
@@ -71,6 +72,11 @@ extension UserLookupInfo {
 extension HashedAddress {
     static func text(of address: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
         text(of: hash(message(emailAddress: address), key))
+    }
+
+    /// - Parameter number: normalised.
+    static func text(ofPhone number: String, under key: [UInt8], _ hash: ([UInt8], [UInt8]) -> [UInt8]) -> String {
+        text(of: hash(message(phoneNumber: number), key))
     }
 }
 

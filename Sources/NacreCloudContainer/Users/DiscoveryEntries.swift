@@ -9,10 +9,13 @@ struct DiscoverabilityEntry: RegistryEntry {
     var isAllowed: Bool
     /// The hash of the address under which the user is found; nil where they are not.
     var contact: String?
-    /// How often the account's names and address had changed when they were taken over.
+    /// The same for the account's phone number.
+    var phoneContact: String?
+    /// How often the account's names, address and number had changed when they were taken over.
     var identityChanges: Int64
 
     var status: Discoverability { isAllowed ? .granted : .denied }
+    var contacts: [String] { [contact, phoneContact].compactMap(\.self) }
 }
 
 /// What others see of a user who has allowed it; those who have not have no such entry. Its key is the user record name.
@@ -52,10 +55,10 @@ extension ReadTransaction {
 }
 
 extension WritePlan {
-    /// Takes away all that is kept of a user's answer, but for the address if it is another's by now.
+    /// Takes away all that is kept of a user's answer, but for an address or a number that is another's by now.
     mutating func forget(_ entry: DiscoverabilityEntry, of user: String, in database: DatabaseID, _ transaction: any ReadTransaction) throws {
         entriesRemoved += [EntryKey(database, .discoverability, user), EntryKey(database, .discoverable, user)]
-        try forgetContact(entry.contact, of: user, in: database, transaction)
+        try forgetContacts(entry.contacts, of: user, in: database, transaction)
     }
 
     /// Puts a user's answer, what others see where it is yes, and takes away what they saw before.
@@ -67,21 +70,21 @@ extension WritePlan {
         _ transaction: any ReadTransaction
     ) throws {
         entries.append(try entry.row(user, in: database))
-        if let contact = entry.contact {
-            entries.append(try ContactEntry(userRecordName: user).row(contact, in: database))
+        for contact in entry.contacts { entries.append(try ContactEntry(userRecordName: user).row(contact, in: database)) }
+        if entry.isAllowed {
             entries.append(try DiscoverableEntry(givenName: account.givenName, familyName: account.familyName).row(user, in: database))
         } else {
             entriesRemoved.append(EntryKey(database, .discoverable, user))
         }
-        if before?.contact != entry.contact { try forgetContact(before?.contact, of: user, in: database, transaction) }
+        try forgetContacts((before?.contacts ?? []).filter { !entry.contacts.contains($0) }, of: user, in: database, transaction)
     }
 
-    private mutating func forgetContact(
-        _ contact: String?, of user: String, in database: DatabaseID, _ transaction: any ReadTransaction
+    private mutating func forgetContacts(
+        _ contacts: [String], of user: String, in database: DatabaseID, _ transaction: any ReadTransaction
     ) throws {
-        guard let contact, let row = try transaction.entries(in: database, .contact, keys: [contact]).first,
-            try ContactEntry(row).userRecordName == user
-        else { return }
-        entriesRemoved.append(EntryKey(database, .contact, contact))
+        if contacts.isEmpty { return }
+        for row in try transaction.entries(in: database, .contact, keys: contacts.sorted()) where try ContactEntry(row).userRecordName == user {
+            entriesRemoved.append(row.key)
+        }
     }
 }

@@ -41,7 +41,7 @@ extension UserLookupInfo {
     /// What to be looked up by it costs beside its row. User record names are random; addresses and numbers can be guessed.
     var guessingCost: Int {
         switch self {
-        case .emailAddress, .phoneNumber, .emailHash: Limits.addressLookupCost
+        case .emailAddress, .phoneNumber, .contactHash: Limits.addressLookupCost
         case .userRecordName: 0
         }
     }
@@ -54,9 +54,9 @@ enum LookupShape {
         if let fault = RequestShape.fault(count: infos.count, field: field, by: caller) { return fault }
         if Set(infos).count < infos.count { return .repeatedName(field: field) }
         for (place, info) in infos.enumerated() {
-            if case .emailHash(let hash) = info, !HashedAddress.isHash(hash) {
+            if case .contactHash(let hash) = info, !HashedAddress.isHash(hash) {
                 return .badValue(
-                    "\(field)[\(place)].nacre.emailHash", "invalid hash of an e-mail address",
+                    "\(field)[\(place)].nacre.contactHash", "invalid hash of an address or a number",
                     remedy: "A hash has 64 hexadecimal digits in lower case; docs/wire.md says of what.")
             }
         }

@@ -63,7 +63,7 @@ extension AdminAPI {
         return try answer(
             AdminMessages.UserDetails(
                 id: account.id, email: account.email, givenName: account.givenName, familyName: account.familyName, created: account.began,
-                isEmailVerified: account.isEmailVerified, state: account.accountState.rawValue,
+                isEmailVerified: account.isEmailVerified, phone: account.phone, state: account.accountState.rawValue,
                 places: places.map {
                     .init(container: $0.container, environment: $0.environment.rawValue, userRecordName: $0.userRecordName)
                 },

@@ -93,6 +93,8 @@ extension AdminMessages {
         package var created: Int64
         /// Its user has shown that mail to the address is read.
         package var isEmailVerified: Bool
+        /// A number to which its user has shown that they read texts.
+        package var phone: String?
         /// Whether it reaches its data, as `AccountState`.
         package var state: String
         package var places: [UserPlace]

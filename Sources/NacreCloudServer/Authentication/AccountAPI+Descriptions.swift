@@ -23,6 +23,13 @@ extension AccountAPI {
         post(
             "verify-email", "Says whether the account's address is verified, and sends a link.", AccountMessages.AddressQuestion.self,
             AccountMessages.AddressState.self),
+        post(
+            "verify-phone", "Says whether a number is the account's, and sends a code.", AccountMessages.PhoneQuestion.self,
+            AccountMessages.PhoneState.self),
+        post(
+            "confirm-phone", "Gives the account the number that a code was sent to.", AccountMessages.PhoneCode.self,
+            AccountMessages.PhoneState.self),
+        post("remove-phone", "Takes the account's number away.", AccountMessages.PhoneRemoval.self, AccountMessages.PhoneRemoved.self),
         post("delete", "Deletes the account.", AccountMessages.Deletion.self, AccountMessages.Deleted.self),
         post("change-name", "Sets the names that others are shown.", AccountMessages.NameChange.self, AccountMessages.NameChanged.self),
         post(

@@ -29,6 +29,7 @@ struct AccountAPI: Sendable {
             ("sessions/end-others", endOtherSessions), ("change-password", changePassword), ("reset-password", resetPassword),
             ("change-email", changeEmail), ("delete", delete), ("change-name", changeName), ("discoverability", answerDiscoverability),
             ("usage", usage), ("passkeys/list", listPasskeys), ("passkeys/remove", removePasskey), ("verify-email", verifyEmail),
+            ("verify-phone", verifyPhone), ("confirm-phone", confirmPhone), ("remove-phone", removePhone),
         ]
         for (name, endpoint) in endpoints {
             router.post("/account/1/" + name, bodyBytesMax: Limits.accountBodyBytes) { request, _ in

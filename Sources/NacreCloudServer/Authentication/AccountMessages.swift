@@ -170,6 +170,41 @@ package enum AccountMessages {
         package var isSent: Bool
     }
 
+    /// `POST /account/1/verify-phone`
+    package struct PhoneQuestion: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var phone: String
+        /// true: the number gets a message with a code, if it is not the account's.
+        package var sends: Bool?
+    }
+
+    package struct PhoneState: Codable, Hashable, Sendable {
+        /// As in `+49301234567`.
+        package var phone: String
+        package var isVerified: Bool
+        /// A message is on its way.
+        package var isSent: Bool
+    }
+
+    /// `POST /account/1/confirm-phone`
+    package struct PhoneCode: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+        package var phone: String
+        package var code: String
+    }
+
+    /// `POST /account/1/remove-phone`
+    package struct PhoneRemoval: Codable, Hashable, Sendable {
+        package var email: String
+        package var password: String
+    }
+
+    package struct PhoneRemoved: Codable, Hashable, Sendable {
+        package var email: String
+    }
+
     /// `POST /account/1/change-name`
     package struct NameChange: Codable, Hashable, Sendable {
         package var email: String

@@ -29,6 +29,8 @@ package struct ServerConfiguration: Sendable {
     package var openID: OpenIDConfiguration?
     /// Takes this server's mails; nil: it sends none. Its links begin with `publicURL`.
     package var mail: MailConfiguration?
+    /// nil: no text messages are sent, and no phone number is verified.
+    package var texts: TextConfiguration?
     /// Which push services are sent to.
     var pushServices = PushServices()
     package var logger: Logger

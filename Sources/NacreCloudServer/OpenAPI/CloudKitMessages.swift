@@ -227,7 +227,7 @@ extension CloudKitSchemas {
     private static let nameComponents = Schema.answer(["givenName?": .string, "familyName?": .string])
     private static let lookupInfo = Schema.either([
         .answer(["emailAddress": .string]), .answer(["phoneNumber": .string]), .answer(["userRecordName": .string]),
-        .answer(["nacre": .answer(["emailHash": .string])]),
+        .answer(["nacre": .answer(["contactHash": .string])]),
     ])
     private static let identityMembers = Schema.members([
         "userRecordName": .string, "nameComponents?": nameComponents, "lookupInfo?": lookupInfo,
@@ -240,7 +240,7 @@ extension CloudKitSchemas {
         .request([
             "lookupInfos": .listOrOne(
                 .request([
-                    "emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string, "nacre?": .request(["emailHash?": .string]),
+                    "emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string, "nacre?": .request(["contactHash?": .string]),
                 ])),
             "nacre?": requestDetails,
         ]))

@@ -31,7 +31,7 @@ extension ShareParticipant {
     fileprivate var answerBytes: Int {
         let info: String? =
             switch identity.lookupInfo {
-            case .emailAddress(let text), .phoneNumber(let text), .userRecordName(let text), .emailHash(let text): text
+            case .emailAddress(let text), .phoneNumber(let text), .userRecordName(let text), .contactHash(let text): text
             case nil: nil
             }
         let texts = [participantID, identity.userRecordName, identity.nameComponents?.givenName, identity.nameComponents?.familyName, info]

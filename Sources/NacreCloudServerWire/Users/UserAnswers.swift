@@ -18,7 +18,7 @@ extension UserIdentity: WritableAnswer {
         }
         switch lookupInfo {
         case nil: break
-        case .emailHash? where !form.details: break
+        case .contactHash? where !form.details: break
         case let info?:
             writer.key("lookupInfo")
             info.write(to: &writer)

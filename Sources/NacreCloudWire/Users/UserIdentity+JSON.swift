@@ -54,7 +54,7 @@ extension UserLookupInfo {
                 case "emailAddress": add(try reader.optionalString().map(UserLookupInfo.emailAddress))
                 case "phoneNumber": add(try reader.optionalString().map(UserLookupInfo.phoneNumber))
                 case "userRecordName": add(try reader.optionalString().map(UserLookupInfo.userRecordName))
-                case "nacre": add(try Self.hash(from: &reader).map(UserLookupInfo.emailHash))
+                case "nacre": add(try Self.hash(from: &reader).map(UserLookupInfo.contactHash))
                 default: try reader.skip()
                 }
             }
@@ -70,7 +70,7 @@ extension UserLookupInfo {
             try reader.beginObject()
             while let key = try reader.nextKey() {
                 switch key {
-                case "emailHash": hash = try reader.optionalString()
+                case "contactHash": hash = try reader.optionalString()
                 default: try reader.skip()
                 }
             }
@@ -87,10 +87,10 @@ extension UserLookupInfo {
         case .emailAddress(let address): writer.write("emailAddress", address)
         case .phoneNumber(let number): writer.write("phoneNumber", number)
         case .userRecordName(let name): writer.write("userRecordName", name)
-        case .emailHash(let hash):
+        case .contactHash(let hash):
             writer.key("nacre")
             writer.beginObject()
-            writer.write("emailHash", hash)
+            writer.write("contactHash", hash)
             writer.endObject()
         }
         writer.endObject()

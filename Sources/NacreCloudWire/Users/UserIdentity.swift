@@ -29,6 +29,6 @@ package enum UserLookupInfo: Hashable, Sendable {
     case emailAddress(String)
     case phoneNumber(String)
     case userRecordName(String)
-    /// Ours: an e-mail address as `HashedAddress` makes it, in 64 hexadecimal digits. On the wire `nacre.emailHash`.
-    case emailHash(String)
+    /// Ours: an e-mail address or a phone number as `HashedAddress` makes it, in 64 hexadecimal digits. On the wire `nacre.contactHash`.
+    case contactHash(String)
 }

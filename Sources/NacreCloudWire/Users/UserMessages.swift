@@ -77,11 +77,17 @@ package struct UsersContactKeyResponse: Equatable, Sendable {
     }
 }
 
-/// What is hashed of an e-mail address, so that clients and the server hash the same.
+/// What is hashed of an e-mail address or a phone number, so that clients and the server hash the same.
 package enum HashedAddress {
-    /// To be hashed by HMAC-SHA256 under the container's contact key; the code in hexadecimal digits of lower case is `emailHash`.
+    /// To be hashed by HMAC-SHA256 under the container's contact key; the code in hexadecimal digits of lower case is `contactHash`.
     package static func message(emailAddress: String) -> [UInt8] {
         Array("email:\(emailAddress.lowercased())".utf8)
+    }
+
+    /// The same of a phone number.
+    /// - Parameter phoneNumber: as `PhoneNumber.normalised` writes it.
+    package static func message(phoneNumber: String) -> [UInt8] {
+        Array("phone:\(phoneNumber)".utf8)
     }
 
     /// A hash as text.
@@ -90,7 +96,7 @@ package enum HashedAddress {
         return String(decoding: code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Whether a text is one that `emailHash` may hold.
+    /// Whether a text is one that `contactHash` may hold.
     package static func isHash(_ text: String) -> Bool {
         text.utf8.count == 64 && text.utf8.allSatisfy { Names.isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }

@@ -112,6 +112,11 @@ import Testing
                 ShareParticipant(participantID: "x", identity: ParticipantIdentity(lookupInfo: .emailAddress("nobody")))
             ]), after: .failure(.participantNeedsIdentity)),
         Row(
+            testDescription: "nor does a number without its country", before: nil,
+            change: ShareChange(participants: [
+                ShareParticipant(participantID: "x", identity: ParticipantIdentity(lookupInfo: .phoneNumber("030 1234567")))
+            ]), after: .failure(.phoneNeedsCountry)),
+        Row(
             testDescription: "an unknown permission is none", before: nil, change: ShareChange(publicPermission: .unknown),
             after: .failure(.unknownShareValue)),
         Row(
@@ -149,6 +154,16 @@ import Testing
             let kept = state.participants.filter { one in row.before?.participants.contains { $0.user == one.user } == true }
             #expect(kept.allSatisfy { one in row.before?.participants.contains { $0.user == one.user && $0.isAccepted == one.isAccepted } == true })
         }
+    }
+
+    @Test func `a number is invited once, however it is written`() throws {
+        func item(_ number: String) -> ShareParticipant {
+            ShareParticipant(participantID: "x" + number.suffix(1), identity: ParticipantIdentity(lookupInfo: .phoneNumber(number)))
+        }
+        let first = try ShareState.next(ShareChange(participants: [item("+49 30 123-4567")]), over: nil, guid: "guid", by: Self.owner).get()
+        #expect(first.participants.map(\.invitation) == [.phoneNumber("+49301234567")])
+        let second = try ShareState.next(ShareChange(participants: [item("0049301234567")]), over: first, guid: "guid", by: Self.owner).get()
+        #expect(second.participants == first.participants)
     }
 
     @Test func `nobody accepts for another: what a save says of acceptance is not believed`() throws {
@@ -189,6 +204,7 @@ import Testing
         var user: String
         var email: String?
         var isVerified = false
+        var phone: String?
         var state: ShareState
         var status: String
         /// What accepting makes of the user; nil: nothing changes.
@@ -198,7 +214,19 @@ import Testing
     private static let mailed = ShareState.Participant(
         id: "m", user: nil, invitation: .emailAddress("ben@example.com"), role: .privateUser, permission: .readWrite, isAccepted: false)
 
+    private static let texted = ShareState.Participant(
+        id: "t", user: nil, invitation: .phoneNumber("+49301234567"), role: .privateUser, permission: .readWrite, isAccepted: false)
+
     static let standings: [StandingRow] = [
+        .init(
+            testDescription: "an invited number", user: "_ben", email: "ben@example.com", phone: "+49301234567", state: state(.none, [texted]),
+            status: "invited", accepted: .success(.readWrite)),
+        .init(
+            testDescription: "another's number", user: "_eve", email: "eve@example.com", isVerified: true, phone: "+49301234568",
+            state: state(.none, [texted]), status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "a number beside an address that is not verified", user: "_ben", email: "ben@example.com", phone: "+49301234567",
+            state: state(.none, [mailed, texted]), status: "invited", accepted: .success(.readWrite)),
         .init(testDescription: "the owner", user: "_ada", state: state(.none, []), status: "owner", accepted: .success(nil)),
         .init(testDescription: "a member", user: "_ben", state: state(.none, [ben]), status: "member", accepted: .success(nil)),
         .init(testDescription: "an invited user", user: "_cleo", state: state(.none, [cleo]), status: "invited", accepted: .success(.readOnly)),
@@ -222,8 +250,8 @@ import Testing
     ]
 
     @Test(arguments: standings) func `what a share is to a user, and what accepting makes of it`(row: StandingRow) {
-        let email = row.email.map { (address: $0, isVerified: row.isVerified) }
-        let standing = ShareStanding(of: row.user, email: email, in: row.state, owner: "_ada")
+        let contact = row.email.map { ShareContact(email: $0, isEmailVerified: row.isVerified, phone: row.phone) }
+        let standing = ShareStanding(of: row.user, contact: contact, in: row.state, owner: "_ada")
         #expect("\(standing)".hasPrefix(row.status))
         let accepted = row.state.accepted(by: row.user, as: standing, id: "new")
         switch row.accepted {
@@ -234,7 +262,8 @@ import Testing
                 return
             }
             #expect(state.access(of: row.user) == ShareAccess(permission))
-            #expect(state.accepted(by: row.user, as: ShareStanding(of: row.user, email: email, in: state, owner: "_ada"), id: "x") == .success(nil))
+            #expect(
+                state.accepted(by: row.user, as: ShareStanding(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x") == .success(nil))
             #expect(state.without(row.user).access(of: row.user) == nil)
         case .failure(let error): #expect(accepted == .failure(error))
         }

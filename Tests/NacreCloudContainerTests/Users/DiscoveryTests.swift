@@ -52,7 +52,7 @@ import Testing
 
         func hash(_ email: String) async throws -> UserLookupInfo {
             let key = try await cloud.contactKey(in: target, by: caller()).contactKey
-            return .emailHash(HashedAddress.text(of: PlainTokens().code(for: HashedAddress.message(emailAddress: email), key: key)))
+            return .contactHash(HashedAddress.text(of: PlainTokens().code(for: HashedAddress.message(emailAddress: email), key: key)))
         }
 
         /// The names by which an address is found; none where it is not.
@@ -148,7 +148,7 @@ import Testing
         #expect(try await calls(.emailAddress("eve@example.com")) == unknown)
         #expect(try await calls(.emailAddress("ann@example.com")) == unknown)
         #expect(try await calls(.emailAddress("nobody")) == unknown)
-        #expect(try await calls(.emailHash(String(repeating: "0", count: 64))) == unknown)
+        #expect(try await calls(.contactHash(String(repeating: "0", count: 64))) == unknown)
         #expect(try await calls(.phoneNumber("1")) == unknown)
         #expect(try await calls(.userRecordName("_nobody")) == unknown)
         #expect(try await calls(.userRecordName(try #require(scene.names["eve"]))) == unknown)

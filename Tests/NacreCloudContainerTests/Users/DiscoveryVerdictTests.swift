@@ -64,14 +64,16 @@ import Testing
         #expect(fault([.emailAddress("a"), .emailAddress("a")]) == .repeatedName(field: "lookupInfos"))
         #expect(fault([.emailAddress("a"), .phoneNumber("a"), .userRecordName("a"), .emailAddress("A")]) == nil)
         let hash = String(repeating: "0f", count: 32)
-        #expect(fault([.emailHash(hash)]) == nil)
+        #expect(fault([.contactHash(hash)]) == nil)
         for wrong in ["", String(hash.dropLast()), hash + "0", hash.uppercased()] {
-            #expect(fault([.userRecordName("a"), .emailHash(wrong)])?.field == "lookupInfos[1].nacre.emailHash")
+            #expect(fault([.userRecordName("a"), .contactHash(wrong)])?.field == "lookupInfos[1].nacre.contactHash")
         }
     }
 
     @Test func `addresses and numbers cost, whoever has them, and random names do not`() {
-        for info in [UserLookupInfo.emailAddress("a"), .phoneNumber("a"), .emailHash("a")] { #expect(info.guessingCost == Limits.addressLookupCost) }
+        for info in [UserLookupInfo.emailAddress("a"), .phoneNumber("a"), .contactHash("a")] {
+            #expect(info.guessingCost == Limits.addressLookupCost)
+        }
         #expect(UserLookupInfo.userRecordName("a").guessingCost == 0)
     }
 

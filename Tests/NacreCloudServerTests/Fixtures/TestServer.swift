@@ -37,7 +37,8 @@ final class TestServer: Sendable {
     init(
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
-        openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, pushServices: PushServices = PushServices(),
+        openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
+        pushServices: PushServices = PushServices(),
         clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
@@ -53,6 +54,7 @@ final class TestServer: Sendable {
         configuration.doesTasks = doesTasks
         configuration.openID = openID
         configuration.mail = mail
+        configuration.texts = texts
         configuration.pushServices = pushServices
         configuration.clock = clock.serverClock
         server = Server(configuration)
@@ -62,7 +64,7 @@ final class TestServer: Sendable {
         let hub = ChangeHub(sleep: clock.serverClock.sleep)
         cloud = Cloud(
             store: store, clock: { clock.now }, random: random, tokens: sealer, assets: assets, hints: ServerHints(hub: hub, alarm: alarm),
-            mail: configuration.postman(sealer), pushes: configuration.pushes(sealer, registry))
+            mail: configuration.postman(sealer), texts: configuration.textService(), pushes: configuration.pushes(sealer, registry))
         authenticator = Authenticator(cloud: cloud, sealer: sealer, clock: clock.serverClock)
         router = server.publicRouter(cloud, authenticator, hub, passwords) { true }
         names = try await Self.populate(cloud, authenticator)

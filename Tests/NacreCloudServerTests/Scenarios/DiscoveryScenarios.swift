@@ -110,8 +110,8 @@ extension Scenario {
             .get("public/users/contact-key", .bob).gives(200, ["": .count(1), "contactKey": .some]).keeps("key", "contactKey"),
             .get("public/users/contact-key", .ada).gives(200, ["contactKey": "<<key>>"]),
             .get("/database/1/\(TestServer.container)/production/public/users/contact-key", .ada).gives(200, ["contactKey": .not("<<key>>")]),
-            findsNobody(infos(#""nacre":{"emailHash":"\#(String(repeating: "0", count: 64))"}"#)),
-            .post(discover, .bob, infos(#""nacre":{"emailHash":"0"}"#)).refuses(400, "BAD_REQUEST", "invalid hash of an e-mail address")),
+            findsNobody(infos(#""nacre":{"contactHash":"\#(String(repeating: "0", count: 64))"}"#)),
+            .post(discover, .bob, infos(#""nacre":{"contactHash":"0"}"#)).refuses(400, "BAD_REQUEST", "invalid hash of an address or a number")),
     ]
 
     /// What every one of the endpoints refuses alike.

@@ -53,7 +53,7 @@ enum Serve {
         options: [
             data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
             adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + [webPushHost, logFormat, logLevel, SharedOptions.json]
+        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFormat, logLevel, SharedOptions.json]
     ) { call in
         try await run(try configuration(call), call) { screen in
             if call.has(SharedOptions.json) { try Output.json(screen) }
@@ -115,6 +115,7 @@ enum Serve {
             return name
         }
         if !pushHosts.isEmpty { configuration.setWebPushHosts(pushHosts) }
+        configuration.texts = try TextOptions.configuration(call)
         configuration.mail = try MailOptions.configuration(call, publicURL: configuration.publicURL)
         for proxy in (call.value(trustedProxy) ?? "").split(separator: ",") where !configuration.trust(proxy: String(proxy)) {
             throw UsageError(.invalid("--\(trustedProxy.name)", "give addresses such as 127.0.0.1 or 10.0.0.0/8"), path: call.path)

@@ -23,13 +23,14 @@ enum UserShow {
     static let command = Command(
         "show", "Show where an account has a name, and how many sessions and devices it has.",
         discussion:
-            "The first line has the ID, the address and when the account was made. Then whether its user has verified the address, its state, its names, where it has any, and a line for each container and environment with the user record name.",
+            "The first line has the ID, the address and when the account was made. Then whether its user has verified the address, its phone number, where it has one, its state, its names, where it has any, and a line for each container and environment with the user record name.",
         options: [SessionCommands.email] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let user = try await AdminClient.connect(call).user(try call.require(SessionCommands.email))
         if call.has(SharedOptions.json) { return try Output.json(user) }
         try Output.data("\(user.id) \(user.email) \(UserTime.text(user.created))")
         try Output.data("address \(user.isEmailVerified ? "verified" : "unverified")")
+        if let phone = user.phone { try Output.data("phone \(phone)") }
         try Output.data("state \(user.state)")
         if let names = UserNames.line(user.givenName, user.familyName) { try Output.data("name \(names)") }
         for place in user.places { try Output.data("\(place.container) \(place.environment) \(place.userRecordName)") }
