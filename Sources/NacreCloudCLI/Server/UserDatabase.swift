@@ -20,13 +20,14 @@ struct UserDatabase {
     private let path: String
     let zoneID: ZoneID
 
+    /// - Parameter name: of the database; nil: as the user says.
     /// - Throws: `CommandFailure` that names the variable that is missing.
-    init(_ call: Call) throws {
+    init(_ call: Call, database name: String? = nil) throws {
         client = PublicClient(url: try Self.variable("CLOUDKIT_SERVER_URL"), variable: "CLOUDKIT_SERVER_URL")
         token = try Self.variable("CLOUDKIT_ACCOUNT_TOKEN", .authentication)
         let names = [
             try call.value(Self.container) ?? Self.variable("CLOUDKIT_CONTAINER"),
-            try call.value(Self.environment) ?? Self.ambientEnvironment(), try call.require(Self.database),
+            try call.value(Self.environment) ?? Self.ambientEnvironment(), try name ?? call.require(Self.database),
         ]
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: ".-_"))
         path = "/database/1/" + names.map { $0.addingPercentEncoding(withAllowedCharacters: allowed) ?? "" }.joined(separator: "/") + "/"

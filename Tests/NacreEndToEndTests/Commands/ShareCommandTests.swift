@@ -37,6 +37,41 @@ import Testing
             #expect(alone.output.hasPrefix("not shared\n"))
             #expect(try await administrator.run(["share", "who", "none", "--zone", "Trip"] + Self.place).status == 1)
             #expect(try await administrator.run(["share", "who", "leaf"] + Self.place).status == 64)
+            // As who is invited: Ben is, and Cleo is not.
+            let made = try await ada.privateCloudDatabase.record(for: share.recordID) as? CKShare
+            let url = try #require(made?.url).absoluteString
+            typealias Run = @Sendable ([String]) async throws -> Nacre
+            func user(_ email: String) async throws -> (run: Run, token: String) {
+                let created = try await administrator.run(["user", "create", email, "--password-stdin"], input: Administrator.password)
+                #expect(created.status == 0, "\(created.messages)")
+                let signIn = Administrator.signIn(apiToken).map { $0 == Administrator.email ? email : $0 } + ["--account"]
+                let token = try await administrator.run(signIn, input: Administrator.password).line
+                let variables = [
+                    "CLOUDKIT_SERVER_URL": server.url, "CLOUDKIT_CONTAINER": Administrator.container, "CLOUDKIT_ACCOUNT_TOKEN": token,
+                ]
+                let run: Run = { try await Nacre.run(["share"] + $0, in: server.scratch, environment: variables) }
+                return (run, token)
+            }
+            let (ben, token) = try await user("ben@example.com")
+            let cleo = try await user("cleo@example.com").run
+            let bens = CKContainer(
+                identifier: Administrator.container,
+                server: CloudKitServer(
+                    url: try WebServicesClient.url(administrator.server.url), environment: .development, apiToken: apiToken, accountToken: token))
+            made?.addParticipant(try await ada.shareParticipant(forUserRecordID: try await bens.userRecordID()))
+            try await ada.privateCloudDatabase.save(try #require(made))
+            #expect(try await ben(["leave", url, "--yes"]).messages.contains("takes no part"))
+            let shown = try await ben(["show", url + "#A-title", "--format", "table"])
+            #expect(shown.status == 0 && shown.output.contains("Trip") && shown.output.contains("INVITED"), "\(shown)")
+            let accepted = try await ben(["accept", url])
+            #expect(accepted.status == 0 && accepted.output.contains("ACCEPTED"), "\(accepted)")
+            let asked = try await ben(["leave", url])
+            #expect(asked.status == 64 && asked.messages.contains("--yes"), "\(asked)")
+            #expect(try await ben(["leave", url, "--yes"]).status == 0)
+            #expect(try await ben(["show", url]).status == 77)
+            let stranger = try await cleo(["accept", url])
+            #expect(stranger.status == 77 && stranger.messages.contains("no such share for this user"), "\(stranger)")
+            #expect(try await cleo(["show", "https://example.com"]).status == 64)
             let audit = try await administrator.run(["audit", "list"])
             #expect(audit.output.contains("POST /admin/1/shares/who") && audit.output.contains("record=leaf"), "\(audit.output)")
         }

@@ -3,8 +3,9 @@ import NacreCloudServer
 /// `nacre share`
 enum ShareCommands {
     static let command = Command(
-        "share", "See what users share, and who sees and writes a record by it.", discussion: "Each look is noted in the audit log.",
-        subcommands: [ShareList.command, ShareWho.command])
+        "share", "See what users share, who sees and writes a record by it, and take part in a share as a user.",
+        discussion: "An administrator's look, by list and who, is noted in the audit log.",
+        subcommands: [ShareList.command, ShareWho.command] + ShareInvitations.commands)
 
     fileprivate static let user = Option.required("user", "who", "Whose the zones are: an e-mail address, or a user record name.")
 }
