@@ -51,7 +51,7 @@ let package = Package(
         module("NacreCrypto", ["CNacreOpenSSL", "CNacreSodium", "NacreLocks"]),
         module("NacreHTTPClient", ["CNacreCurl", "NacreLocks"]),
         module("CloudKit", ["NacreCloudWire", "CoreLocation", "NacreLocks", "CNacreStart"] + client("NacreHTTPClient", "NacreCrypto")),
-        module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient")),
+        module("CloudKitPush", ["CloudKit"] + client("NacreHTTPClient", "NacreLocks")),
         module("NacreCloudContainer", ["NacreCloudServerWire", "NacreCloudWire", "NacreLocks", "CNacreChecksum"]),
         module(
             "NacreCloudStore",
@@ -100,7 +100,7 @@ let package = Package(
             "NacreCloudServerTests",
             [
                 "NacreCloudServer", "NacreCloudStore", "NacreCloudContainer", "NacreCloudServerWire", "NacreCloudWire", "NacreCrypto",
-                "NacreHTTPServer", "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
+                "NacreHTTPClient", "NacreHTTPServer", "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
         tests(
             "NacreCloudTortureTests",

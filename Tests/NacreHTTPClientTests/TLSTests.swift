@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import Testing
 
 @testable import NacreHTTPClient

@@ -1,16 +1,14 @@
 import Foundation
 import Glibc
-import NacreCloudTestSupport
 import NacreLocks
-import Testing
 
 /// Certificates that `openssl` makes for a test, in a folder of their own.
-final class Authority: Sendable {
-    let folder: String
+package final class Authority: Sendable {
+    package let folder: String
     /// The authority's own certificate.
-    var file: String { folder + "/ca.pem" }
+    package var file: String { folder + "/ca.pem" }
 
-    init() throws {
+    package init() throws {
         folder = NSTemporaryDirectory() + "nacre-tls-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try run(["req", "-x509"] + Self.newKey + ["-keyout", folder + "/ca.key", "-out", file, "-days", "2", "-subj", "/CN=Test Authority"])
@@ -24,7 +22,7 @@ final class Authority: Sendable {
 
     /// - Parameter names: `DNS:localhost`, `IP:127.0.0.1`.
     /// - Returns: the paths of a certificate and its key.
-    func certificate(for names: [String], days: Int = 2) throws -> (certificate: String, key: String) {
+    package func certificate(for names: [String], days: Int = 2) throws -> (certificate: String, key: String) {
         let base = folder + "/" + UUID().uuidString
         try run(
             ["req"] + Self.newKey + [
@@ -39,30 +37,40 @@ final class Authority: Sendable {
 
     private func run(_ arguments: [String]) throws {
         let status = try Program("/usr/bin/openssl", arguments).run()
-        try #require(status == 0, "openssl \(arguments[0])")
+        guard status == 0 else { throw ProcessFailure("openssl \(arguments[0])") }
+    }
+}
+
+package struct ProcessFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
     }
 }
 
 /// A server that is a process of its own, and ends with this object.
-final class ServerProcess: @unchecked Sendable {
+package final class ServerProcess: @unchecked Sendable {
     // Sendable: everything is set in `init`; `terminate` may be called from any thread, and one test at a time writes.
     private let process = Process()
     private let input = Pipe()
     private let output = Pipe()
     private let printed = Locked(Printed())
-    let port: Int
+    package let port: Int
 
     private struct Printed {
         var text = ""
         var waiting: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    /// - Parameter listening: what stands in its output before the port, once it listens.
-    init(_ path: String, _ arguments: [String], listening: String) throws {
+    /// - Parameters:
+    ///   - listening: what stands in its output before the port, once it listens.
+    ///   - readsErrors: its output is what it writes to the standard error.
+    package init(_ path: String, _ arguments: [String], listening: String, readsErrors: Bool = false) throws {
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        process.standardOutput = readsErrors ? FileHandle.nullDevice : output
+        process.standardError = readsErrors ? output : FileHandle.nullDevice
         // s_server ends when its input does.
         process.standardInput = input
         try process.run()
@@ -73,10 +81,11 @@ final class ServerProcess: @unchecked Sendable {
             guard !some.isEmpty else { break }
             text += String(decoding: some, as: UTF8.self)
             if let mark = text.range(of: listening), let end = text[mark.upperBound...].firstIndex(of: "\n") {
-                found = Int(text[mark.upperBound..<end].split(separator: ":").last ?? "")
+                found = (text[mark.upperBound..<end].split(separator: ":").last?.prefix { $0.isNumber }).flatMap { Int($0) }
             }
         }
-        port = try #require(found, "no port in: \(text)")
+        guard let found else { throw ProcessFailure("no port in: \(text)") }
+        port = found
         // What it prints from now on must not fill the pipe.
         output.fileHandleForReading.readabilityHandler = { [printed] in Self.take($0.availableData, printed) }
     }
@@ -92,7 +101,7 @@ final class ServerProcess: @unchecked Sendable {
     }
 
     /// Returns when it has printed `text`, after the line with its port.
-    func prints(_ text: String) async {
+    package func prints(_ text: String) async {
         await withCheckedContinuation { continuation in
             let isThere = printed.withLock { printed in
                 let isThere = printed.text.contains(text)
@@ -104,11 +113,11 @@ final class ServerProcess: @unchecked Sendable {
     }
 
     /// What it reads. s_server sends it to its client.
-    func write(_ bytes: [UInt8]) {
+    package func write(_ bytes: [UInt8]) {
         input.fileHandleForWriting.write(Data(bytes))
     }
 
-    func endInput() {
+    package func endInput() {
         try? input.fileHandleForWriting.close()
     }
 
