@@ -167,6 +167,7 @@ package final class Server: Sendable {
                         backups: backups, scheduled: scheduled, sweep: sweep))
             }
             if configuration.doesTasks {
+                await takeUpTasks(cloud)
                 tasks.start()
                 sweep.start { [logger = configuration.logger] in await OrphanSweep(cloud: cloud, logger: logger).run() }
             }
@@ -176,6 +177,18 @@ package final class Server: Sendable {
             await publicServer.shutdown(grace: .zero)
             await adminServer.shutdown(grace: .zero)
             throw error
+        }
+    }
+
+    /// Nobody else has the store: what the process before was doing when it died is done at once.
+    private func takeUpTasks(_ cloud: Cloud) async {
+        do {
+            let count = try await cloud.endLeases()
+            guard count > 0 else { return }
+            configuration.logger.log(.notice, "Takes up the tasks that the server before was doing when it died", [.count: .int(count)])
+        } catch {
+            configuration.logger.log(
+                .warning, "The tasks of the server before are taken up when their leases end", [.error: .string(String(describing: error))])
         }
     }
 

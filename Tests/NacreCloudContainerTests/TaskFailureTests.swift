@@ -24,6 +24,62 @@ import Testing
         try await test.cloud.listTasks(after: nil).tasks.first?.task
     }
 
+    private static func task(_ kind: TaskKind, _ attempts: Int64, due: Double, from now: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(DatabaseID(rawValue: 7), kind, "1"), payload: [1], due: now + due, attempts: attempts)
+    }
+
+    @Test(
+        arguments: [
+            (0, 60, nil), (0, 0, nil), (1, 60, 0), (1, 0.5, 0), (2, 60, 1), (3, 60, 2), (5, 60, 8), (8, 60, nil), (16, 60, nil), (2, 0.5, nil),
+        ] as [(Int64, Double, Double?)])
+    func `a lease that nobody holds any more ends as if its turn had failed, the first at once`(_ attempts: Int64, _ due: Double, _ next: Double?) {
+        let now = Timestamp(secondsSince2001: 1000)
+        let freed = Self.task(.cascade, attempts, due: due, from: now).withoutLease(at: now)
+        #expect(freed?.due == next.map { now + $0 } && (freed == nil || freed?.attempts == attempts))
+        #expect(TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, "1"), payload: [], due: TaskRow.parked, attempts: 1).withoutLease(at: now) == nil)
+    }
+
+    @Test(arguments: Engine.allCases) func `what a process was doing when it died is done by the next one, and no time has passed`(
+        _ engine: Engine
+    ) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let first = TestCloud(store)
+        let ann = first.user("_ann")
+        try await ann.makeZone("Z")
+        try await ann.modify((0..<300).map { .create("r\($0)") }, zone: "Z")
+        try await ann.deleteZone("Z")
+        // It dies in the middle of the first chunk: the lease is kept, and nothing behind it.
+        let dying = InterruptedStore(store)
+        dying.interrupt { number in if number > 1 { throw StoreError(.unavailable, "The process is gone") } }
+        _ = try? await TestCloud(dying).cloud.runDueTasks()
+        try await store.reopen(run: 2)
+        let next = TestCloud(store)
+        #expect(try await next.cloud.runDueTasks().taken == 0, "the lease holds")
+        #expect(try await next.cloud.endLeases() == 1)
+        #expect(try await next.cloud.endLeases() == 0)
+        #expect(try await next.cloud.runDueTasks().counts == (1, 0))
+        next.clock.move(bySeconds: Limits.taskLeaseSeconds + 1)
+        #expect(try await next.cloud.runDueTasks().taken == 0, "it was done")
+    }
+
+    @Test func `leases of every kind end, and what is due at its time stays`() async throws {
+        let test = try await TestCloud(.memory)
+        let now = test.clock.now
+        var plan = WritePlan()
+        plan.tasks = TaskKind.allCases.map { Self.task($0, 1, due: 60, from: now) }
+        for (name, due, attempts) in [("scheduled", 50.0, 0), ("later", 61, 1), ("due", -5, 1)] as [(String, Double, Int64)] {
+            plan.tasks.append(TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, name), payload: [], due: now + due, attempts: attempts))
+        }
+        let all = plan
+        try await test.store.write { transaction in
+            try transaction.apply(all)
+            return .commit(())
+        }
+        #expect(try await test.cloud.endLeases() == TaskKind.allCases.count)
+        let due = try await test.store.read { try $0.tasks(of: Set(TaskKind.allCases), dueThrough: now, limit: 100) }
+        #expect(Set(due.map(\.key.kind)) == Set(TaskKind.allCases) && due.count == TaskKind.allCases.count + 1)
+    }
+
     @Test(arguments: [(0, 1), (1, 1), (2, 2), (3, 4), (9, 256), (10, 512), (11, 600), (100, 600)] as [(Int64, Double)])
     func `the pause doubles with each attempt up to ten minutes`(attempts: Int64, seconds: Double) {
         #expect(TaskRow.pause(after: attempts) == seconds)

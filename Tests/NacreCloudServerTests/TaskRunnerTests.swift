@@ -1,5 +1,6 @@
 import NacreCloudContainer
 import NacreCloudStore
+import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
 
@@ -51,6 +52,38 @@ import Testing
         await server.clock.sleeps(Self.sleepers + TaskLane.allCases.count)
         #expect(try await taskCount(server) == 0)
         await runner.stop()
+    }
+
+    @Test func `a server does at its start what the one before was doing when it died, and says so`() async throws {
+        let folder = try TemporaryFolder()
+        let (clock, log) = (TestClock(), LogLines())
+        let store = try await SQLiteStore.open(folder: folder.path)
+        // As a worker keeps a task that it has taken, for the first time or again.
+        for (kind, attempts) in [(TaskKind.trimOperations, Int64(1)), (.fireSubscriptions, 4)] {
+            try await store.write { [now = clock.now] transaction in
+                let task = TaskRow(
+                    key: TaskKey(DatabaseID(rawValue: 7), kind, "1"), payload: [], due: now + Limits.taskLeaseSeconds, attempts: attempts)
+                var plan = WritePlan()
+                plan.tasks = [task]
+                try transaction.apply(plan)
+                return .commit(())
+            }
+        }
+        await store.close()
+        var configuration = NacreCloudServer.ServerConfiguration(dataFolder: folder.path, logger: log.logger)
+        configuration.engine = .sqlite
+        configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.clock = clock.serverClock
+        let server = Server(configuration)
+        _ = try await server.start()
+        // Each lane has looked, and rests.
+        await clock.sleeps(Self.sleepers)
+        #expect(log.objects("Takes up the tasks that the server before was doing when it died").first?["count"] == .number(2))
+        await server.shutdown()
+        let again = try await SQLiteStore.open(folder: folder.path)
+        let left = try await again.read { try $0.tasks(of: [.trimOperations, .fireSubscriptions], dueThrough: clock.now + 1000, limit: 9) }
+        #expect(left.map(\.key.kind) == [.fireSubscriptions] && left.first?.due == clock.now + 4, "which was taken again and again")
+        await again.close()
     }
 
     @Test func `what is left for later is done when it is due`() async throws {

@@ -34,9 +34,9 @@ class ObservedReads: ReadTransaction {
         return try reads.databases(of: container, environment, after: id, limit: limit)
     }
 
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {
         try before(.tasks)
-        return try reads.tasks(of: kinds, dueThrough: last, limit: limit)
+        return try reads.tasks(of: kinds, dueAfter: first, through: last, limit: limit)
     }
 
     func zones(in database: DatabaseID, named names: [String]) throws -> [ZoneRow] {

@@ -226,8 +226,8 @@ private final class SideBySideTransaction: WriteTransaction {
         try side(database).entries(in: database, kind, after: key, limit: limit)
     }
 
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
-        try mine.tasks(of: kinds, dueThrough: last, limit: limit)
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try mine.tasks(of: kinds, dueAfter: first, through: last, limit: limit)
     }
 
     func rows(of table: KeptTable, after place: KeptPlace?, limit: Int) throws -> [KeptRow] {

@@ -99,9 +99,9 @@ package protocol ReadTransaction {
     /// Entries in the order of their keys' bytes, after `key`.
     func entries(in database: DatabaseID, _ kind: EntryKind, after key: String?, limit: Int) throws -> [EntryRow]
 
-    /// Tasks of these kinds, of all databases, that are due at or before `last`, in the order of (due, database, kind, name). Locks nothing, and
-    /// may tell of a moment ago: a transaction that takes one of them names its database and looks again, under the task's lock.
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue]
+    /// Tasks of these kinds, of all databases, that are due after `first` and at or before `last`, in the order of (due, database, kind, name). Locks
+    /// nothing, and may tell of a moment ago: a transaction that takes one of them names its database and looks again, under the task's lock.
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue]
 
     /// The next rows of a whole table, of all databases, in the order of their keys, after `place`. One that cannot be read is told as such and
     /// does not fail the others.
@@ -118,6 +118,11 @@ package protocol ReadTransaction {
 }
 
 extension ReadTransaction {
+    /// All tasks of these kinds that are due at or before `last`, however long they have been.
+    package func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try tasks(of: kinds, dueAfter: Timestamp(secondsSince2001: -1e15), through: last, limit: limit)
+    }
+
     /// Live records in the order of their names' bytes, after `name`.
     package func records(in zone: ZoneAddress, after name: String?, limit: Int) throws -> [RecordRow] {
         try records(in: zone, after: name, limit: limit, bytesMax: .max)

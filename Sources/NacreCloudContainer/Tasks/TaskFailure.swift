@@ -27,6 +27,14 @@ extension TaskRow {
         return next
     }
 
+    /// The task as it is due where nobody holds it any more; nil: it stays as it is, because nobody has taken it since it got on, or it comes as early.
+    func withoutLease(at now: Timestamp) -> TaskRow? {
+        guard attempts > 0, !isParked else { return nil }
+        var next = self
+        next.due = attempts == 1 ? now : now + Self.pause(after: attempts - 1)
+        return next.due < due ? next : nil
+    }
+
     /// Seconds that a task waits after so many attempts.
     static func pause(after attempts: Int64) -> Double {
         var pause = 1.0

@@ -19,7 +19,7 @@ extension Cloud {
     /// The caller asks again while any is taken.
     ///
     /// Due tasks are found without naming a database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and
-    /// done in transactions of its own, of which the last one finishes it. One whose process dies comes back when its lease ends. A turn is
+    /// done in transactions of its own, of which the last one finishes it. One whose process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is
     /// one chunk when others of the lane are due, and as many as there are when none is; a long turn renews its lease.
     ///
     /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end (`TaskFailure`).
@@ -55,6 +55,31 @@ extension Cloud {
     /// When the next task of a lane is due, of those due at or before `last`; nil: none is.
     package func nextTask(in lane: TaskLane, dueThrough last: Timestamp) async throws -> Timestamp? {
         try await store.read { try $0.tasks(of: lane.kinds, dueThrough: last, limit: 1).first?.due }
+    }
+
+    /// Of more tasks that are due within a lease the rest is not looked at: their leases end by themselves.
+    private static let leasesEnded = 1000
+
+    /// Has the tasks taken up again that another process was doing when it died, without waiting until its leases end. To be called before any task is
+    /// done, and only by who has the store alone: as at the start of a server, because an engine is opened by one process at a time.
+    ///
+    /// A task that was taken for the first time is due at once; one that was taken again and again after the pause of a task that failed as often, so that
+    /// a task at which processes die does not have one die after the other.
+    /// - Returns: how many tasks come earlier.
+    package func endLeases() async throws -> Int {
+        let now = clock()
+        let found = try await store.read {
+            try $0.tasks(of: Set(TaskKind.allCases), dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
+        }
+        var count = 0
+        for due in found {
+            count += try await store.write { transaction in
+                guard let task = try transaction.tasks(locking: [due.key]).first, let next = task.withoutLease(at: now) else { return .rollback(0) }
+                try transaction.apply(WritePlan(putting: next))
+                return .commit(1)
+            }
+        }
+        return count
     }
 
     /// Drops what has outlived its time. Returns how many rows went; the caller asks again while there are any.

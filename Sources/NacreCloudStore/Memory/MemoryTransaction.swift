@@ -147,8 +147,8 @@ final class MemoryTransaction: WriteTransaction {
         earliestTask = (plan.tasks.map(\.due) + [earliestTask].compactMap { $0 }).min()
     }
 
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
-        try ask { $0.tasks(of: kinds, dueThrough: last, limit: limit) }
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {
+        try ask { $0.tasks(of: kinds, dueAfter: first, through: last, limit: limit) }
     }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {

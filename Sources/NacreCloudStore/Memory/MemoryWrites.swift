@@ -167,8 +167,8 @@ extension MemoryState {
         }
     }
 
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) -> [TaskDue] {
-        let due = tasks.rows.filter { $0.value.due <= last && kinds.contains($0.value.key.kind) }
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) -> [TaskDue] {
+        let due = tasks.rows.filter { $0.value.due > first && $0.value.due <= last && kinds.contains($0.value.key.kind) }
         let oldest = due.sorted { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
         return oldest.prefix(max(limit, 0)).map { TaskDue($0.value.key, due: $0.value.due) }
     }

@@ -56,12 +56,13 @@ class SQLiteSnapshot: ReadTransaction {
         }
     }
 
-    func tasks(of kinds: Set<TaskKind>, dueThrough last: Timestamp, limit: Int) throws -> [TaskDue] {
+    func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {
         try ask { connection in
             try connection.use(.tasksDue) { statement in
                 statement.bind(last)
                 statement.bind(kinds.reduce(0) { $0 | 1 << $1.rawValue })
                 statement.bind(max(limit, 0))
+                statement.bind(first)
                 return try statement.rows { row in
                     let (database, kind, name) = (DatabaseID(rawValue: row.integer()), row.integer(), row.string())
                     guard let kind = TaskKind(rawValue: kind) else { throw StoreError.contradiction("a task of a kind that was not asked for") }

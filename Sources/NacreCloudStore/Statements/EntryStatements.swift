@@ -57,5 +57,5 @@ extension Statement {
 
     /// ?2 has a bit for each kind that is wanted. Read in the index alone.
     static let tasksDue = Statement(
-        "SELECT db_id, kind, name, due FROM tasks WHERE due <= ?1 AND (?2 >> kind) & 1 ORDER BY due, db_id, kind, name LIMIT ?3")
+        "SELECT db_id, kind, name, due FROM tasks WHERE due > ?4 AND due <= ?1 AND (?2 >> kind) & 1 ORDER BY due, db_id, kind, name LIMIT ?3")
 }
