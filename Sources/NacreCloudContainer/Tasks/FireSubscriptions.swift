@@ -158,7 +158,8 @@ struct FireSubscriptions: TaskHandler {
         }
         let firings = bounded(found)
         try await deliver(firings, of: key, cloud)
-        let spent = firings.compactMap(\.subscription).filter(\.firesOnce)
+        // Also those of users who are told to fetch everything.
+        let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if let next {
             if !spent.isEmpty {
                 _ = try await cloud.store.write { transaction in
@@ -228,9 +229,8 @@ struct FireSubscriptions: TaskHandler {
                 if term.key > here.term { (here.term, here.candidate) = (term.key, "") }
                 while true {
                     let (names, isLast) = try candidates(of: term, after: here.candidate, limit: room, transaction)
-                    let wanted = names.filter { !isFull($0.prefix { $0 != " " }) }
-                    for subscription in try firing(wanted, for: transition, by: known, of: key, readRule, transaction) {
-                        guard !subscription.firesOnce || once.insert(subscription.name).inserted else { continue }
+                    for subscription in try firing(names, for: transition, by: known, of: key, readRule, transaction) {
+                        if subscription.firesOnce, !once.insert(subscription.name).inserted { continue }
                         firings.append(Firing(user: subscription.user, subscription: subscription, transition: transition))
                     }
                     room -= names.count

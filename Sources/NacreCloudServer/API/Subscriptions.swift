@@ -6,13 +6,21 @@ import NacreHTTPServer
 extension API {
     /// `GET subscriptions/list`
     func subscriptionsList(_ call: Call) async throws -> HTTPResponse {
-        .json(try await cloud.listSubscriptions(in: call.target, by: call.caller).json(AnswerForm()))
+        try await page(of: call) {
+            try await cloud.listSubscriptions(in: call.target, by: call.caller)
+        } json: {
+            $0.json(AnswerForm())
+        }
     }
 
     /// `POST subscriptions/lookup`
     func subscriptionsLookup(_ call: Call) async throws -> HTTPResponse {
         let turn: (SubscriptionsLookupRequest, inout Turn) -> Void = { $1.rows = $0.subscriptionIDs.count }
-        return try await answer(call, try await call.body(), as: SubscriptionsLookupRequest.self, turn: turn) {
+        return try await page(call, try await call.body(), as: SubscriptionsLookupRequest.self) {
+            AnswerForm(details: $0.extension.wantsDetails)
+        } turn: {
+            turn($0, &$1)
+        } ask: {
             try await cloud.lookupSubscriptions($0, in: call.target, by: call.caller)
         }
     }

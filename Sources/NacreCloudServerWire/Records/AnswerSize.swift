@@ -65,6 +65,27 @@ package protocol RecordAnswerMessage: WritableAnswer {
     var valueBytes: Int { get }
 }
 
+extension SubscriptionsResponse: RecordAnswerMessage {
+    package var answerBytes: Int { subscriptions.reduce(JSONSize.record) { $0 + $1.answerBytes } }
+
+    /// As if each had a long text: to look costs more than to encode some beside the loop.
+    package var valueBytes: Int { subscriptions.count * JSONSize.subscription }
+}
+
+extension SubscriptionResult {
+    /// A subscription is answered with little beside what it was saved with.
+    fileprivate var answerBytes: Int {
+        switch self {
+        case .subscription(let subscription):
+            var writer = JSONWriter()
+            subscription.write(to: &writer, form: ValueForm(details: true, numbersAsStrings: true, isAnswer: true))
+            return JSONSize.record + writer.finish().count
+        case .deleted(let id): return JSONSize.record + JSONSize.text(id)
+        case .failure(let id, let error): return JSONSize.text(id) + error.answerBytes
+        }
+    }
+}
+
 extension Sequence where Element == RecordResult {
     fileprivate var answerBytes: Int { reduce(JSONSize.record) { $0 + $1.answerBytes } }
 
@@ -153,6 +174,8 @@ extension Asset {
 private enum JSONSize {
     /// All of a record but its names and fields, or of an error but its texts.
     static let record = 600
+    /// One with a predicate and some texts.
+    static let subscription = 4096
     /// `"":{"value":,"type":"TIMESTAMP_LIST","isEncrypted":true,"nacre":{"keyID":""}},`
     static let field = 96
     /// All of a participant but names and addresses.

@@ -61,6 +61,23 @@ import Testing
         #expect(try await crowd.scene.identifiers(listener) == ["mine later 1"])
     }
 
+    @Test(arguments: [120, 260]) func `what fires once has fired, also for who is told to fetch everything`(_ count: Int) async throws {
+        let crowd = try await Crowd(try await Engine.memory.makeStore(), subscriptions: count, devices: 1)
+        // The last that is looked at.
+        try await crowd.scene.subscribe(crowd.devices[0], .query("t", on: .create, once: true), in: .public)
+        let others = try await crowd.scene.signIn("ada")
+        try await crowd.scene.subscribe(others, .query("u", on: .create, once: true), in: .public)
+        func left(_ device: SubscriptionScene.Device) async throws -> Set<String> {
+            let list = try await crowd.scene.cloud.listSubscriptions(in: crowd.scene.target(.public), by: device.caller).subscriptions
+            return Set(list.compactMap(\.subscription?.subscriptionID))
+        }
+        try await crowd.scene.user(crowd.author, in: .public).modify([.create("a"), .create("b")])
+        #expect(try await crowd.scene.identifiers(crowd.devices[0]) == ["everything"])
+        #expect(try await crowd.scene.identifiers(others) == ["u a 1"])
+        #expect(try await left(crowd.devices[0]) == Set((0..<count).map { "s\($0)" }), "and none that fires again")
+        #expect(try await left(others).isEmpty)
+    }
+
     @Test func `a worker that dies between two portions loses nothing and tells nothing twice`() async throws {
         var call = 1
         while true {
