@@ -39,9 +39,15 @@
         /// Of the last that was told.
         private var lastID: String?
         private var isOver = false
+        private let acknowledger: Acknowledger
 
         init(_ source: NotificationSource) {
             self.source = source
+            acknowledger = Acknowledger(source)
+        }
+
+        deinit {
+            acknowledger.cancel()
         }
 
         /// nil: it is over.
@@ -74,6 +80,8 @@
         }
 
         private func read(isolation actor: isolated (any Actor)?) async {
+            // Who asks for the next has dealt with those before.
+            if let id = lastID.flatMap({ Int64($0) }) { acknowledger.told(id) }
             do throws(HTTPClient.Failure) {
                 guard let some = try await bytes?.next(isolation: actor) else { return await wait(because: nil, isolation: actor) }
                 pause.hasHeard()
@@ -141,6 +149,7 @@
 
         private func end(_ error: CKError?) {
             (isOver, bytes, events) = (true, nil, [])
+            acknowledger.cancel()
             source.onStateChange?(.ended(error))
         }
     }

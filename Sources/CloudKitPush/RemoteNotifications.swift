@@ -8,6 +8,9 @@
     ///         …
     ///     }
     ///
+    /// A notification that it has told is not pushed to the device too, where the device has registered an address for that: the server is told within some
+    /// seconds what it has.
+    ///
     /// Connects to the container's server, and again, with growing pauses, whenever the connection ends. A notification counts as told once the next one
     /// is asked for: what was not told comes again, with the same `notificationID`. It ends when its task is cancelled, and when the server says that
     /// coming again is of no use: `onStateChange` hears why. The connection is closed when the iterator goes.

@@ -31,6 +31,8 @@ package final class Cloud: StoreClient {
     package let texts: (any Mailing)?
     /// Sends notifications to devices that have registered an address; nil: nobody does.
     package let pushes: (any PushDelivering)?
+    /// Who is not pushed to what it hears anyway.
+    package let listening = ListeningDevices()
     let waitingUploads = WaitingUploads()
     let announcedUploads = AnnouncedUploads()
     /// Private databases whose owners have their records.

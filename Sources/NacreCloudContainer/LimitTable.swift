@@ -194,5 +194,6 @@ extension Limits {
         Limit("clientIDCharacters", clientIDCharacters, .server),
         Limit("eventHeartbeatSeconds", Int(eventHeartbeatSeconds), .server),
         Limit("eventStreamSeconds", Int(eventStreamSeconds), .server),
+        Limit("pushGraceSeconds", Int(pushGraceSeconds), .server),
     ]
 }

@@ -342,4 +342,6 @@ extension Limits {
     package static let eventHeartbeatSeconds: Double = 15
     /// Seconds after which an event stream ends, and its client connects again. On this server: it is asked again who it is.
     package static let eventStreamSeconds: Double = 30 * 60
+    /// Seconds that a device which listens has to acknowledge a notification, before it is pushed to its address too. On this server: two heartbeats.
+    package static let pushGraceSeconds: Double = 30
 }

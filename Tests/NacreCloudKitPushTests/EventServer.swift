@@ -27,6 +27,9 @@ final class EventServer: Sendable {
         var scripts: [Script] = []
         var seen: [Seen] = []
         var closed = 0
+        var notes: [String] = []
+        var notesRefused = 0
+        var noteWatchers: [(note: String, continuation: CheckedContinuation<Void, Never>)] = []
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -53,6 +56,18 @@ final class EventServer: Sendable {
                 for continuation in ready { continuation.resume() }
             }
         }
+        router.post("/device/1/:container/:environment/notifications") { request, _ in
+            let body = String(decoding: try await request.body.collect(upTo: 1000), as: UTF8.self)
+            let (isTaken, ready) = state.withLock { state in
+                state.notes.append(body)
+                let ready = state.noteWatchers.filter { state.notes.contains($0.note) }.map(\.continuation)
+                state.noteWatchers.removeAll { state.notes.contains($0.note) }
+                if state.notesRefused > 0 { state.notesRefused -= 1 } else { return (true, ready) }
+                return (false, ready)
+            }
+            for continuation in ready { continuation.resume() }
+            return isTaken ? .json(Array("{}".utf8)) : HTTPResponse(.serviceUnavailable)
+        }
         var configuration = HTTPServerConfiguration()
         (configuration.host, configuration.port) = ("127.0.0.1", 0)
         server = HTTPServer(configuration, router: router)
@@ -64,6 +79,23 @@ final class EventServer: Sendable {
     func play(_ scripts: [Script]) { state.withLock { $0.scripts = scripts } }
 
     func close() async { await server.shutdown(grace: .zero) }
+
+    /// What was posted.
+    var notes: [String] { state.withLock { $0.notes } }
+
+    func refuseNotes(_ count: Int) { state.withLock { $0.notesRefused = count } }
+
+    /// Returns when this was posted.
+    func hears(_ note: String) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                let isThere = state.notes.contains(note)
+                if !isThere { state.noteWatchers.append((note, continuation)) }
+                return isThere
+            }
+            if isThere { continuation.resume() }
+        }
+    }
 
     var seen: [Seen] { state.withLock { $0.seen } }
 

@@ -169,6 +169,22 @@ import Testing
         }
     }
 
+    @Test func `what was told is acknowledged while the stream goes on, also after the server refused to hear it`() async throws {
+        try await withServer(.open([Self.event(1), Self.event(2), Self.event(3)])) { server in
+            server.refuseNotes(1)
+            let notifications = notifications(server, clientID: "tab", Log())
+            let task = Task {
+                var count = 0
+                for await _ in notifications { count += 1 }
+                return count
+            }
+            await server.hears(#"{"heard":3,"clientId":"tab"}"#)
+            task.cancel()
+            #expect(await task.value == 3)
+            #expect(server.notes.allSatisfy { $0.hasPrefix(#"{"heard":"#) } && server.notes.count <= 3)
+        }
+    }
+
     @Test func `what is no notification is passed over, and acknowledged`() async throws {
         try await withServer(
             .pieces(["id: 1\nevent: later\ndata: {}\n\nid: 2\nevent: notification\ndata: nonsense\n\nid: 3\nevent: notification\ndata: []\n\n"]),

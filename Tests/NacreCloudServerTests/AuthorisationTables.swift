@@ -101,6 +101,7 @@ extension AuthorisationTable {
             GET  /device/1/:container/:environment/tokens/web-push    -  401  421  421  200  401
             POST /device/1/:container/:environment/tokens/web-push    -  401  421  421  200  401
             GET  /device/1/:container/:environment/notifications      -  401  421  421  200  401
+            POST /device/1/:container/:environment/notifications      -  401  421  421  404  401
             """)
 
     /// A URL of an asset tells whose it is; no credential beside it counts, and this one is nobody's.
@@ -272,7 +273,7 @@ extension AuthorisationTable {
         ]
         let ofTokens = [
             "tokens/create": #"{"apnsEnvironment":"development"}"#, "tokens/register": #"{"apnsEnvironment":"development","apnsToken":"00"}"#,
-            "tokens/web-push": #"{"subscription":null}"#,
+            "tokens/web-push": #"{"subscription":null}"#, "notifications": #"{"clientId":"nothing","badge":0}"#,
         ]
         let ofAccounts = [
             "sign-in": #"{"email":"ada@example.com"}"#, "sessions/end": #"{"id":"nothing"}"#, "change-password": #"{"email":"ada@example.com"}"#,

@@ -107,6 +107,12 @@ struct ServerAddress: Sendable {
         return request
     }
 
+    /// `POST {server}/device/1/{container}/{environment}/notifications`, which is ours.
+    func deviceNoteRequest(_ body: [UInt8]) throws(CKError) -> TransportRequest {
+        if settings.accountToken == nil { throw .needsAccount }
+        return try request(.post, "device", "notifications", body)
+    }
+
     private func request(
         _ method: TransportRequest.Method, _ root: String, _ path: String, _ body: [UInt8], query: [(String, String)] = []
     ) throws(CKError) -> TransportRequest {

@@ -17,6 +17,17 @@ extension CKContainer {
         try line.address().eventStreamRequest(clientID: clientID)
     }
 
+    /// A request that says which notifications the device has, or what its badge shows.
+    ///
+    /// - Parameters:
+    ///   - heard: the number of the last event; nil: nothing is said of it.
+    ///   - badge: likewise.
+    ///   - clientID: as of the stream.
+    /// - Throws: as `eventStreamRequest`.
+    package func deviceNoteRequest(heard: Int64? = nil, badge: Int64? = nil, clientID: String?) throws(CKError) -> TransportRequest {
+        try line.address().deviceNoteRequest(DeviceNoteRequest(heard: heard, badge: badge, clientID: clientID).json())
+    }
+
     /// The error for an answer that is no stream.
     package func eventStreamRefusal(status: Int, body: [UInt8]) -> CKError {
         guard let error = (try? ErrorResponse(json: body))?.error else { return .unreadable(status: status, retryAfter: nil) }

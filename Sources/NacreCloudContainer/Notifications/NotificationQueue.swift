@@ -1,4 +1,4 @@
-import NacreCloudWire
+package import NacreCloudWire
 
 /// What waits for a device: an entry each, in the order of their numbers.
 package struct QueuedNotification: Hashable, Sendable {
@@ -14,6 +14,9 @@ package struct QueuedNotification: Hashable, Sendable {
     var priority: UInt8
     /// When it is of no use any more.
     var expires = Timestamp(secondsSince2001: 0)
+
+    /// When it was put into the queue.
+    var queued: Timestamp { expires + -Limits.notificationSeconds }
 
     /// Whether it says that not everything was told.
     var tellsEverything: Bool { subscriptionID.isEmpty }
@@ -185,6 +188,20 @@ struct NotificationQueue {
         if waiting.isEmpty, !hasLost { device.scopes = [] }
     }
 
+    /// Its device has those up to a number. A number that the queue has not come to is of an older one, which is lost: the device is told to fetch everything.
+    /// - Returns: behind which it goes on.
+    mutating func heard(through last: Int64, of key: DatabaseKey) -> Int64 {
+        guard last <= device.count else {
+            forgetAll(like: Payload(of: key))
+            return 0
+        }
+        acknowledge(through: last)
+        return last
+    }
+
+    /// Counts from there on. What waits already keeps its number.
+    mutating func count(badge: Int64) { device.badge = badge }
+
     /// Has the push log say what became of a notification.
     /// - Parameter said: by a push service.
     mutating func note(_ event: PushLogLine.Event, _ notification: QueuedNotification, said: String? = nil) {
@@ -286,13 +303,23 @@ extension Cloud {
     @discardableResult
     package func acknowledge(through last: Int64, for address: DeviceAddress) async throws -> Int64 {
         try await changeQueue(address) { queue, key in
-            if last <= queue.device.count {
-                queue.acknowledge(through: last)
-                return last
-            }
-            queue.forgetAll(like: Payload(of: key))
-            return 0
+            queue.heard(through: last, of: key)
         } ?? 0
+    }
+
+    /// `POST notifications`, which is ours: what the caller's device has, and what its badge shows.
+    /// - Throws: `NOT_FOUND` where the device is told nothing; and as `registerDevice`.
+    package func takeNote(
+        _ request: DeviceNoteRequest, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws {
+        let address = try await deviceAddress(request.clientID, in: container, environment, by: caller)
+        if let fault = request.fault { throw fault }
+        let isThere = try await changeQueue(address) { queue, key in
+            if let heard = request.heard { _ = queue.heard(through: heard, of: key) }
+            if let badge = request.badge { queue.count(badge: badge) }
+            return true
+        }
+        if isThere == nil { throw ServerError.noSuchDevice }
     }
 
     /// - Returns: what `change` did; nil where there is no such device.
@@ -312,6 +339,25 @@ extension Cloud {
             }
         }
     }
+}
+
+extension DeviceNoteRequest {
+    /// CloudKit: a badge is a number that an icon shows.
+    private static let badges = 0...Int64(999_999_999)
+
+    fileprivate var fault: ServerError? {
+        if let heard, heard < 0 { return .badValue("heard", "invalid event ID", remedy: "Send the id of the last event as it came.") }
+        if let badge, !Self.badges.contains(badge) {
+            return .badValue("badge", "invalid badge", remedy: "Send a number from 0 up to \(Self.badges.upperBound); 0 clears it.")
+        }
+        return nil
+    }
+}
+
+extension ServerError {
+    fileprivate static let noSuchDevice = ServerError(
+        .notFound, "the device is told nothing",
+        remedy: "Follow the event stream, ask for a push token or register an address first, with the same clientId.")
 }
 
 extension Payload {

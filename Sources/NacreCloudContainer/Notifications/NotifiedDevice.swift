@@ -216,10 +216,7 @@ extension Cloud {
             throw ServerError.badValue(
                 "clientId", "invalid client ID", remedy: "It has at most \(Limits.clientIDCharacters) characters; a UUID is good.")
         }
-        var name = ByteWriter()
-        name.string(deviceID)
-        name.string(client)
-        let key = HexText.encode(Array(tokens.code(for: name.bytes, key: []).prefix(16)))
+        let key = deviceKey(deviceID, client)
         return try await registry.write(.devices(of: place)) { database, now, transaction in
             let rows = try transaction.allEntries(.notifiedDevice, in: database)
             var device =
@@ -227,10 +224,18 @@ extension Cloud {
                 ?? NotifiedDevice(deviceID: deviceID, clientID: client, credential: credential, at: now)
             device.credential = credential
             device.seen = now
+            let known = device.address
             change(&device)
             var plan = WritePlan()
             plan.entries = [device.row(key, in: database)]
-            if device.isReached, device.waiting > 0 { plan.tasks = [DeliverNotifications.task(for: key, in: database, due: now)] }
+            if device.isReached, device.waiting > 0 {
+                if device.address != known {
+                    plan.tasks = [DeliverNotifications.task(for: key, in: database, due: now)]
+                } else {
+                    // It comes to hear by itself.
+                    try transaction.leaveDelivery(to: key, &plan, in: database, due: now + Limits.pushGraceSeconds)
+                }
+            }
             let others = try rows.filter { $0.key.key != key }.map { (key: $0.key.key, device: try NotifiedDevice($0)) }
                 .sorted { ($0.device.seen, $0.key) < ($1.device.seen, $1.key) }
             let tooMany = max(0, others.count + 1 - Limits.notifiedDevicesPerUser)
@@ -243,6 +248,23 @@ extension Cloud {
             try transaction.apply(plan)
             return .commit(DeviceAddress(database: database, key: key))
         }
+    }
+
+    private func deviceKey(_ deviceID: String, _ clientID: String) -> String {
+        var name = ByteWriter()
+        name.string(deviceID)
+        name.string(clientID)
+        return HexText.encode(Array(tokens.code(for: name.bytes, key: []).prefix(16)))
+    }
+
+    /// The caller's device, which need not be there.
+    func deviceAddress(
+        _ clientID: String?, in container: String, _ environment: DatabaseKey.Environment, by caller: Caller
+    ) async throws -> DeviceAddress {
+        let place = try subscriber(in: container, environment, caller)
+        guard let deviceID = caller.deviceID else { throw ServerError.authenticationRequired }
+        let database = try await registry.databaseID(Registry.Part.devices(of: place).key)
+        return DeviceAddress(database: database, key: deviceKey(deviceID, clientID ?? ""))
     }
 
     private func subscriber(

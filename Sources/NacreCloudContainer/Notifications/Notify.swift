@@ -102,18 +102,18 @@ private struct Notifying: Sendable {
         }
         if queue.device.count > before {
             queue.add(to: &plan)
-            if device.isReached { try leaveTask(for: key, &plan, in: database, at: now, transaction) }
+            if device.isReached { try transaction.leaveDelivery(to: key, &plan, in: database, due: now) }
         }
         cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }
         return count
     }
+}
 
-    /// The task that sends the device what waits. One that is there may be pausing, and goes on by itself.
-    private func leaveTask(
-        for key: String, _ plan: inout WritePlan, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction
-    ) throws {
-        let known = try transaction.tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
-        if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: now)) }
+extension WriteTransaction {
+    /// The task that sends a device what waits. One that is there may be pausing, and goes on by itself.
+    func leaveDelivery(to key: String, _ plan: inout WritePlan, in database: DatabaseID, due: Timestamp) throws {
+        let known = try tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
+        if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: due)) }
     }
 }
 

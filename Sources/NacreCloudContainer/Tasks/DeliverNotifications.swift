@@ -4,6 +4,8 @@ import NacreCloudWire
 ///
 /// The queue is what is to be sent, and what was taken is acknowledged there: a worker that dies has it sent again, with the same IDs. A service that is
 /// down or asks for patience is asked again after growing pauses, for as long as notifications are kept.
+///
+/// A device that follows an event stream or polls is sent only what it has not acknowledged in time: it has the rest.
 struct DeliverNotifications: TaskHandler {
     /// How often the service has taken nothing, one time after the other.
     private var refusals: Int64 = 0
@@ -46,6 +48,10 @@ struct DeliverNotifications: TaskHandler {
         }
         var delivery = Delivery(registered: device.addressSince, refusals: refusals)
         for next in try await cloud.notifications(for: address, after: 0, limit: Self.notificationsAtATime) where delivery.goesOn {
+            if let seconds = Delivery.grace(queued: next.queued, isListening: cloud.listening.contains(address), at: cloud.clock()) {
+                delivery.putOff(seconds)
+                continue
+            }
             delivery.add(await pushes.send(next.message, to: place, of: container), of: next)
         }
         refusals = delivery.refusals
@@ -103,6 +109,17 @@ struct Delivery: Sendable {
             hasLost = !notification.tellsEverything
         }
     }
+
+    /// Seconds before a notification is pushed; nil: it is at once, to a device that does not listen, and to one that has listened for so long without
+    /// acknowledging it that it may be deaf.
+    static func grace(queued: Timestamp, isListening: Bool, at now: Timestamp) -> Double? {
+        let left = queued.secondsSince2001 + Limits.pushGraceSeconds - now.secondsSince2001
+        // A clock that was set back has nobody wait longer.
+        return isListening && left > 0 ? min(left, Limits.pushGraceSeconds) : nil
+    }
+
+    /// Leaves the rest for later, which the device may have acknowledged by then.
+    mutating func putOff(_ seconds: Double) { pause = seconds }
 
     private mutating func wait(_ seconds: Double?) {
         refusals += 1

@@ -140,6 +140,9 @@ extension API {
                 method: .get, pattern: "/device/1/:container/:environment/notifications", summary: "The event stream of the caller's device.",
                 group: "Notifications", credentials: AskingCredential.user, query: [.optional("clientId")],
                 answers: [.init(status: 200, type: "text/event-stream")], errors: errors),
+            ofTokens(
+                "/device/1/:container/:environment/notifications", "Says which notifications the caller's device has, and what its badge shows.",
+                CloudKitSchemas.deviceNoteRequest, .answer([:]), #"{"badge":0}"#),
             EndpointDescription(
                 method: .get, pattern: courierPath, summary: "Waits for the next notification of a push token. The URL is a webcourierURL.",
                 group: "Notifications", query: [.optional("tok"), .optional("ttl")], answers: [.init(status: 200)], errors: errors),

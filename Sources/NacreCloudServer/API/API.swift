@@ -28,7 +28,6 @@ struct API: Sendable {
     let rates: RequestRates
     let pages = Gate(pagesAtATime)
     let largeBodies = Gate(decodedAtATime)
-    let streams = EventStreams()
 
     /// Where its paths begin.
     static let roots = databaseRoots.union(["assets", "push"])
@@ -75,6 +74,7 @@ struct API: Sendable {
         get("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPushKey)
         post("/device/1/:container/:environment/tokens/web-push", to: &router, tokensWebPush)
         get("/device/1/:container/:environment/notifications", to: &router, notifications)
+        post("/device/1/:container/:environment/notifications", to: &router, noteOfDevice)
         addCourierRoute(to: &router)
         addAssetRoutes(to: &router)
     }

@@ -13,14 +13,22 @@ extension API {
         var response = HTTPResponse(.ok, headers: ["Content-Type": "text/event-stream"])
         response.mayCompress = false
         response.body = .stream { [start] writer in
-            let stream = streams.begin(address)
-            defer { streams.end(stream, of: address) }
+            let stream = cloud.listening.beginStream(of: address)
+            defer { cloud.listening.end(stream, of: address) }
             // A stream that this one ends is waiting.
             hub.signal(address.database)
             let asker = Turn(asker: call.holder.name)
             try await Turn.$current.withValue(asker) { try await follow(address, after: start, stream, call, writer) }
         }
         return response
+    }
+
+    /// `POST notifications`, which is ours: what the device has, and what its badge shows.
+    func noteOfDevice(_ call: Call) async throws -> HTTPResponse {
+        try await answer(call, try await call.body(), as: DeviceNoteRequest.self) { request in
+            try await cloud.takeNote(request, in: call.target.container, call.target.environment, by: call.caller)
+            return TokensRegisterResponse()
+        }
     }
 
     /// Sends what comes until the stream is to end: it is old, another one follows the device, its user is signed out, or the server ends.
@@ -32,11 +40,11 @@ extension API {
             let found = try await hub.read(
                 address.database, waiting: Limits.eventHeartbeatSeconds, by: call.holder.name, account: call.request.account
             ) { (found: [QueuedNotification]) in
-                !found.isEmpty || !streams.isCurrent(stream, of: address)
+                !found.isEmpty || !cloud.listening.isCurrent(stream, of: address)
             } _: {
                 try await cloud.notifications(for: address, after: last, limit: Self.eventsAtATime)
             }
-            guard streams.isCurrent(stream, of: address), await isStillSignedIn(call) else { return }
+            guard cloud.listening.isCurrent(stream, of: address), await isStillSignedIn(call) else { return }
             var text = found.isEmpty ? Array(": heartbeat\n\n".utf8) : []
             for event in found {
                 text += Array("id: \(event.number)\nevent: notification\ndata: ".utf8) + event.json + Array("\n\n".utf8)

@@ -52,6 +52,8 @@ extension API {
             let (address, owner) = try await cloud.device(of: request.query("tok").flatMap(PushToken.init))
             let target = DatabaseTarget(container: owner.container, environment: owner.environment, scope: .public)
             return try await answer(request, in: target, by: owner.credential) { call in
+                cloud.listening.beginPoll(of: address)
+                defer { cloud.listening.endPoll(of: address) }
                 let next = try await hub.read(
                     address.database, waiting: Limits.waitSeconds, by: call.holder.name, account: request.account
                 ) { (next: QueuedNotification?) in

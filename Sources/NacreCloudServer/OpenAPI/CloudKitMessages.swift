@@ -220,6 +220,8 @@ extension CloudKitSchemas {
                 .request(["endpoint": .string, "keys": .request(["p256dh": .string, "auth": .string])]), .null,
             ]), "clientId?": .string, "nacre?": requestDetails,
         ]))
+    static let deviceNoteRequest = Schema.titled(
+        "DeviceNoteRequest", .request(["heard?": .integer, "badge?": .integer, "clientId?": .string, "nacre?": requestDetails]))
     static let webPushKeyResponse = Schema.titled("WebPushKeyResponse", .answer(["applicationServerKey": .string]))
 
     // MARK: Users

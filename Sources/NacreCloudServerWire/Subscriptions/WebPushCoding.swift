@@ -52,6 +52,22 @@ extension WebPushRegisterRequest.Subscription {
     }
 }
 
+extension DeviceNoteRequest: ReadableRequest {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        self.init()
+        _ = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "heard": heard = try reader.optionalInteger().map(Int64.init)
+            case "badge": badge = try reader.optionalInteger().map(Int64.init)
+            case "clientId": clientID = try reader.optionalString()
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
 extension WebPushKeyResponse: WritableAnswer {
     package func write(to writer: inout JSONWriter, form: AnswerForm) {
         writer.beginObject()

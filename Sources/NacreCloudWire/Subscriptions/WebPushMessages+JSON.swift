@@ -20,6 +20,17 @@ extension WebPushRegisterRequest: RequestMessage {
     }
 }
 
+extension DeviceNoteRequest: RequestMessage {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        if let heard { writer.write("heard", heard) }
+        if let badge { writer.write("badge", badge) }
+        writer.write(ifPresent: "clientId", clientID)
+        `extension`.write(to: &writer)
+        writer.endObject()
+    }
+}
+
 extension WebPushKeyResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var applicationServerKey: String?

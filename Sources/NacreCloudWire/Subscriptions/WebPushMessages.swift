@@ -32,3 +32,17 @@ package struct WebPushKeyResponse: Equatable, Sendable {
         self.applicationServerKey = applicationServerKey
     }
 }
+
+/// `POST notifications`, which is ours: what the caller's device says of its notifications.
+package struct DeviceNoteRequest: Equatable, Sendable {
+    /// The number of the last event that it has: that one and those before are not told again.
+    package var heard: Int64?
+    /// What its badge shows now: further notifications count from there.
+    package var badge: Int64?
+    package var clientID: String?
+    package var `extension`: RequestExtension
+
+    package init(heard: Int64? = nil, badge: Int64? = nil, clientID: String? = nil, extension: RequestExtension = RequestExtension()) {
+        (self.heard, self.badge, self.clientID, self.extension) = (heard, badge, clientID, `extension`)
+    }
+}

@@ -236,6 +236,114 @@ private final class PushRecorder: PushDelivering {
         #expect(call > 20 && identities.count == 2)
     }
 
+    /// Who hears by itself, for how many seconds, whether it has acknowledged, and whether it is pushed to by then.
+    enum Listening: CaseIterable {
+        case nothing, stream, poll, streamThatEnds, olderStream
+    }
+
+    @Test(
+        arguments: [
+            (.nothing, 0, false, true), (.nothing, 31, false, true), (.stream, 0, false, false), (.stream, 29, false, false),
+            (.stream, 30, false, true), (.stream, 29, true, false), (.stream, 31, true, false), (.poll, 0, false, false), (.poll, 29, false, false),
+            (.poll, 30, false, true), (.poll, 31, true, false), (.streamThatEnds, 29, false, false), (.streamThatEnds, 30, false, true),
+            (.streamThatEnds, 31, true, false), (.olderStream, 29, false, false), (.olderStream, 30, false, true), (.olderStream, 31, true, false),
+        ] as [(Listening, Double, Bool, Bool)])
+    func `a device that listens is pushed what it does not acknowledge in time`(
+        _ listening: Listening, _ seconds: Double, _ isAcknowledged: Bool, _ isPushed: Bool
+    ) async throws {
+        let scene = try await Scene(try await Engine.memory.makeStore())
+        let (devices, address) = (scene.scene.cloud.listening, try #require(scene.device.address))
+        var stream: UInt64?
+        switch listening {
+        case .nothing: break
+        case .poll: devices.beginPoll(of: address)
+        case .stream, .streamThatEnds: stream = devices.beginStream(of: address)
+        case .olderStream:
+            let older = devices.beginStream(of: address)
+            stream = devices.beginStream(of: address)
+            devices.end(older, of: address)
+        }
+        try await scene.save("a")
+        var pushed = try await scene.sent()
+        if listening == .streamThatEnds, let stream { devices.end(stream, of: address) }
+        if isAcknowledged {
+            try await scene.scene.cloud.takeNote(
+                DeviceNoteRequest(heard: 1), in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
+        }
+        scene.scene.test.clock.move(bySeconds: seconds)
+        pushed += try await scene.sent()
+        #expect(pushed == (isPushed ? ["a"] : []))
+        // Nothing is lost, and nothing comes twice.
+        scene.scene.test.clock.move(bySeconds: Limits.pushGraceSeconds)
+        pushed += try await scene.sent()
+        #expect(pushed == (isAcknowledged ? [] : ["a"]))
+        #expect(try await (scene.waiting(), scene.tasks()) == (0, 0))
+    }
+
+    @Test(arguments: Engine.allCases) func `what a stream has not acknowledged is pushed, and the rest is not`(_ engine: Engine) async throws {
+        let scene = try await Scene(try await engine.makeStore())
+        let (devices, address) = (scene.scene.cloud.listening, try #require(scene.device.address))
+        _ = devices.beginStream(of: address)
+        try await scene.save("a", "b")
+        #expect(try await scene.sent().isEmpty)
+        scene.scene.test.clock.move(bySeconds: 20)
+        try await scene.save("c")
+        #expect(try await scene.sent().isEmpty)
+        try await scene.scene.cloud.acknowledge(through: 1, for: address)
+        scene.scene.test.clock.move(bySeconds: 10)
+        #expect(try await scene.sent() == ["b"], "c came later")
+        scene.scene.test.clock.move(bySeconds: 20)
+        #expect(try await scene.sent() == ["c"])
+        // A stream that comes again and again, and acknowledges nothing, holds nothing up.
+        try await scene.save("d")
+        try await scene.scene.test.runAllTasks()
+        for _ in 0..<6 {
+            _ = try await scene.scene.cloud.registerDevice(
+                nil, in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
+            scene.scene.test.clock.move(bySeconds: 5)
+            try await scene.scene.test.runAllTasks()
+        }
+        #expect(scene.pushes.names == ["c", "d"])
+    }
+
+    @Test func `a device that was told nothing has no badge, and numbers that are none are refused`() async throws {
+        let scene = try await Scene(try await Engine.memory.makeStore())
+        func note(_ request: DeviceNoteRequest) async throws {
+            try await scene.scene.cloud.takeNote(request, in: SubscriptionScene.container, SubscriptionScene.environment, by: scene.device.caller)
+        }
+        for (request, code) in [
+            (DeviceNoteRequest(badge: 0, clientID: "other"), ServerErrorCode.notFound), (DeviceNoteRequest(badge: -1), .badRequest),
+            (DeviceNoteRequest(badge: 1_000_000_000), .badRequest), (DeviceNoteRequest(heard: -1), .badRequest),
+        ] {
+            let error = await #expect(throws: ServerError.self) { try await note(request) }
+            #expect(error?.code == code && error?.remedy != nil)
+        }
+        try await note(DeviceNoteRequest())
+        try await note(DeviceNoteRequest(badge: 999_999_999))
+    }
+
+    @Test(arguments: Engine.allCases) func `a badge counts on each device from where it was set`(_ engine: Engine) async throws {
+        let scene = try await SubscriptionScene(try await engine.makeStore())
+        let (author, phone, pad) = (try await scene.signIn("ada"), try await scene.signIn("ada"), try await scene.signIn("ada"))
+        var info = NotificationInfo()
+        info.shouldBadge = true
+        try await scene.subscribe(phone, .query("q", info: info))
+        func badges(_ device: SubscriptionScene.Device) async throws -> [String?] { try await scene.told(device).map { $0.member("badge") } }
+        func set(_ badge: Int64) async throws {
+            try await scene.cloud.takeNote(
+                DeviceNoteRequest(badge: badge), in: SubscriptionScene.container, SubscriptionScene.environment, by: phone.caller)
+        }
+        try await scene.user(author).modify([.create("a"), .create("b")])
+        #expect(try await badges(phone) == ["1", "2"])
+        try await set(0)
+        try await scene.user(author).modify([.create("c")])
+        #expect(try await badges(phone) == ["1"])
+        try await set(7)
+        try await scene.user(author).modify([.create("d")])
+        #expect(try await badges(phone) == ["8"])
+        #expect(try await badges(pad) == ["1", "2", "3", "4"], "which was not cleared")
+    }
+
     @Test func `a browser is sent no more bytes than can be sealed for it`() async throws {
         let scene = try await Scene(try await Engine.memory.makeStore())
         let long = String(repeating: "x", count: Limits.payloadBytes - 150)

@@ -86,6 +86,30 @@ struct PushTests {
         }
     }
 
+    @Test func `a badge counts what one device has not seen, and is cleared there`() async throws {
+        try await RunningServer.with { server in
+            let (a, b) = try await devices(server)
+            _ = try await a.privateCloudDatabase.save(CKRecordZone(zoneID: Self.zoneID))
+            _ = try await a.privateCloudDatabase.save(language("eng", "hello"))
+            let subscription = CKQuerySubscription(
+                recordType: "Language", predicate: NSPredicate(value: true), subscriptionID: "all", options: [.firesOnRecordCreation])
+            subscription.notificationInfo = CKSubscription.NotificationInfo(alertBody: "New", shouldBadge: true)
+            _ = try await b.privateCloudDatabase.save(subscription)
+            let early = await #expect(throws: CKError.self) { try await b.setBadgeCount(0) }
+            #expect(early?.code == .unknownItem, "which was told nothing yet")
+            var heard = await listen(b).makeAsyncIterator()
+            _ = try await a.privateCloudDatabase.save(language("deu", "hallo"))
+            #expect(await heard.next()?.badge == 1)
+            _ = try await a.privateCloudDatabase.save(language("fra", "bonjour"))
+            #expect(await heard.next()?.badge == 2)
+            try await b.setBadgeCount(0)
+            _ = try await a.privateCloudDatabase.save(language("ita", "ciao"))
+            #expect(await heard.next()?.badge == 1)
+            let wrong = await #expect(throws: CKError.self) { try await b.setBadgeCount(-1) }
+            #expect(wrong?.code == .invalidArguments)
+        }
+    }
+
     @Test func `a zone and a database tell that they changed, also over a restart of the server`() async throws {
         try await RunningServer.with { server in
             let (a, b) = try await devices(server)

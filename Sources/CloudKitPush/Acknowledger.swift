@@ -1,0 +1,113 @@
+#if canImport(NacreHTTPClient)
+    public import CloudKit
+    import NacreHTTPClient
+    import NacreLocks
+
+    /// Tells the server which notifications a device has while its stream goes on: once for all that came within some seconds. What fails is tried again,
+    /// and the next connection's `Last-Event-ID` says it too.
+    final class Acknowledger: Sendable {
+        /// On this side: far less than the thirty seconds that the server waits before it pushes.
+        private static let restSeconds = 3.0
+        /// After failures.
+        private static let longestRestSeconds = 60.0
+
+        private struct State {
+            var told: Int64 = 0
+            var acknowledged: Int64 = 0
+            var work: Task<Void, Never>?
+            var isOver = false
+        }
+
+        private let source: NotificationSource
+        private let state = Locked(State())
+
+        init(_ source: NotificationSource) {
+            self.source = source
+        }
+
+        /// - Parameter id: of the last that was told. Returns at once.
+        func told(_ id: Int64) {
+            state.withLock { state in
+                // A lower one is of a queue that began anew.
+                guard id != state.told, !state.isOver else { return }
+                state.told = id
+                if state.work == nil { state.work = Task { await self.run() } }
+            }
+        }
+
+        func cancel() {
+            state.withLock { state in
+                state.isOver = true
+                state.work?.cancel()
+            }
+        }
+
+        private func run() async {
+            var rest = Self.restSeconds
+            while hasMore() {
+                do {
+                    try await source.time.pause(rest)
+                } catch {
+                    return cancel()
+                }
+                let last = state.withLock { $0.told }
+                if await isHeard(last) {
+                    rest = Self.restSeconds
+                    state.withLock { $0.acknowledged = last }
+                } else {
+                    rest = min(2 * rest, Self.longestRestSeconds)
+                }
+            }
+        }
+
+        /// Whether the server has heard it, or never will.
+        private func isHeard(_ last: Int64) async -> Bool {
+            do throws(CKError) {
+                let answer = try await source.send(source.container.deviceNoteRequest(heard: last, clientID: source.clientID))
+                return answer.status < 500 && answer.status != 429
+            } catch {
+                return false
+            }
+        }
+
+        /// false: nothing is left to be said, and this work ends.
+        private func hasMore() -> Bool {
+            state.withLock { state in
+                if state.told != state.acknowledged, !state.isOver { return true }
+                state.work = nil
+                return false
+            }
+        }
+    }
+
+    extension NotificationSource {
+        private static let noteSeconds = Duration.seconds(30)
+
+        /// Sends a request whose answer is short.
+        func send(_ request: TransportRequest) async throws(CKError) -> HTTPClient.Answer {
+            let headers = request.headers.map { HTTPClient.Header($0.key, $0.value) }
+            do throws(HTTPClient.Failure) {
+                return try await Self.client.send(
+                    HTTPClient.Request(
+                        request.method.rawValue, request.url.absoluteString, headers: headers, body: .bytes(request.body),
+                        totalTimeout: Self.noteSeconds))
+            } catch {
+                throw container.eventStreamFailure(error)
+            }
+        }
+    }
+
+    extension CKContainer {
+        /// Tells the server what the badge of this device shows, from which its further notifications count: 0 clears it. Notifications that wait already
+        /// keep their numbers.
+        ///
+        /// CloudKit: `CKModifyBadgeOperation`, which Apple has made obsolete; an app on Apple's systems sets its badge by itself.
+        /// - Parameter clientID: as of `RemoteNotifications`.
+        /// - Throws: `unknownItem` where the device has heard of no notifications yet; `invalidArguments` for a number that no badge shows.
+        public func setBadgeCount(_ count: Int, clientID: String? = nil) async throws(CKError) {
+            let source = NotificationSource(container: self, clientID: clientID, time: .system, onStateChange: nil)
+            let answer = try await source.send(deviceNoteRequest(badge: Int64(count), clientID: clientID))
+            guard answer.status == 200 else { throw eventStreamRefusal(status: answer.status, body: answer.body) }
+        }
+    }
+#endif
