@@ -67,7 +67,7 @@ soak: setup ## look for faults for a long time: histories, kills, fuzzing, slow 
 	@Scripts/soak/run --seconds '$(SECONDS)' --nacre "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre" $(PARTS)
 
 browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as others would (BROWSER=firefox, CHECKS='popup pages')
-	@swift build --product nacre $(BUILD_FLAGS)
+	@swift build --build-tests $(BUILD_FLAGS)
 	@python=$$(Scripts/browsers/setup) && "$$python" Scripts/browsers/run --nacre "$$(swift build $(BUILD_FLAGS) --show-bin-path)/nacre" \
 		$(if $(BROWSER),--browser '$(BROWSER)') $(CHECKS)
 

@@ -2,12 +2,16 @@
 
 import json
 import os
+import subprocess
 import time
 import importlib.util
 import urllib.parse
+import urllib.request
 
+from broker import Broker
 from chromium import Chromium
-from serving import form, frame, opener
+from firefox import Firefox
+from serving import Pages, form, frame, opener, subscriber, worker
 
 PATIENCE_SECONDS = 20
 TAB, ENTER, SPACE = "\ue004", "\ue007", " "
@@ -408,3 +412,77 @@ def check_pages(browser, scene, pictures):
         complaints = [line for line in browser.complaints() if "status of 4" not in line]
         expect(not complaints, f"{complaints}")
     return f"{pages} pages, {rules} rules of axe passed"
+
+
+SUBSCRIBE = """const [key, base, query, done] = arguments;
+(async () => {
+  const registration = await navigator.serviceWorker.register('/worker.js');
+  await navigator.serviceWorker.ready;
+  const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  const answer = await fetch(`${base}/tokens/web-push?${query}`, { method: 'POST', body: JSON.stringify({ subscription }) });
+  return [answer.status, subscription.endpoint];
+})().then(done, error => done([0, String(error)]));"""
+
+SHOWN = """const done = arguments[0];
+navigator.serviceWorker.ready.then(registration => registration.getNotifications()).then(all => done(all.map(shown => shown.title)), error => done(String(error)));"""
+
+
+def check_push(browser, scene, pictures):
+    """A page subscribes with a service worker, which is told what another device saves."""
+    if browser.name != Firefox.name:
+        return "skipped: its push service is built in"
+    broker, pages = Broker(), Pages("localhost")
+    pages.pages |= {"/": subscriber(), "/worker.js": worker()}
+    place = os.path.join(pictures, "push-scene.json")
+    log = open(os.path.join(pictures, "push-server.log"), "w")
+    server = subprocess.Popen(
+        [scene.tests, "--testing-library", "swift-testing", "--filter", "BrowserPushTests"], stdin=subprocess.PIPE, stdout=log, stderr=log,
+        env=os.environ | {"NACRE_PUSH_SERVICE": broker.endpoints, "NACRE_PUSH_SCENE": place})
+    listener = None
+    try:
+        names = json.loads(until("the server", lambda: os.path.exists(place) and open(place).read()))
+        root = f"http://127.0.0.1:{names['port']}"
+        path = f"1/{names['container']}/development"
+        query = urllib.parse.urlencode({"ckAPIToken": names["api"], "ckWebAuthToken": names["ada"]})
+
+        def ask(target, body=None, headers={}):
+            request = urllib.request.Request(f"{root}/{target}", None if body is None else json.dumps(body).encode(), headers)
+            with urllib.request.urlopen(request) as answer:
+                return json.load(answer)
+
+        info = {"alertBody": "A note came"}
+        ask(f"database/{path}/private/subscriptions/modify?{query}", {"operations": [{"operationType": "create", "subscription": {
+            "subscriptionID": "notes", "subscriptionType": "query", "query": {"recordType": "Note"}, "firesOn": ["create"], "notificationInfo": info}}]})
+        key = ask(f"device/{path}/tokens/web-push?{query}")["applicationServerKey"]
+        listener = Firefox(**{
+            "dom.push.enabled": True, "dom.push.connection.enabled": True, "dom.push.serverURL": broker.url, "dom.push.testing.ignorePermission": True,
+            "dom.push.testing.allowInsecureServerURL": True, "permissions.default.desktop-notification": 1,
+            # Without a desktop nobody else shows them.
+            "alerts.useSystemBackend": False})
+        listener.go(pages.origin + "/")
+        status, endpoint = listener.run_async(SUBSCRIBE, key, f"{root}/device/{path}", query)
+        expect(status == 200, f"subscribed: {status} {endpoint}")
+        expect(endpoint.startswith(broker.endpoints), endpoint)
+        keys = [text.rstrip("=") for text in broker.keys.values()]
+        expect(keys == [key], f"the browser subscribed with the server's key {key}: {keys}")
+        save = {"operations": [{"operationType": "create", "record": {"recordName": "pushed", "recordType": "Note", "fields": {"text": {"value": "x"}}}}]}
+        ask(f"database/{path}/private/records/modify", save, {"Authorization": f"Bearer {names['ada.device']}"})
+        until("a message at the service", lambda: broker.posted)
+        updates = until("the browser's acknowledgement", lambda: broker.acknowledged)
+        expect([update["code"] for update in updates] == [100], f"delivered to the service worker: {updates}")
+        told = json.loads(until("the payload", lambda: listener.text("#told")))
+        expect(isinstance(told, dict), f"shown: {told}")
+        expect(told["aps"]["alert"] == "A note came" and told["ck"]["qry"]["rid"] == "pushed", str(told))
+        shown = listener.run_async(SHOWN)
+        expect(shown == ["A note came"], f"shown: {shown}")
+        headers, body = broker.posted[0]
+        expect(headers["content-encoding"] == "aes128gcm" and b"A note" not in body, "the service cannot read it")
+        return f"{len(body)} sealed bytes, opened and shown"
+    finally:
+        if listener:
+            listener.close()
+        server.stdin.close()
+        server.wait(30)
+        log.close()
+        pages.close()
+        broker.close()

@@ -11,13 +11,13 @@ from serving import free_port
 class Firefox:
     name = "firefox"
 
-    def __init__(self):
+    def __init__(self, **prefs):
         self.marionette = Marionette(
             bin="/usr/bin/firefox-esr", headless=True, port=free_port(), gecko_log="/dev/null",
             prefs={
                 "dom.disable_open_during_load": False, "datareporting.policy.dataSubmissionEnabled": False,
                 # Keys of software instead of those at a port.
-                "security.webauth.webauthn_enable_softtoken": True, "security.webauth.webauthn_enable_usbtoken": False})
+                "security.webauth.webauthn_enable_softtoken": True, "security.webauth.webauthn_enable_usbtoken": False, **prefs})
         self.marionette.start_session()
         self.marionette.timeout.page_load = 30
 
@@ -26,6 +26,10 @@ class Firefox:
 
     def run(self, script, *arguments):
         return self.marionette.execute_script(script, script_args=list(arguments))
+
+    def run_async(self, script, *arguments):
+        """Runs a script that calls its last argument with the answer."""
+        return self.marionette.execute_async_script(script, script_args=list(arguments), script_timeout=20_000)
 
     def _find(self, css):
         return self.marionette.find_elements(By.CSS_SELECTOR, css)

@@ -24,6 +24,8 @@ class Scene:
         self.server.make_user()
         self.server.administrator.json("POST", "/admin/1/users", {"email": self.email, "password": self.password})
         # Three origins, of which the app's is another site than the server's.
+        # The tests beside the server: one of them is a server that sends to a push service on this machine.
+        self.tests = os.path.join(os.path.dirname(os.path.abspath(binary)), "nacrePackageTests.xctest")
         self.url = f"http://127.0.0.1:{self.server.port}"
         self.app, self.evil = Pages("localhost"), Pages("127.0.0.1")
         self.api = f"{self.url}/database/1/{nacre.CONTAINER}/development"

@@ -23,7 +23,7 @@ class Pages:
                 page = pages.get(self.path.split("?")[0])
                 body = (page or "").encode()
                 self.send_response(200 if page is not None else 404)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Type", f"text/{'javascript' if self.path.endswith('.js') else 'html'}; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -85,3 +85,20 @@ def form(url, fields):
     """A page that sends a form somewhere, as soon as it is there."""
     inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in fields.items())
     return f'<!doctype html><html lang="en"><title>Form</title><form method="post" action="{url}">{inputs}</form><script>document.forms[0].submit()</script>'
+
+
+def worker():
+    """A service worker that shows what is pushed to it, and hands it to its pages."""
+    return """addEventListener('install', () => skipWaiting());
+addEventListener('activate', event => event.waitUntil(clients.claim()));
+addEventListener('push', event => {
+  const told = event.data.json();
+  const tell = async said => { for (const page of await clients.matchAll({ includeUncontrolled: true })) page.postMessage(said); };
+  event.waitUntil(registration.showNotification(told.aps.alert, { tag: told.ck.nid }).then(() => tell(told), error => tell(String(error))));
+});"""
+
+
+def subscriber():
+    """A page that keeps what its service worker hands to it."""
+    return """<!doctype html><html lang="en"><title>Subscriber</title><pre id="told"></pre>
+<script>navigator.serviceWorker.addEventListener('message', event => { told.textContent = JSON.stringify(event.data); });</script>"""
