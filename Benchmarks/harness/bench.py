@@ -55,8 +55,8 @@ class Bench:
         machine.forget_peak(server.pid)
         return server
 
-    def pocketbase(self, records=0):
-        server = pocketbase.PocketBase(self.pocketbase_binary, self.path("pocketbase"))
+    def pocketbase(self, records=0, name="pocketbase"):
+        server = pocketbase.PocketBase(self.pocketbase_binary, self.path(name))
         self.servers.append(server)
         server.make_collection()
         server.seed(records)
