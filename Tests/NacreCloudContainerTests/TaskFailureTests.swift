@@ -36,7 +36,8 @@ import Testing
         let now = Timestamp(secondsSince2001: 1000)
         let freed = Self.task(.cascade, attempts, due: due, from: now).withoutLease(at: now)
         #expect(freed?.due == next.map { now + $0 } && (freed == nil || freed?.attempts == attempts))
-        #expect(TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, "1"), payload: [], due: TaskRow.parked, attempts: 1).withoutLease(at: now) == nil)
+        #expect(
+            TaskRow(key: TaskKey(DatabaseID(rawValue: 7), .cascade, "1"), payload: [], due: TaskRow.parked, attempts: 1).withoutLease(at: now) == nil)
     }
 
     @Test(arguments: Engine.allCases) func `what a process was doing when it died is done by the next one, and no time has passed`(
