@@ -280,6 +280,15 @@ private final class PushRecorder: PushDelivering {
         #expect(try await (scene.waiting(), scene.tasks()) == (0, 0))
     }
 
+    @Test(
+        arguments: [
+            (false, 0, nil), (true, 0, 30), (true, 29, 1), (true, 30, nil), (true, 1000, nil), (true, -100, 30), (false, -100, nil),
+        ] as [(Bool, Double, Double?)])
+    func `who listens has thirty seconds from when a notification was queued, and never more`(_ isListening: Bool, _ age: Double, _ left: Double?) {
+        let queued = Timestamp(secondsSince2001: 1000)
+        #expect(Delivery.grace(queued: queued, isListening: isListening, at: queued + age) == left)
+    }
+
     @Test(arguments: Engine.allCases) func `what a stream has not acknowledged is pushed, and the rest is not`(_ engine: Engine) async throws {
         let scene = try await Scene(try await engine.makeStore())
         let (devices, address) = (scene.scene.cloud.listening, try #require(scene.device.address))
