@@ -21,6 +21,12 @@ final class AccountWatch: Sendable {
     }
 
     private let known = Locked<Known?>(nil)
+    private let changed: @Sendable () -> Void
+
+    /// - Parameter changed: called for each change. Only tests choose it.
+    init(changed: @escaping @Sendable () -> Void = { AccountWatch.post() }) {
+        self.changed = changed
+    }
 
     /// - Parameter error: with which a request for the account's own data was refused; nil: it was answered.
     func heard(_ error: CKError?, with settings: ServerSettings) {
@@ -45,7 +51,7 @@ final class AccountWatch: Sendable {
             known?.status = status
             return true
         }
-        if hasChanged { Self.post() }
+        if hasChanged { changed() }
     }
 
     static func post() {
