@@ -261,6 +261,25 @@ def check_passkey(browser, scene, pictures):
         browser.forget(authenticator)
 
 
+def check_issuer(browser, scene, pictures):
+    """Who agrees at the team's issuer signs in without a password here, and is the same user the next time."""
+    users = set()
+    for _ in range(2):
+        browser.go(f"{scene.team_url}/sign-in?{urllib.parse.urlencode({'ckAPIToken': scene.team_token})}")
+        heading(browser, "Sign in")
+        browser.click("#issuer")
+        heading(browser, "The team")
+        browser.click("#agree")
+        heading(browser, "Allow access?")
+        expect("grace@example.com" in browser.text("main"), browser.text("main"))
+        browser.click("button[value=allow]")
+        until("the callback", lambda: "ckWebAuthToken=" in browser.url)
+        values = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(browser.url).query))
+        api = f"{scene.team_url}/database/1/{scene.container}/development"
+        users.add(scene.caller(scene.team_token, values["ckWebAuthToken"], api))
+    expect(len(users) == 1 and None not in users, f"{users}")
+
+
 def check_without_script(browser, scene, pictures):
     """All but a message works without JavaScript."""
     if not isinstance(browser, Chromium):

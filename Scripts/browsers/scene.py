@@ -8,6 +8,7 @@ import urllib.parse
 import urllib.request
 
 from harness import client, nacre
+from issuer import Issuer
 from mail import MailSink
 from serving import Pages, app
 
@@ -37,6 +38,24 @@ class Scene:
         self.app.pages["/signed-in"] = "<!doctype html><title>Signed in</title><pre id='from'></pre><script>from.textContent = document.referrer</script>"
 
         self.start_mailing(binary, home)
+        self.start_team(binary, home)
+
+    def start_team(self, binary, home):
+        """A third server, whose users sign in with the accounts of a team elsewhere."""
+        self.issuer = Issuer(home)
+        folder = os.path.join(home, "team")
+        shutil.rmtree(folder, ignore_errors=True)
+        secret = os.path.join(home, "issuer-secret")
+        with open(secret, "w") as file:
+            file.write(self.issuer.secret + "\n")
+        self.team = nacre.Nacre(binary, folder, options=lambda port: [
+            "--public-url", f"http://localhost:{port}", "--oidc-issuer", self.issuer.url, "--oidc-client-id", self.issuer.client,
+            "--oidc-client-secret-file", secret, "--oidc-name", "The team", "--oidc-sign-up"])
+        self.team.make_user()
+        self.team_url = f"http://localhost:{self.team.port}"
+        self.team_token = self.team.administrator.json("POST", "/admin/1/tokens", {
+            "container": nacre.CONTAINER, "environment": "development", "kind": "api", "name": "browsers",
+            "redirect": self.app.origin + "/signed-in"})["token"]
 
     def start_mailing(self, binary, home):
         """A second server, which sends mail and knows the issuer of a team's accounts, where nobody answers."""
@@ -73,11 +92,11 @@ class Scene:
         values = {"ckAPIToken": token, **({"origin": origin} if origin else {}), **more}
         return f"{self.url}/sign-in?{urllib.parse.urlencode(values)}"
 
-    def caller(self, token, web_auth_token):
+    def caller(self, token, web_auth_token, api=None):
         """The user record name behind a token; None where there is no user."""
         query = urllib.parse.urlencode({"ckAPIToken": token, "ckWebAuthToken": web_auth_token})
         try:
-            with urllib.request.urlopen(f"{self.api}/private/users/caller?{query}") as answer:
+            with urllib.request.urlopen(f"{api or self.api}/private/users/caller?{query}") as answer:
                 return json.load(answer)["userRecordName"]
         except urllib.error.HTTPError:
             return None
@@ -86,5 +105,7 @@ class Scene:
         self.app.close()
         self.evil.close()
         self.mailing.stop()
+        self.team.stop()
+        self.issuer.close()
         self.sink.close()
         self.server.stop()
