@@ -169,7 +169,7 @@ package final class Server: Sendable {
             if configuration.doesTasks {
                 await takeUpTasks(cloud)
                 tasks.start()
-                sweep.start { [logger = configuration.logger] in await OrphanSweep(cloud: cloud, logger: logger).run() }
+                sweep.start { [clock, logger = configuration.logger] in await OrphanSweep(cloud: cloud, clock: clock, logger: logger).run() }
             }
             scheduled?.start()
             return Addresses(publicURL: publicURL, localURL: localURL, adminURL: adminURL, migrationBackup: migrationBackup.withLock { $0 })

@@ -4,8 +4,8 @@ import NacreLocks
 extension HTTPClient {
     /// A file that comes over one or several answers, and has its name when it is whole.
     ///
-    /// Until then its bytes are in a file of their own beside it, `.part` at its end, for this user alone. One task uses a download at a time. Who lets go
-    /// of one that was not finished removes that file.
+    /// Until then its bytes are in a file of their own, `.part` at its end, for this user alone. One task uses a download at a time. Who lets go
+    /// of one that was not finished removes that file. What a process leaves that was killed is gone on with where it has a name to be found by.
     package final class FileDownload: Sendable {
         private struct State {
             var received = 0
@@ -18,18 +18,28 @@ extension HTTPClient {
         /// More bytes than these end the transfer, before they are written.
         package let bytesMax: Int
         private let file: OpenFile
-        private let state = Locked(State())
+        private let kept: KeptPart?
+        private let state: Locked<State>
 
         /// Makes the file; blocks while the system does.
+        /// - Parameter keptAs: under which path, without its ending, the bytes are until the file is whole, and are looked for. Where another
+        ///   download has them, and without such a path, they are beside `path`.
         /// - Throws: `EEXIST` where another download to the same name is under way.
-        package init(path: String, bytesMax: Int) throws(FileError) {
+        package init(path: String, keptAs: String? = nil, bytesMax: Int) throws(FileError) {
             self.path = path
             self.bytesMax = bytesMax
-            file = try OpenFile(path + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if let kept = keptAs.flatMap({ KeptPart(path: $0) }) {
+                let (received, tag) = try kept.takeUp(bytesMax: bytesMax)
+                (file, self.kept, state) = (kept.file, kept, Locked(State(received: received, tag: tag)))
+            } else {
+                file = try OpenFile(path + ".part", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+                (kept, state) = (nil, Locked(State()))
+            }
         }
 
         deinit {
-            if !state.withLock({ $0.isFinished }) { unlink(path + ".part") }
+            guard !state.withLock({ $0.isFinished }) else { return }
+            if let kept { kept.remove() } else { unlink(path + ".part") }
         }
 
         /// Bytes that are there.
@@ -38,7 +48,11 @@ extension HTTPClient {
         /// Gives the file its name, which replaces what had it. The caller knows that it is whole.
         package func finish() async throws(FileError) {
             try await FileWork.run { [self] () throws(FileError) in
-                guard rename(path + ".part", path) == 0 else { throw FileError(code: errno) }
+                if let kept {
+                    try kept.move(to: path)
+                } else if rename(path + ".part", path) != 0 {
+                    throw FileError(code: errno)
+                }
                 state.withLock { $0.isFinished = true }
             }
         }
@@ -69,7 +83,10 @@ extension HTTPClient {
         }
 
         fileprivate func restart(_ tag: String?) async throws(HTTPClient.Failure) {
-            try await work { file throws(FileError) in try file.truncate() }
+            try await work { [kept] file throws(FileError) in
+                try file.truncate()
+                try kept?.note(tag)
+            }
             state.withLock { $0 = State(tag: tag) }
         }
 

@@ -78,8 +78,8 @@ final class OpenFile: Sendable {
         }
     }
 
-    func truncate() throws(HTTPClient.FileError) {
-        guard ftruncate(descriptor, 0) == 0 else { throw HTTPClient.FileError(code: errno) }
+    func truncate(to length: Int = 0) throws(HTTPClient.FileError) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw HTTPClient.FileError(code: errno) }
     }
 }
 

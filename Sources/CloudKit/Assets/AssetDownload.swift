@@ -130,7 +130,7 @@ extension Conversation {
             let path = try await line.staging.place()
             let address = try line.address()
             let download = try await Self.result { () throws(TransportFailure) in
-                try await address.transport.download(to: path, bytesMax: Int(job.asset.size))
+                try await address.transport.download(to: path, keptAs: line.staging.keptPlace(of: job.asset), bytesMax: Int(job.asset.size))
             }.mapError { CKError($0) }.get()
             do throws(CKError) {
                 try await fetch(url, into: download, job, from: address)

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudWire
 import NacreLocks
 
 /// The folder that fetched assets are put into, of caches: `$XDG_CACHE_HOME/nacre/assets`, else `~/.cache/nacre/assets`. This user's alone.
@@ -42,6 +43,14 @@ final class AssetStaging: Sendable {
             }
             return "\(folder)/\(UUID().uuidString)"
         }
+    }
+
+    /// The path, without an ending, of what is there of a large file that is on its way, the same in each process; nil for a small one.
+    func keptPlace(of asset: Asset) -> String? {
+        // What the server calls the bytes is no name of a file.
+        guard asset.size >= AnnouncedFile.bytesMin, let checksum = Data(base64Encoded: asset.fileChecksum), (1...64).contains(checksum.count)
+        else { return nil }
+        return "\(folder)/\(checksum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())-\(asset.size)"
     }
 
     private func prepare() throws {

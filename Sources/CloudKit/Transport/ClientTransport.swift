@@ -54,14 +54,18 @@
             }
         }
 
-        func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+        func download(to path: String, keptAs: String?, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
             do throws(HTTPClient.FileError) {
                 return try await FileWork.run { [client] () throws(HTTPClient.FileError) in
-                    Download(client: client, file: try HTTPClient.FileDownload(path: path, bytesMax: bytesMax))
+                    Download(client: client, file: try HTTPClient.FileDownload(path: path, keptAs: keptAs, bytesMax: bytesMax))
                 }
             } catch {
                 throw .fileFailed(error.asNSError)
             }
+        }
+
+        func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+            try await download(to: path, keptAs: nil, bytesMax: bytesMax)
         }
 
         private struct Download: TransportDownload {

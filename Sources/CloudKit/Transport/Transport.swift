@@ -26,9 +26,18 @@ package protocol Transport: Sendable {
     ///
     /// - Parameter bytesMax: what comes beyond fails the attempt.
     func download(to path: String, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
+
+    /// The same for a file whose bytes the next process goes on with where this one is killed, on a transport that can.
+    ///
+    /// - Parameter keptAs: the path, without an ending, under which the bytes are meanwhile.
+    func download(to path: String, keptAs: String?, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload
 }
 
 extension Transport {
+    package func download(to path: String, keptAs: String?, bytesMax: Int) async throws(TransportFailure) -> any TransportDownload {
+        try await download(to: path, bytesMax: bytesMax)
+    }
+
     package var sendsParts: Bool { false }
 
     package func send(

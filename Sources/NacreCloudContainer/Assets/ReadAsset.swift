@@ -13,11 +13,17 @@ package struct AssetContent: Sendable {
     /// Tells the server's log of bytes that cannot be read, and says what a client hears.
     fileprivate let failed: @Sendable (StoreError) -> ServerError
 
+    /// What lies in memory at most while one chunk goes out and the next is read.
+    package var bytesInMemory: Int {
+        let pairs = zip(chunks, chunks.dropFirst()).map { $0.size + $1.size }
+        return pairs.max() ?? Int(clamping: size)
+    }
+
     /// Hands out the bytes of a range in order.
     package func reader(of range: Range<Int64>) -> AssetReader { AssetReader(self, range) }
 }
 
-/// Reads a range of an asset's bytes, a piece at a time; of them no more than one chunk lies in memory. One task at a time.
+/// Reads a range of an asset's bytes, a piece at a time, which is a chunk at most. One call at a time.
 package final class AssetReader: Sendable {
     /// What of a chunk is wanted, or of a small file, which has none.
     private struct Part: Sendable {

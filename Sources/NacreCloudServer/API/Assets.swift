@@ -105,13 +105,10 @@ extension API {
 
     // MARK: Download
 
-    /// What lies in memory of a download: a chunk, and what waits for the socket.
-    private static let downloadBytes = Limits.assetChunkBytes + ServerLimits.bufferedBytesMax
-
     /// The bytes as a file of an unknown kind: a browser keeps it and does not show it, whatever is in it.
     /// They are taken from the rates as they go out.
     private func response(of content: AssetContent, named name: String, to call: Call) async throws -> HTTPResponse {
-        try call.request.account.takeAnswer(Int(clamping: min(content.size, Int64(Self.downloadBytes))))
+        try call.request.account.takeAnswer(Int(clamping: min(content.size, Int64(content.bytesInMemory + ServerLimits.bufferedBytesMax))))
         var response = HTTPResponse()
         response.mayCompress = false
         response.headers["Content-Type"] = "application/octet-stream"
@@ -131,9 +128,13 @@ extension API {
         try await reader.begin()
         response.body = .content(
             HTTPContent(length: length) { _, writer in
-                while let piece = try await reader.next() {
-                    rates.take(piece.count / 1000, from: call.payers)
-                    try await writer.write(piece)
+                var piece = try await reader.next()
+                while let bytes = piece {
+                    // The next chunk is read and held against its name while this one goes out.
+                    async let following = reader.next()
+                    rates.take(bytes.count / 1000, from: call.payers)
+                    try await writer.write(bytes)
+                    piece = try await following
                 }
             })
         return response

@@ -137,6 +137,37 @@ struct AssetTransferTests {
         }
     }
 
+    @Test func `a download whose app is killed in the middle is gone on with by the next one`() async throws {
+        try await withDatabase { database, proxy, folder, server in
+            let url = URL(fileURLWithPath: folder.path + "/photo")
+            let content = bytes(24_000_000, seed: 5)
+            try content.write(to: url)
+            let note = Device.note("one", "bread")
+            note["photo"] = CKAsset(fileURL: url)
+            _ = try await database.save(note)
+            proxy.reset(endBack: 16_000_000)
+            let fetching = Task { [self] in try await fetched(note, from: database) }
+            // A part and its tag, copied while the app waits for the network: what a killed one leaves, apart from its locks.
+            let (staged, next) = (folder.path + "/staged", folder.path + "/next")
+            func names() -> [String] { ((try? FileManager.default.contentsOfDirectory(atPath: staged)) ?? []).sorted() }
+            func size(_ path: String) -> Int { (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0 }
+            while !names().contains(where: { $0.hasSuffix(".part") && size("\(staged)/\($0)") >= 1_000_000 }) { await Task.yield() }
+            try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: false)
+            for name in names() { try FileManager.default.copyItem(atPath: "\(staged)/\(name)", toPath: "\(next)/\(name)") }
+            fetching.cancel()
+            _ = try? await fetching.value
+            #expect(names().isEmpty, "a download that is cancelled leaves nothing")
+            let kept = try FileManager.default.contentsOfDirectory(atPath: next).filter { $0.hasSuffix(".part") }.map { size("\(next)/\($0)") }
+            try #require(kept.count == 1 && kept[0] >= 1_000_000 && kept[0] <= 16_000_000)
+            proxy.reset()
+            proxy.lead(to: server.port)
+            let line = ServerLine(identifier: database.line.identifier, source: database.line.source, staging: AssetStaging(folder: next))
+            #expect(try await fetched(note, from: CKContainer(line: line).privateCloudDatabase) == content)
+            let rest = content.count - kept[0]
+            #expect(proxy.back >= rest && proxy.back <= rest + Self.headBytes, "\(proxy.back), \(rest)")
+        }
+    }
+
     @Test func `a file beyond the server's size for apps fails its record before its bytes travel`() async throws {
         try await withDatabase(["--asset-size-app", "1M"]) { database, proxy, folder, _ in
             let url = URL(fileURLWithPath: folder.path + "/photo")

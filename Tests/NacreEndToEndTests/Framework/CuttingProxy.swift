@@ -12,6 +12,8 @@ final class CuttingProxy: Sendable {
         var sent = 0
         var back = 0
         var cuts: [Int] = []
+        /// After so many bytes of answers there is no server any more.
+        var endBack = Int.max
     }
 
     let port: Int
@@ -41,7 +43,10 @@ final class CuttingProxy: Sendable {
     func lead(to port: Int) { state.withLock { $0.server = port } }
 
     /// Counts from nought, and cuts connections after so many bytes in all.
-    func reset(cuts: [Int] = []) { state.withLock { ($0.sent, $0.back, $0.cuts) = (0, 0, cuts.sorted()) } }
+    /// - Parameter endBack: after so many bytes of answers their connection ends, and no other is passed on until `lead`.
+    func reset(cuts: [Int] = [], endBack: Int = .max) {
+        state.withLock { ($0.sent, $0.back, $0.cuts, $0.endBack) = (0, 0, cuts.sorted(), endBack) }
+    }
 
     func close() {
         shutdown(listener, Int32(SHUT_RDWR))
@@ -59,8 +64,12 @@ final class CuttingProxy: Sendable {
             Self.pump(server, client) { count in
                 // What the server says of the cut does not arrive.
                 if isOver.withLock({ $0 }) { return 0 }
-                state.withLock { $0.back += count }
-                return count
+                return state.withLock { state in
+                    let passed = min(count, state.endBack - state.back)
+                    state.back += passed
+                    if passed < count { state.server = 0 }
+                    return passed
+                }
             }
             if !isOver.withLock({ $0 }) { Self.end(server, client) }
             isBack.signal()
