@@ -4,7 +4,8 @@ What is counted is the server's processor time, its answer, and the memory that 
 rates are off. The corpus is `Fuzz/corpus/costs`; what a run finds worse than that it leaves in `.build/soak/costs`.
 
 An endpoint is of the user's private database; `public:` and `signed:` before it say that it is the public one's, and who asks: who has an API token alone, or a
-server-to-server key. One that begins with `/` is a whole path. A request without a body is a GET."""
+server-to-server key; `open:` that it is the public one's and the user asks; `guest:` that it is the shared one's, and another user asks, with whom a zone is shared. One
+that begins with `/` is a whole path. A request without a body is a GET."""
 
 import base64
 import copy
@@ -46,6 +47,7 @@ WORDS = ["a", "text", "number", "numbers", "place", "ref", "refs", "title", "Not
          "NEAR", "CONTAINS_ALL_TOKENS", "CONTAINS_ANY_TOKENS", "LIST_CONTAINS", "NOT_LIST_CONTAINS", "LIST_CONTAINS_ANY", "NOT_LIST_CONTAINS_ANY",
          "LIST_CONTAINS_ALL", "LIST_MEMBER_BEGINS_WITH", "create", "update", "forceUpdate", "replace", "forceReplace", "delete", "forceDelete", "STRING",
          "INT64_LIST", "STRING_LIST", "TIMESTAMP", "LOCATION", "REFERENCE_LIST", "VALIDATE", "DELETE_SELF", "NONE"]
+DEVICE = f"/device/1/{nacre.CONTAINER}/development/"
 NUMBERS = [0, 1, -1, 200, 400, 2**31, 2**53, -2**63, 0.5, 1e308, 1e-308]
 KEYS = ["desiredKeys", "resultsLimit", "zoneWide", "atomic", "numbersAsStrings", "recordType", "filterBy", "sortBy", "reverse", "parent", "nacre"]
 
@@ -103,7 +105,7 @@ class Search:
         self.soak.end()
         self.server = self.soak.start_server(options=["--open-sign-up"])
         self.signer = Signer(self.soak.home, self.server)
-        seed(self.server)
+        self.guest = seed(self.server)
         self.connect()
         for _ in range(5):
             self.ask(Case("records/lookup", {"records": [{"recordName": "known"}]}))
@@ -114,7 +116,7 @@ class Search:
         self.asker = client.Client("127.0.0.1", self.server.port, self.server.token)
 
     def known(self):
-        cases = [Case(endpoint, body) for endpoint, body in seeds(self.server)]
+        cases = [Case(endpoint, body) for endpoint, body in seeds(self.server, self.guest)]
         for path in sorted(glob.glob(os.path.join(self.corpus, "*"))):
             with open(path) as file:
                 case = json.load(file)
@@ -128,7 +130,7 @@ class Search:
         if pool and self.random.random() < 0.6:
             parent = self.random.choice(pool)
         else:
-            parent = Case(*self.random.choice(seeds(self.server)))
+            parent = Case(*self.random.choice(seeds(self.server, self.guest)))
         body = copy.deepcopy(parent.body)
         if body is None:
             return Case(parent.endpoint, None)
@@ -183,13 +185,13 @@ class Search:
         path = endpoint if endpoint.startswith("/") else self.server.path(endpoint)
         headers = {"Content-Type": "application/json"}
         if asker:
-            path = path.replace("private", "public")
+            path = path.replace("private", "shared" if asker == "guest" else "public")
         if asker == "signed":
             headers |= self.signer.headers(path, text)
         elif asker == "public":
             path += "?ckAPIToken=" + self.server.api_token
         else:
-            headers["Authorization"] = "Bearer " + self.server.token
+            headers["Authorization"] = "Bearer " + (self.guest if asker == "guest" else self.server).token
         # The line, the host, and two lengths beside them.
         case.sent = len(text) + len(path) + sum(len(name) + len(value) + 4 for name, value in headers.items()) + 60
         try:
@@ -267,10 +269,11 @@ def saved(kind, name, record_type, fields, **more):
     return {"operationType": kind, "record": {"recordName": name, "recordType": record_type, "fields": fields} | more}
 
 
-def seeds(server):
+def seeds(server, guest):
     place = {"latitude": 52.5, "longitude": 13.4}
     words = " ".join(f"new{number}" for number in range(100))
     target = {"recordName": "known", "action": "DELETE_SELF"}
+    shared = {"zoneID": guest.shared_zone}
     public_question = {"query": {"recordType": "Note", "filterBy": [test("text", "BEGINS_WITH", "t"), test("number", "NOT_EQUALS", 5)]}}
     return [
         ("records/lookup", zone({"records": [{"recordName": f"n{number}"} for number in range(50)]})),
@@ -313,13 +316,42 @@ def seeds(server):
         ("signed:records/modify", {"operations": [saved("forceUpdate", f"s{number}", "Note", {"text": {"value": "x"}}) for number in range(20)]}),
         ("signed:records/modify", {"atomic": False, "operations": [saved("forceUpdate", f"s{number}", "Holder", {"refs": {
             "value": [{"recordName": "p0", "action": "DELETE_SELF"}], "type": "REFERENCE_LIST"}}) for number in range(5)]}),
+        ("assets/upload", {"tokens": [{"recordType": "Photo", "fieldName": "image"} for _ in range(20)]}),
+        ("assets/upload", {"tokens": [{"recordType": "Photo", "fieldName": "image", "nacre": {"chunks": [
+            {"size": 65_536, "sha256": base64.b64encode(bytes([number] * 32)).decode()} for number in range(50)]}}]}),
+        ("assets/rereference", {"assets": [{"fileChecksum": "A" * 28, "recordName": "known", "recordType": "Photo", "fieldName": "image"}]}),
+        ("subscriptions/list", {}),
+        ("subscriptions/lookup", {"subscriptions": [{"subscriptionID": f"s{number}"} for number in range(20)]}),
+        ("subscriptions/modify", {"operations": [subscribing(f"s{number}", number) for number in range(20)]}),
+        ("open:subscriptions/modify", {"operations": [subscribing(f"o{number}", number) for number in range(20)]}),
+        ("open:records/modify", {"operations": [saved("forceUpdate", f"p{number}", "Note", {"number": {"value": number}}) for number in range(20)]}),
+        (DEVICE + "tokens/create", {"apnsEnvironment": "development"}),
+        (DEVICE + "tokens/register", {"apnsEnvironment": "development", "apnsToken": guest.push_token}),
+        ("open:records/resolve", {"shortGUIDs": [{"value": guest.short_guid, "shouldFetchRootRecord": True}]}),
+        ("open:records/accept", {"shortGUIDs": [{"value": "0" * 22}, {"value": guest.short_guid}]}),
+        ("open:users/lookup/email", {"users": [{"emailAddress": f"{number}@example.com"} for number in range(20)]}),
+        ("open:users/lookup/id", {"users": [{"userRecordName": f"_{number}"} for number in range(20)]}),
+        ("open:users/discover", {"lookupInfos": [{"emailAddress": "eve@example.com"}]}),
+        ("records/modify", {"zoneID": {"zoneName": "z1"}, "operations": [saved("update", "cloudkit.zoneshare", "cloudkit.share", {}, publicPermission="NONE", participants=[
+            {"userIdentity": {"lookupInfo": {"emailAddress": f"{number}@example.com"}}, "permission": "READ_ONLY", "type": "USER"} for number in range(20)])]}),
+        ("guest:changes/database", {}), ("guest:zones/list", {}),
+        ("guest:changes/zone", {"zones": [shared]}),
+        ("guest:records/query", shared | {"query": {"recordType": "Note", "filterBy": [test("text", "BEGINS_WITH", "x")]}}),
+        ("guest:records/lookup", shared | {"records": [{"recordName": "one"}, {"recordName": "cloudkit.zoneshare"}]}),
+        ("guest:records/modify", shared | {"operations": [saved("forceUpdate", f"g{number}", "Note", {"text": {"value": "x"}}) for number in range(20)]}),
         ("/account/1/sign-in", {"email": nacre.EMAIL, "password": nacre.PASSWORD, "apiToken": server.api_token, "container": nacre.CONTAINER,
                                 "environment": "development", "kind": "account"}),
         ("/account/1/sign-up", {"email": "ada@example.com", "password": nacre.PASSWORD}), ("/account/1/sign-out", {}),
     ]
 
 
+def subscribing(name, number):
+    return {"operationType": "create", "subscription": {"subscriptionID": name, "subscriptionType": "query", "zoneWide": True, "firesOn": ["create", "update"],
+            "query": {"recordType": "Note", "filterBy": [test("number", "EQUALS", number)]}, "notificationInfo": {"alertBody": "new", "additionalFields": ["text"]}}}
+
+
 def seed(server):
+    """Fills the server; the user with whom a zone is shared, who knows its address and its share's short GUID."""
     def save(operations):
         for first in range(0, len(operations), 200):
             server.ask("records/modify", zone({"operations": operations[first:first + 200]}))
@@ -344,6 +376,14 @@ def seed(server):
     for number in range(20):
         server.ask("zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": f"z{number}"}}}]})
         costly_requests.save(server, ["one"], {"text": {"value": "x" * 50_000}}, zone=f"z{number}")
+    share = server.ask("records/modify", {"zoneID": {"zoneName": "z0"}, "operations": [
+        saved("create", "cloudkit.zoneshare", "cloudkit.share", {}, publicPermission="READ_WRITE")]})["records"][0]
+    guest = server.another_user("eve@example.com")
+    guest.short_guid = share["shortGUID"]
+    accepted = guest.publicly().ask("records/accept", {"shortGUIDs": [{"value": guest.short_guid}]})["results"][0]
+    guest.shared_zone = accepted["zoneID"]
+    guest.push_token = server.client.json("POST", DEVICE + "tokens/create", {"apnsEnvironment": "development"})["apnsToken"]
+    return guest
 
 
 # Changes
