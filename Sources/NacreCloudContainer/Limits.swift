@@ -45,6 +45,13 @@ extension Limits {
     package static let recordTypesPerSchema = 500
     /// Fields of a record type. On this server.
     package static let fieldsPerRecordType = 500
+    /// Queries of an environment of which is kept what they want of its schema; a further one is not. On this server: an app has some dozens.
+    package static let recordedQueriesKept = 200
+    /// Bytes of such a query in words. On this server: of one that names more nothing is kept.
+    package static let recordedQueryBytes = 1000
+    /// Seconds for which it is kept after it was noted last, and until it is noted again. On this server: a month, and a day.
+    package static let recordedQuerySeconds: Double = 30 * 24 * 3600
+    package static let recordedQueryPauseSeconds: Double = 24 * 3600
     /// Changes of a schema by administrators that its history keeps in each environment; of more, the oldest go. On this server.
     package static let schemaChangesKept = 50
     /// Bytes of a change in the history of a schema. On this server: of a larger one only the number of its differences is kept.
@@ -275,6 +282,10 @@ extension Limits {
     package static let tokenNameCharacters = 200
     /// Seconds that an API token may go on for when another takes its place. On this server: a release of an app has reached who uses it.
     package static let tokenGraceSeconds: Double = 30 * 24 * 3600
+    /// Seconds for which a management token is good where nothing else is said, and at most. CloudKit: "1 year" is the default of its console.
+    package static let managementTokenSeconds: Double = 365 * 24 * 3600
+    /// Seconds within which a token or key that is used again is not noted again. On this server: reads hardly ever write.
+    package static let lastUseSeconds: Double = 600
     /// Origins of an API token. On this server: an app's pages, its tests and its developers' machines.
     package static let originsPerToken = 50
     /// Characters of an origin. On this server: a host of 253, with its scheme and port.

@@ -24,7 +24,8 @@ extension AuthorisationTable {
     static let databases = AuthorisationTable(
         name: "databases", listener: .public, roots: ["database", "device"],
         columns: [
-            ("stranger", strangers + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice, .administrator]), ("signedOut", signedOut),
+            ("stranger", strangers + signedInElsewhere + [.sessionOfRevokedAPIToken, .endedDevice, .administrator] + managers),
+            ("signedOut", signedOut),
             ("apiToken", [.apiToken]), ("user", signedIn), ("key", keys),
         ],
         //                                                 stranger signedOut apiToken user key
@@ -126,7 +127,7 @@ extension AuthorisationTable {
     static let accounts = AuthorisationTable(
         name: "accounts", listener: .public, roots: ["account"],
         columns: [
-            ("stranger", strangers + keys + [.apiToken, .administrator]), ("signedOut", signedOut), ("endedDevice", [.endedDevice]),
+            ("stranger", strangers + keys + [.apiToken, .administrator] + managers), ("signedOut", signedOut), ("endedDevice", [.endedDevice]),
             ("revoked", [.sessionOfRevokedAPIToken]), ("user", signedIn + signedInElsewhere),
         ],
         //                                      stranger signedOut endedDevice revoked user
@@ -186,68 +187,74 @@ extension AuthorisationTable {
         .endedSession, .sessionBesideOtherAPIToken, .sessionOfOtherContainerBesideThisAPIToken, .accountTokenAsWebAuthToken,
     ]
 
-    /// The administrator's token opens all of it, and nothing else opens any. 400: the administrator has asked for nothing in particular.
+    private static let managers: [Credential] = [.manager, .managerOfOtherContainer, .revokedManager]
+
+    /// The administrator's token opens all of it; a management token opens the schema of its container, and nothing else opens any. 400: what was asked is
+    /// nothing in particular. 403 of the container's manager: a message that names no container, or a route that is about something else.
     static let administration = AuthorisationTable(
         name: "administration", listener: .admin, roots: ["admin", "metrics"],
-        columns: [("anybody", Credential.allCases.filter { $0 != .administrator }), ("administrator", [.administrator])],
-        //                                          anybody administrator
+        columns: [
+            ("anybody", Credential.allCases.filter { $0 != .administrator && $0 != .manager && $0 != .managerOfOtherContainer }),
+            ("managerElsewhere", [.managerOfOtherContainer]), ("manager", [.manager]), ("administrator", [.administrator]),
+        ],
+        //                                        anybody managerElsewhere manager administrator
         text: """
-            GET    /admin/1/proof                 -  200  200
-            GET    /metrics                       -  401  200
-            GET    /admin/1/server                -  401  200
-            GET    /admin/1/openapi.json          -  401  200
-            GET    /admin/1/audit                 -  401  200
-            GET    /admin/1/containers            -  401  200
-            POST   /admin/1/containers            -  401  400
-            POST   /admin/1/containers/change     -  401  400
-            POST   /admin/1/tokens                -  401  400
-            GET    /admin/1/tokens                -  401  200
-            POST   /admin/1/tokens/revoke         -  401  400
-            POST   /admin/1/tokens/rotate         -  401  400
-            GET    /admin/1/rates                 -  401  400
-            POST   /admin/1/rates/change          -  401  400
-            GET    /admin/1/push/apns             -  401  400
-            POST   /admin/1/push/apns/set         -  401  400
-            POST   /admin/1/push/apns/remove      -  401  400
-            GET    /admin/1/subscriptions         -  401  400
-            POST   /admin/1/subscriptions/why     -  401  400
-            POST   /admin/1/shares/list           -  401  400
-            POST   /admin/1/shares/who            -  401  400
-            POST   /admin/1/users                 -  401  400
-            GET    /admin/1/users                 -  401  200
-            GET    /admin/1/users/show            -  401  400
-            POST   /admin/1/users/delete          -  401  400
-            POST   /admin/1/users/reset-password  -  401  400
-            POST   /admin/1/users/change-name     -  401  400
-            POST   /admin/1/users/state           -  401  400
-            GET    /admin/1/users/passkeys        -  401  400
-            POST   /admin/1/users/passkeys/remove -  401  400
-            GET    /admin/1/usage                 -  401  400
-            GET    /admin/1/quotas                -  401  400
-            POST   /admin/1/quotas/change         -  401  400
-            GET    /admin/1/sessions              -  401  400
-            POST   /admin/1/sessions/revoke       -  401  400
-            GET    /admin/1/schema                -  401  400
-            POST   /admin/1/schema/deploy         -  401  400
-            POST   /admin/1/schema/import         -  401  400
-            POST   /admin/1/schema/diff           -  401  400
-            POST   /admin/1/schema/indexes        -  401  400
-            POST   /admin/1/schema/reset          -  401  400
-            GET    /admin/1/schema/history        -  401  400
-            POST   /admin/1/schema/undo           -  401  400
-            GET    /admin/1/roles                 -  401  400
-            POST   /admin/1/roles/assign          -  401  400
-            POST   /admin/1/roles/revoke          -  401  400
-            POST   /admin/1/roles/why             -  401  400
-            POST   /admin/1/check                 -  401  200
-            POST   /admin/1/assets/verify         -  401  200
-            POST   /admin/1/assets/collect        -  401  200
-            GET    /admin/1/tasks                 -  401  200
-            POST   /admin/1/tasks/retry           -  401  400
-            POST   /admin/1/query/explain         -  401  400
-            POST   /admin/1/backup                -  401  400
-            GET    /admin/1/backup                -  401  200
-            DELETE /admin/1/backup                -  401  200
+            GET    /admin/1/proof                 -  200  200  200  200
+            GET    /metrics                       -  401  403  403  200
+            GET    /admin/1/server                -  401  403  403  200
+            GET    /admin/1/openapi.json          -  401  403  403  200
+            GET    /admin/1/audit                 -  401  403  403  200
+            GET    /admin/1/containers            -  401  403  403  200
+            POST   /admin/1/containers            -  401  403  403  400
+            POST   /admin/1/containers/change     -  401  403  403  400
+            POST   /admin/1/tokens                -  401  403  403  400
+            GET    /admin/1/tokens                -  401  403  403  200
+            POST   /admin/1/tokens/revoke         -  401  403  403  400
+            POST   /admin/1/tokens/rotate         -  401  403  403  400
+            GET    /admin/1/rates                 -  401  403  403  400
+            POST   /admin/1/rates/change          -  401  403  403  400
+            GET    /admin/1/push/apns             -  401  403  403  400
+            POST   /admin/1/push/apns/set         -  401  403  403  400
+            POST   /admin/1/push/apns/remove      -  401  403  403  400
+            GET    /admin/1/subscriptions         -  401  403  403  400
+            POST   /admin/1/subscriptions/why     -  401  403  403  400
+            POST   /admin/1/shares/list           -  401  403  403  400
+            POST   /admin/1/shares/who            -  401  403  403  400
+            POST   /admin/1/users                 -  401  403  403  400
+            GET    /admin/1/users                 -  401  403  403  200
+            GET    /admin/1/users/show            -  401  403  403  400
+            POST   /admin/1/users/delete          -  401  403  403  400
+            POST   /admin/1/users/reset-password  -  401  403  403  400
+            POST   /admin/1/users/change-name     -  401  403  403  400
+            POST   /admin/1/users/state           -  401  403  403  400
+            GET    /admin/1/users/passkeys        -  401  403  403  400
+            POST   /admin/1/users/passkeys/remove -  401  403  403  400
+            GET    /admin/1/usage                 -  401  403  403  400
+            GET    /admin/1/quotas                -  401  403  403  400
+            POST   /admin/1/quotas/change         -  401  403  403  400
+            GET    /admin/1/sessions              -  401  403  403  400
+            POST   /admin/1/sessions/revoke       -  401  403  403  400
+            GET    /admin/1/schema                -  401  403  200  200
+            POST   /admin/1/schema/deploy         -  401  400  400  400
+            POST   /admin/1/schema/import         -  401  400  400  400
+            POST   /admin/1/schema/diff           -  401  403  200  200
+            POST   /admin/1/schema/indexes        -  401  400  400  400
+            POST   /admin/1/schema/reset          -  401  400  400  400
+            GET    /admin/1/schema/history        -  401  403  200  200
+            POST   /admin/1/schema/undo           -  401  400  400  400
+            GET    /admin/1/roles                 -  401  403  403  400
+            POST   /admin/1/roles/assign          -  401  403  403  400
+            POST   /admin/1/roles/revoke          -  401  403  403  400
+            POST   /admin/1/roles/why             -  401  403  403  400
+            POST   /admin/1/check                 -  401  403  403  200
+            POST   /admin/1/assets/verify         -  401  403  403  200
+            POST   /admin/1/assets/collect        -  401  403  403  200
+            GET    /admin/1/tasks                 -  401  403  403  200
+            POST   /admin/1/tasks/retry           -  401  403  403  400
+            POST   /admin/1/query/explain         -  401  403  403  400
+            POST   /admin/1/backup                -  401  403  403  400
+            GET    /admin/1/backup                -  401  403  403  200
+            DELETE /admin/1/backup                -  401  403  403  200
             """)
 
     // MARK: What is sent
@@ -280,7 +287,10 @@ extension AuthorisationTable {
             "reset-password": #"{"email":"ada@example.com","newPassword":"a longer horse"}"#, "change-email": #"{"email":"ada@example.com"}"#,
             "delete": #"{"email":"ada@example.com"}"#,
         ]
-        let ofAdministration = ["check": #"{"repairs":false,"removesLost":false}"#, "assets/collect": #"{"isDryRun":true}"#]
+        let ofAdministration = [
+            "check": #"{"repairs":false,"removesLost":false}"#, "assets/collect": #"{"isDryRun":true}"#,
+            "schema/diff": #"{"container":"\#(TestServer.container)","environment":"development","text":"DEFINE SCHEMA"}"#,
+        ]
         let pairs =
             ofDatabases.map { ("/database/1/:container/:environment/:database/\($0.key)", $0.value) }
             + ofTokens.flatMap { name, body in ["device", "database"].map { ("/\($0)/1/:container/:environment/\(name)", body) } }
@@ -290,6 +300,8 @@ extension AuthorisationTable {
 
     static let queries = [
         "/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"], "/sign-in": ["origin": "https://app.example"],
+        "/admin/1/schema": ["container": TestServer.container, "environment": "development"],
+        "/admin/1/schema/history": ["container": TestServer.container, "environment": "development"],
     ]
 
     /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.

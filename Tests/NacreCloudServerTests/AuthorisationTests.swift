@@ -87,8 +87,9 @@ import Testing
                 for credential in Credential.allCases {
                     let question = try credentials.question(credential, place.method, place.path, place.method == "POST" ? "{}" : "")
                     let outcome = AuthorisationTable.outcome(Answer(await other.respond(to: question.inProcess)))
-                    // Who does not administer is told nothing of what there is on the admin listener.
-                    let expected = listener == .public && credential != .administrator ? "401" : "404"
+                    // Who does not administer is told nothing of what there is on the admin listener, and who manages a schema nothing of the rest.
+                    let isManager = credential == .manager || credential == .managerOfOtherContainer
+                    let expected = listener == .admin || credential == .administrator ? "404" : isManager ? "403" : "401"
                     #expect(outcome == expected, "\(place.route) on the other listener, by \(credential)")
                 }
             }

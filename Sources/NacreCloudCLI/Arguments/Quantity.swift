@@ -10,6 +10,14 @@ enum Quantity {
         number(text, ["s": 1, "m": 60, "h": 3600, "d": 86400])
     }
 
+    /// The seconds that an option says. - Throws: `UsageError` for what is none.
+    static func seconds(_ text: String, of option: Option, _ call: Call) throws -> Int {
+        guard let seconds = seconds(text) else {
+            throw UsageError(.invalid("--\(option.name)", "give a time, such as 12h or 7d"), path: call.path)
+        }
+        return seconds
+    }
+
     private static func number(_ text: String, _ units: [String: Int]) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int(digits), let unit = units[String(text[digits.endIndex...])] else { return nil }

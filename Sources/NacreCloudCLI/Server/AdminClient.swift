@@ -17,13 +17,16 @@ struct AdminClient {
     static func connect(to server: AdminServer) async throws -> AdminClient {
         let web = WebClient(url: server.url)
         let nonce = try AdminProof.newNonce()
-        let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)")
+        let management = ManagementToken(server.token)
+        let answer = try await web.send("GET", "/admin/1/proof?nonce=\(nonce)\(management.map { "&token=\($0.id)" } ?? "")")
         guard answer.status == 200, let proof = try? JSONDecoder().decode(AdminMessages.Proof.self, from: answer.body),
-            AdminProof.isValid(proof.proof, nonce: nonce, token: server.token)
+            AdminProof.isValid(proof.proof, nonce: nonce, token: management?.proofKey ?? server.token)
         else {
             throw CommandFailure(
                 .authentication, "what answers at \(server.url) does not know the admin token, so it was not sent",
-                remedy: "The server makes a new token at each start: take its admin.json as it is now.")
+                remedy: management == nil
+                    ? "The server makes a new token at each start: take its admin.json as it is now, or make a management token."
+                    : "It was revoked, or has ended, or is another server's: make another with nacre token create --kind management.")
         }
         return AdminClient(web: web, token: server.token, isHere: server.isHere)
     }

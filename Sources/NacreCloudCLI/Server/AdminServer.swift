@@ -4,7 +4,8 @@ import NacreCloudServer
 /// Where the server is that an administrator's command speaks to, and the token that it takes.
 struct AdminServer {
     static let server = Option.value("server", "url", "The admin URL of a server elsewhere, with --token-file.")
-    static let tokenFile = Option.value("token-file", "file", "A file with the admin token of --server, or a copy of its admin.json.")
+    static let tokenFile = Option.value(
+        "token-file", "file", "A file with the admin token or a management token of --server, or a copy of its admin.json.")
 
     static let options = [SharedOptions.data, server, tokenFile]
 

@@ -1,19 +1,21 @@
 package import NacreCloudWire
 
-/// An API token or a server-to-server key, as an administrator lists them.
+/// An API token, a server-to-server key or a management token, as an administrator lists them.
 package struct AppCredential: Hashable, Sendable {
-    package enum Kind: String, Hashable, Sendable, Codable {
+    package enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         case api
         case server
+        case management
     }
 
     package typealias Position = CredentialPosition<Kind>
 
     package var kind: Kind
-    /// The token itself, or the key's ID.
+    /// The API token itself, or the ID of a key or of a management token.
     package var id: String
     package var container: String
-    package var environment: String
+    /// nil: of a management token, which is for both.
+    package var environment: String?
     package var name: String
     package var created: Timestamp
     /// Of a server-to-server key: no grant of a public database holds it.
@@ -22,8 +24,10 @@ package struct AppCredential: Hashable, Sendable {
     package var origins: [String]?
     /// Of an API token: its sign-in callback, where that is a URL.
     package var redirect: String?
-    /// Of an API token that another took the place of: when it ends.
+    /// Of a management token, and of an API token that another took the place of: when it ends.
     package var ends: Timestamp?
+    /// When it was used last, within `Limits.lastUseSeconds`; nil: it was not, or before that was kept.
+    package var used: Timestamp?
 }
 
 extension Registry {
@@ -53,7 +57,45 @@ extension Registry {
         try await lookUp(ServerKeyEntry.self, id, in: .server)
     }
 
-    /// API tokens and server-to-server keys of all containers, or of one.
+    /// Makes a management token for a container that is there.
+    /// - Parameters:
+    ///   - digest: SHA-256 of its secret, in hexadecimal digits.
+    ///   - seconds: for which it is good.
+    /// - Returns: its ID, 32 hexadecimal digits.
+    package func createManagementToken(container: String, name: String, digest: String, seconds: Int?) async throws -> String {
+        let life = seconds.map(Double.init) ?? Limits.managementTokenSeconds
+        guard (1...Limits.managementTokenSeconds).contains(life) else {
+            throw ServerError.badValue(
+                "lifeSeconds", "not a number of seconds that a management token may live",
+                remedy: "Give 1 to \(Int(Limits.managementTokenSeconds)) seconds, a year.")
+        }
+        let entry = ManagementTokenEntry(id: hex(2), container: container, name: name, digest: digest, created: clock().secondsSince2001)
+        return try await write(.server) { database, now, transaction in
+            guard try transaction.entry(ContainerEntry.self, container, in: database, at: now) != nil else {
+                throw ServerError.noContainer
+            }
+            try transaction.put([try entry.row(entry.id, in: database, expires: now + life)])
+            return .commit(entry.id)
+        }
+    }
+
+    package func managementToken(_ id: String) async throws -> ManagementTokenEntry? {
+        try await lookUp(ManagementTokenEntry.self, id, in: .server)
+    }
+
+    /// Notes that a token or key is used now, unless that was noted a short while ago or it has ended.
+    package func noteUse<Entry: UsedEntry>(of type: Entry.Type, _ id: String) async throws {
+        try await write(.server) { database, now, transaction in
+            guard let row = try transaction.entries(in: database, Entry.kind, keys: [id]).living(at: now).first else { return .rollback(()) }
+            var entry = try Entry(row)
+            guard entry.isUseToBeNoted(at: now) else { return .rollback(()) }
+            entry.used = now.secondsSince2001
+            try transaction.put([try entry.row(id, in: database, expires: row.expires)])
+            return .commit(())
+        }
+    }
+
+    /// API tokens, server-to-server keys and management tokens of all containers, or of one.
     ///
     /// - Parameters:
     ///   - last: of the page before.
@@ -71,17 +113,17 @@ extension Registry {
         }
         let found = try rows.living(at: now).map(AppCredential.init).filter { container == nil || $0.container == container }
         if rows.count == Limits.resultsPerPage { return (found, AppCredential.Position(kind: position.kind, id: rows.last?.key.key)) }
-        return (found, position.kind == .api ? AppCredential.Position(kind: .server) : nil)
+        return (found, position.kind.next.map { AppCredential.Position(kind: $0) })
     }
 
-    /// Deletes an API token or a server-to-server key. Requests with it are refused within the seconds that servers remember credentials; sessions that
+    /// Deletes an API token, a server-to-server key or a management token. Requests with it are refused within the seconds that servers remember credentials; sessions that
     /// were begun with an API token end with it.
     /// - Returns: what it was.
     /// - Throws: `NOT_FOUND` where there is no such one.
     package func revokeAppCredential(_ id: String) async throws -> AppCredential {
         try await write(.server) { database, now, transaction in
-            for kind in [EntryKind.apiToken, .serverKey] {
-                guard let row = try transaction.entries(in: database, kind, keys: [id]).first else { continue }
+            for kind in AppCredential.Kind.allCases {
+                guard let row = try transaction.entries(in: database, kind.entryKind, keys: [id]).first else { continue }
                 try transaction.remove([row.key])
                 return .commit(try AppCredential(row))
             }
@@ -92,17 +134,34 @@ extension Registry {
 
 extension AppCredential {
     fileprivate init(_ row: EntryRow) throws(StoreError) {
-        if row.key.kind == .apiToken {
+        switch row.key.kind {
+        case .apiToken:
             let entry = try APITokenEntry(row)
             self.init(
                 kind: .api, id: row.key.key, container: entry.container, environment: entry.environment, name: entry.name,
-                created: Timestamp(secondsSince2001: entry.created), origins: entry.origins, redirect: entry.redirect, ends: row.expires)
-        } else {
+                created: Timestamp(secondsSince2001: entry.created), origins: entry.origins, redirect: entry.redirect, ends: row.expires,
+                used: entry.lastUse)
+        case .managementToken:
+            let entry = try ManagementTokenEntry(row)
+            self.init(
+                kind: .management, id: entry.id, container: entry.container, name: entry.name,
+                created: Timestamp(secondsSince2001: entry.created), ends: row.expires, used: entry.lastUse)
+        default:
             let entry = try ServerKeyEntry(row)
             self.init(
                 kind: .server, id: entry.id, container: entry.container, environment: entry.environment, name: entry.name,
-                created: Timestamp(secondsSince2001: entry.created), isAdministrator: entry.isAdministrator ?? false)
+                created: Timestamp(secondsSince2001: entry.created), isAdministrator: entry.isAdministrator ?? false, used: entry.lastUse)
         }
+    }
+}
+
+extension UsedEntry {
+    fileprivate var lastUse: Timestamp? { used.map { Timestamp(secondsSince2001: $0) } }
+
+    /// Whether a use of now is news.
+    package func isUseToBeNoted(at now: Timestamp) -> Bool {
+        guard let used else { return true }
+        return abs(now.secondsSince2001 - used) >= Limits.lastUseSeconds
     }
 }
 
@@ -111,6 +170,16 @@ extension AppCredential.Kind {
         switch self {
         case .api: .apiToken
         case .server: .serverKey
+        case .management: .managementToken
+        }
+    }
+
+    /// The kind that follows in lists.
+    fileprivate var next: AppCredential.Kind? {
+        switch self {
+        case .api: .server
+        case .server: .management
+        case .management: nil
         }
     }
 }

@@ -15,14 +15,17 @@ package struct AuditEntry: RegistryEntry {
     package var subject: [String: String]
     /// From where it came.
     package var address: String
+    /// The management token that it came with, as its ID and name; nil: an administrator's own token.
+    package var author: String?
     /// HTTP status of the answer; nil: the server ended before there was one, so it may be done or not.
     package var status: Int?
 
-    package init(requestID: String, action: String, subject: [String: String] = [:], address: String) {
+    package init(requestID: String, action: String, subject: [String: String] = [:], address: String, author: String? = nil) {
         self.requestID = requestID
         self.action = action
         self.subject = subject
         self.address = address
+        self.author = author
     }
 }
 

@@ -25,6 +25,28 @@ package struct APITokenEntry: RegistryEntry {
     package var origins: [String]?
     /// The URL that a browser is sent to with the token of who signed in; nil: the page that opened the sign-in page gets it as a message.
     package var redirect: String?
+    package var used: Double?
+}
+
+/// What an app, a server or a script shows, and of which is kept when it was used.
+package protocol UsedEntry: RegistryEntry {
+    /// When it was used last, up to ten minutes ago (`Limits.lastUseSeconds`); nil: it was not, or before that was kept.
+    var used: Double? { get set }
+}
+
+extension APITokenEntry: UsedEntry {}
+extension ServerKeyEntry: UsedEntry {}
+
+/// A management token: who holds it may read and change the schema of one container over the admin API. Of the token itself a digest is kept.
+package struct ManagementTokenEntry: UsedEntry {
+    package static let kind = EntryKind.managementToken
+    package var id: String
+    package var container: String
+    package var name: String
+    /// SHA-256 of the secret part of its text, in hexadecimal digits.
+    package var digest: String
+    package var created: Double
+    package var used: Double?
 }
 
 /// A server-to-server key: who holds its private half may use the public database of one container in one environment, as itself.
@@ -39,6 +61,7 @@ package struct ServerKeyEntry: RegistryEntry {
     package var created: Double
     /// No grant of the public database holds it; nil as false.
     package var isAdministrator: Bool?
+    package var used: Double?
 
     /// Under which the registry keeps its name in the container, as it keeps an account's.
     package var account: String { "server-key:\(id)" }

@@ -12,6 +12,7 @@ package final class Registry: StoreClient {
     package let directory = DatabaseDirectory()
     package let failed: @Sendable (StoreError) -> Void
     let schemas = SchemaMemory()
+    let queries = QueryMemory()
 
     package init(
         store: any Store, clock: @escaping @Sendable () -> Timestamp, random: @escaping @Sendable () -> UInt64,

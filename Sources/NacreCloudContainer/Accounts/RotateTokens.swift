@@ -11,7 +11,7 @@ extension Registry {
     /// Makes another API token with the container, environment, name, origins and callback of this one, which ends: at once, or after a grace in which both are
     /// good. In one transaction, so that an app is never without. See `docs/decisions/a-rotated-token-ends-at-once-or-after-a-grace.md`.
     /// - Parameter grace: seconds.
-    /// - Throws: `NOT_FOUND` where there is no such API token, `BAD_REQUEST` for a server-to-server key, a token that is ending, and a grace that is too long.
+    /// - Throws: `NOT_FOUND` where there is no such API token, `BAD_REQUEST` for a server-to-server key, a management token, a token that is ending, and a grace that is too long.
     package func rotateAPIToken(_ old: String, grace: Int) async throws -> TokenRotation {
         guard (0...Int(Limits.tokenGraceSeconds)).contains(grace) else {
             throw ServerError.badValue(
@@ -21,8 +21,9 @@ extension Registry {
         let new = hex(4)
         return try await write(.server) { database, now, transaction in
             guard let row = try transaction.entries(in: database, .apiToken, keys: [old]).living(at: now).first else {
-                let isKey = try transaction.entry(ServerKeyEntry.self, old, in: database, at: now) != nil
-                throw isKey ? ServerError.keysAreNotRotated : .noSuchCredential
+                if try transaction.entry(ServerKeyEntry.self, old, in: database, at: now) != nil { throw ServerError.keysAreNotRotated }
+                let isManagement = try transaction.entry(ManagementTokenEntry.self, old, in: database, at: now) != nil
+                throw isManagement ? ServerError.managementTokensAreNotRotated : .noSuchCredential
             }
             guard row.expires == nil else { throw ServerError.tokenIsEnding }
             var entry = try APITokenEntry(row)
@@ -34,6 +35,7 @@ extension Registry {
                 plan.entriesRemoved = [row.key]
             }
             entry.created = now.secondsSince2001
+            entry.used = nil
             plan.entries.append(try entry.row(new, in: database))
             try transaction.apply(plan)
             return .commit(TokenRotation(token: new, oldEnds: ends))
@@ -45,6 +47,10 @@ extension ServerError {
     fileprivate static let keysAreNotRotated = ServerError(
         .badRequest, "the secret of a server-to-server key is not here", field: "id",
         remedy: "Make another pair and register it with nacre token create --kind server, then revoke this one.")
+
+    fileprivate static let managementTokensAreNotRotated = ServerError(
+        .badRequest, "a management token is not rotated", field: "id",
+        remedy: "Make another with nacre token create --kind management, then revoke this one.")
 
     fileprivate static let tokenIsEnding = ServerError(
         .badRequest, "the token is ending, and another has its place", field: "id", remedy: "Take the newer one that nacre token list prints.")

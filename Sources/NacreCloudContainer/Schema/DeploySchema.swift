@@ -28,6 +28,8 @@ package struct SchemaDeployment: Equatable, Sendable {
     /// In the order of roles, types and fields.
     package var gains: [SchemaGain] = []
     package var refusals: [ServerError] = []
+    /// Queries that production has answered and would not, or not as before.
+    package var broken: [BrokenQuery] = []
 }
 
 extension Registry {
@@ -36,12 +38,19 @@ extension Registry {
     ///
     /// - Parameter isDryRun: only says what would come, and all that would be refused.
     /// - Throws: the first refusal, unless it is a dry run.
-    package func deploySchema(of container: String, isDryRun: Bool) async throws -> SchemaDeployment {
+    package func deploySchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaDeployment {
         try await requireContainer(container)
         let development = try await schema(of: container, .development)
-        return try await changeSchema(of: container, .production, noting: .deploy) { production in
-            if isDryRun { return production.deployment(of: development).deployment }
-            return SchemaDeployment(gains: try production.deploy(development))
+        let queries = try await recordedQueries(of: container, .production)
+        return try await changeSchema(of: container, .production, noting: SchemaNote(kind: .deploy, author: author)) { production in
+            let before = production
+            if isDryRun {
+                var (deployment, next) = before.deployment(of: development)
+                deployment.broken = queries.broken(by: next, after: before, of: container)
+                return deployment
+            }
+            let gains = try production.deploy(development)
+            return SchemaDeployment(gains: gains, broken: queries.broken(by: production, after: before, of: container))
         }
     }
 }

@@ -12,23 +12,35 @@ package struct SchemaDifference: Hashable, Sendable, Codable {
     package var after: String?
 }
 
+/// What an import changes.
+package struct SchemaImport: Equatable, Sendable {
+    /// In the order of types and fields.
+    package var differences: [SchemaDifference]
+    /// Queries that development has answered and would not, or not as before.
+    package var broken: [BrokenQuery]
+}
+
 extension Registry {
     /// Makes a container's development schema what a text says, whole: what it leaves out goes.
     ///
     /// CloudKit: an import is declarative, only of development, and refuses to take away what production has. Nothing goes in halves.
     /// On this server a type or a field is only taken away while development has no records: they would keep values that nothing describes.
     /// - Parameter isDryRun: only says what would change.
-    /// - Returns: what changed, in the order of types and fields.
-    package func importSchema(_ text: String, to container: String, isDryRun: Bool) async throws -> [SchemaDifference] {
+    /// - Returns: what changed, in the order of types and fields, and the queries that development has answered and would not any more.
+    package func importSchema(
+        _ text: String, to container: String, isDryRun: Bool, by author: String? = nil
+    ) async throws -> SchemaImport {
         try await requireContainer(container)
         let wanted = try SchemaText.schema(from: text)
         let production = try await schema(of: container, .production)
-        return try await changeSchema(of: container, .development, noting: .import) { schema, transaction in
+        let queries = try await recordedQueries(of: container, .development)
+        return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .import, author: author)) { schema, transaction in
             var next = schema
             try next.become(wanted, production: production, hasRecords: try transaction.hasRecords(of: container, .development))
-            let differences = schema.differences(to: next)
+            let done = SchemaImport(
+                differences: schema.differences(to: next), broken: queries.broken(by: next, after: schema, of: container))
             if !isDryRun { schema = next }
-            return differences
+            return done
         }
     }
 

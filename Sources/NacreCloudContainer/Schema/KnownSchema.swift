@@ -82,18 +82,18 @@ extension Registry {
 
     /// Changes a schema in a transaction of its own, if it changes it.
     /// - Parameters:
-    ///   - kind: what an administrator does, for the schema's history.
+    ///   - note: what an administrator does, for the schema's history.
     ///   - change: may run twice.
     func changeSchema<Value: Sendable>(
-        of container: String, _ environment: DatabaseKey.Environment, noting kind: SchemaChange.Kind? = nil,
+        of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
         _ change: @escaping @Sendable (inout Schema) throws -> Value
     ) async throws -> Value {
-        try await changeSchema(of: container, environment, noting: kind) { schema, _ in try change(&schema) }
+        try await changeSchema(of: container, environment, noting: note) { schema, _ in try change(&schema) }
     }
 
     /// The same for a change that looks at what else there is.
     func changeSchema<Value: Sendable>(
-        of container: String, _ environment: DatabaseKey.Environment, noting kind: SchemaChange.Kind? = nil,
+        of container: String, _ environment: DatabaseKey.Environment, noting note: SchemaNote? = nil,
         _ change: @escaping @Sendable (inout Schema, any ReadTransaction) throws -> Value
     ) async throws -> Value {
         let part = Part.schema(container: container, environment)
@@ -103,10 +103,10 @@ extension Registry {
             if before.version == 0 { after.hasOlderRecords = try transaction.hasRecords(of: container, environment) }
             let value = try change(&after, transaction)
             let hasChanged = after.types != before.types || after.roles != before.roles || after.justInTime != before.justInTime
-            guard hasChanged || kind == .undo else {
+            guard hasChanged || note?.kind == .undo else {
                 return .rollback((database, before, value))
             }
-            return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: kind), value))
+            return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: note), value))
         }
         schemas.learn(schema, of: database)
         return value

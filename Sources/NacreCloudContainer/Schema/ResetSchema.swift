@@ -17,7 +17,7 @@ extension Cloud {
     /// CloudKit: "Reset Environment" of its console. All records and zones of development go, of all users; users have fresh records after.
     /// Production is not touched. Records go first, each database in a transaction of its own: a reset that was cut short is done again.
     /// - Parameter isDryRun: only says what would go.
-    package func resetSchema(of container: String, isDryRun: Bool) async throws -> SchemaReset {
+    package func resetSchema(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaReset {
         try await registry.requireContainer(container)
         let production = try await registry.schema(of: container, .production)
         var reset = try await registry.schema(of: container, .development).lost(to: production)
@@ -34,7 +34,7 @@ extension Cloud {
         }
         if isDryRun { return reset }
         admitted.removeAll()
-        try await replaceSchema(of: container, with: production)
+        try await replaceSchema(of: container, with: production, by: author)
         for user in users { try await admit(user, to: container, .development) }
         return reset
     }
@@ -62,7 +62,7 @@ extension Cloud {
     }
 
     /// Counts the records again: what was saved while others went has no rows in the indexes that come.
-    private func replaceSchema(of container: String, with production: Schema) async throws {
+    private func replaceSchema(of container: String, with production: Schema, by author: String?) async throws {
         let part = Registry.Part.schema(container: container, .development)
         let (database, schema) = try await registry.write(part) { database, now, transaction -> Ending<(DatabaseID, Schema)> in
             let before = try transaction.schema(in: database)
@@ -72,7 +72,8 @@ extension Cloud {
             after.roles = [:]
             after.hasOlderRecords = try transaction.hasRecords(of: container, .development)
             _ = try after.deploy(production)
-            return .commit((database, try transaction.put(after, over: before, in: database, at: now, noting: .reset)))
+            return .commit(
+                (database, try transaction.put(after, over: before, in: database, at: now, noting: SchemaNote(kind: .reset, author: author))))
         }
         registry.schemas.learn(schema, of: database)
     }

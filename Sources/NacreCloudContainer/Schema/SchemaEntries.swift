@@ -75,10 +75,10 @@ extension ReadTransaction {
 
 extension WriteTransaction {
     /// Keeps what changed of a schema, under the next version, and asks for the rows of indexes that have none yet.
-    /// - Parameter change: what an administrator did, for the history; nil: nobody did.
+    /// - Parameter note: what an administrator did, for the history; nil: nobody did.
     /// - Returns: the schema as it is kept.
     func put(
-        _ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, noting change: SchemaChange.Kind? = nil,
+        _ after: Schema, over before: Schema, in database: DatabaseID, at now: Timestamp, noting note: SchemaNote? = nil,
         finishing task: TaskKey? = nil
     ) throws -> Schema {
         var kept = after
@@ -86,7 +86,7 @@ extension WriteTransaction {
         kept.assignments = AssignmentMemory()
         kept.dropPairs(over: before)
         var plan = WritePlan()
-        if let change { try kept.note(change, over: before, at: now, in: &plan, of: database) }
+        if let note { try kept.add(note, over: before, at: now, in: &plan, of: database) }
         let entry = SchemaVersionEntry(
             version: kept.version, nextIndex: kept.nextIndex, hasOlderRecords: kept.hasOlderRecords, justInTime: kept.justInTime,
             roles: kept.roles.isEmpty ? nil : kept.roles, nextRole: kept.nextRole == 1 ? nil : kept.nextRole,

@@ -14,6 +14,8 @@ package struct SchemaChange: Hashable, Sendable {
     package var number: Int64
     package var kind: Kind
     package var time: Timestamp
+    /// The management token that it was made with, as its ID and name; nil: an administrator's own token.
+    package var author: String?
     /// An undo took it back.
     package var isUndone: Bool
     package var count: Int
@@ -30,6 +32,13 @@ package struct SchemaUndo: Hashable, Sendable {
     package var differences: [SchemaDifference]
 }
 
+/// What a change of a schema is noted as.
+struct SchemaNote: Sendable {
+    var kind: SchemaChange.Kind
+    /// nil: an administrator with a token of the server's own.
+    var author: String?
+}
+
 /// A change as the registry keeps it; see `docs/decisions/the-history-of-a-schema-is-its-differences.md`.
 struct SchemaChangeEntry: RegistryEntry {
     static let kind = EntryKind.schemaChange
@@ -38,6 +47,7 @@ struct SchemaChangeEntry: RegistryEntry {
     var verb: SchemaChange.Kind
     /// Seconds since 2001.
     var time: Double
+    var author: String?
     var count: Int
     var differences: [SchemaDifference]?
 }
@@ -45,12 +55,12 @@ struct SchemaChangeEntry: RegistryEntry {
 extension Schema {
     /// Counts a change and adds it to what a plan writes, in place of the oldest one where there are too many. A change without differences is none,
     /// unless it is an undo, which makes that what it took back is not taken back again.
-    mutating func note(_ kind: SchemaChange.Kind, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
+    mutating func add(_ note: SchemaNote, over before: Schema, at now: Timestamp, in plan: inout WritePlan, of database: DatabaseID) throws {
         let differences = before.differences(to: self)
-        if differences.isEmpty, kind != .undo { return }
+        if differences.isEmpty, note.kind != .undo { return }
         changes = before.changes + 1
         var entry = SchemaChangeEntry(
-            number: changes, verb: kind, time: now.secondsSince2001, count: differences.count, differences: differences)
+            number: changes, verb: note.kind, time: now.secondsSince2001, author: note.author, count: differences.count, differences: differences)
         var row = try entry.row(.newestFirst(changes), in: database)
         if row.value.count > Limits.schemaChangeBytes {
             entry.differences = nil
@@ -112,11 +122,12 @@ extension Registry {
     ///
     /// It is refused like an import where it would take away what production has or records may use.
     /// - Parameter isDryRun: only says what would change.
-    package func undoSchemaChange(of container: String, isDryRun: Bool) async throws -> SchemaUndo {
+    package func undoSchemaChange(of container: String, isDryRun: Bool, by author: String? = nil) async throws -> SchemaUndo {
         try await requireContainer(container)
         let production = try await schema(of: container, .production)
         let database = try await schemaDatabase(of: container, .development)
-        return try await changeSchema(of: container, .development, noting: isDryRun ? nil : .undo) { schema, transaction in
+        return try await changeSchema(of: container, .development, noting: isDryRun ? nil : SchemaNote(kind: .undo, author: author)) {
+            schema, transaction in
             guard let change = try transaction.schemaChanges(in: database).first(where: { $0.kind != .undo && !$0.isUndone }) else {
                 throw ServerError.nothingToUndo
             }
@@ -156,8 +167,8 @@ extension ReadTransaction {
             let isUndone = entry.verb != .undo && undos > 0
             if entry.verb == .undo { undos += 1 } else if isUndone { undos -= 1 }
             return SchemaChange(
-                number: entry.number, kind: entry.verb, time: Timestamp(secondsSince2001: entry.time), isUndone: isUndone, count: entry.count,
-                differences: entry.differences)
+                number: entry.number, kind: entry.verb, time: Timestamp(secondsSince2001: entry.time), author: entry.author, isUndone: isUndone,
+                count: entry.count, differences: entry.differences)
         }
     }
 }

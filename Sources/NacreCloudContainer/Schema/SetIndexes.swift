@@ -21,10 +21,11 @@ extension Registry {
     ///   - fieldType: makes the field, and its record type, where they are not there yet.
     ///   - isNow: makes all indexes that the field's options allow. Records that are there get their rows by a task.
     package func setIndexes(
-        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false, in container: String
+        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false, in container: String,
+        by author: String? = nil
     ) async throws -> IndexChange {
         try await requireContainer(container)
-        return try await changeSchema(of: container, .development, noting: .index) { schema in
+        return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
             let change = try schema.setIndexes(options, of: type, field: field, as: fieldType)
             if isNow { schema.make(IndexKind.allCases.map { MissingIndex(type: type, field: change.field, kind: $0) }) }
             return change

@@ -68,6 +68,10 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case shareLink = 49
     /// The key of the server by which the URLs of shares are made.
     case shareKey = 50
+    /// Changes the schema of one container over the admin API.
+    case managementToken = 70
+    /// Of a schema's environment: what a query wants of it.
+    case recordedQuery = 71
 }
 
 package struct EntryKey: Hashable, Sendable {

@@ -34,6 +34,7 @@ extension API {
             let token = isOfOneZone ? try await currentSyncToken(of: request.zoneID ?? .defaultZone, for: call) : nil
             var (answer, index) = try await cloud.queryAnswer(request, in: call.target, by: call.caller, scanning: queryScanRows)
             answer.syncToken = token
+            await cloud.registry.note(request.query, in: call.target, by: call.caller)
             waiting = index.map { ($0, answer.continuationMarker) }
             return answer
         }

@@ -43,7 +43,9 @@ final class AuditedRequest: Sendable {
 
     init(_ request: HTTPRequest, registry: Registry) {
         self.registry = registry
-        entry = AuditEntry(requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress)
+        entry = AuditEntry(
+            requestID: request.id, action: "\(request.method) \(request.route ?? "")", address: request.remoteAddress,
+            author: ManagementCaller.current?.author)
     }
 
     /// Notes the request. A part of a check behind the first is the same check.
@@ -68,7 +70,8 @@ final class AuditedRequest: Sendable {
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [
         "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
-        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "name", "operation", "options", "origins", "owner", "path",
+        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "lifeSeconds", "name", "operation", "options", "origins", "owner",
+        "path",
         "publicBytes", "record", "recordType", "redirect", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes",
         "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",
     ]
@@ -104,6 +107,6 @@ extension AdminMessages.AuditLine {
     init(_ entry: AuditEntry) {
         self.init(
             number: entry.number, time: Timestamp(secondsSince2001: entry.time).millisecondsSince1970, action: entry.action, subject: entry.subject,
-            address: entry.address, status: entry.status, requestID: entry.requestID)
+            address: entry.address, author: entry.author, status: entry.status, requestID: entry.requestID)
     }
 }

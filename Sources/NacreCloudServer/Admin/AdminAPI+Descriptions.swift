@@ -25,10 +25,11 @@ extension AdminAPI {
     }
 
     private static func post<Asked: Decodable, Given: Decodable>(
-        _ path: String, _ group: String, _ summary: String, _ asked: Asked.Type, _ given: Given.Type, status: Int = 200, example: StaticString? = nil
+        _ path: String, _ group: String, _ summary: String, _ asked: Asked.Type, _ given: Given.Type, status: Int = 200, example: StaticString? = nil,
+        by credentials: [[AskingCredential]] = [[.adminToken]]
     ) -> EndpointDescription {
         EndpointDescription(
-            method: .post, pattern: "/admin/1/" + path, summary: summary, group: group, credentials: [[.adminToken]],
+            method: .post, pattern: "/admin/1/" + path, summary: summary, group: group, credentials: credentials,
             body: MessageSchema.of(asked, isClosed: false), example: example,
             answers: [.init(status: status, schema: MessageSchema.of(given, isClosed: true))], errors: errors)
     }
@@ -43,7 +44,9 @@ extension AdminAPI {
 
     private static let ofServer = [
         get(
-            "proof", "Server", "Proves that this is the server of an admin.json.", Messages.Proof.self, query: [.required("nonce")], by: []),
+            "proof", "Server", "Proves that this is the server of an admin.json.", Messages.Proof.self,
+            query: [.required("nonce"), .optional("token")],
+            by: []),
         get("server", "Server", "The server's version and where apps reach it.", Messages.Server.self),
         get("audit", "Server", "What administrators did, newest first.", Messages.AuditLog.self, query: [after]),
         EndpointDescription(
@@ -60,9 +63,11 @@ extension AdminAPI {
             "containers/change", "Containers", "Says whose saves bring types and fields.", Messages.NewContainerChange.self,
             Messages.ContainerChange.self),
         newToken,
-        get("tokens", "Tokens", "API tokens and server-to-server keys.", Messages.Tokens.self, query: [.optional("container"), after]),
+        get(
+            "tokens", "Tokens", "API tokens, server-to-server keys and management tokens.", Messages.Tokens.self,
+            query: [.optional("container"), after]),
         post("tokens/rotate", "Tokens", "Gives an API token's place to another.", Messages.NewRotation.self, Messages.Rotation.self, status: 201),
-        post("tokens/revoke", "Tokens", "Ends an API token or a key.", Messages.TokenRevocation.self, Messages.TokenLine.self),
+        post("tokens/revoke", "Tokens", "Ends an API token, a key or a management token.", Messages.TokenRevocation.self, Messages.TokenLine.self),
     ]
 
     /// 200: it was there before.
@@ -75,7 +80,8 @@ extension AdminAPI {
     }
 
     private static let newToken: EndpointDescription = {
-        var endpoint = post("tokens", "Tokens", "Makes an API token or a server-to-server key.", Messages.NewToken.self, Messages.Token.self)
+        var endpoint = post(
+            "tokens", "Tokens", "Makes an API token, a server-to-server key or a management token.", Messages.NewToken.self, Messages.Token.self)
         let schemas = [MessageSchema.of(Messages.Token.self, isClosed: true), MessageSchema.of(Messages.ServerKey.self, isClosed: true)]
         endpoint.answers = [.init(status: 201, schema: .either(schemas))]
         return endpoint
@@ -100,15 +106,20 @@ extension AdminAPI {
             "users/passkeys/remove", "Users", "Takes a passkey away.", Messages.NewPasskeyRemoval.self, AccountMessages.Passkey.self),
     ]
 
+    /// Who may see to the schema of a container.
+    private static let managers: [[AskingCredential]] = [[.adminToken], [.managementToken]]
+
     private static let ofSchemas = [
-        get("schema", "Schemas", "A schema.", Messages.Schema.self, query: place),
-        post("schema/deploy", "Schemas", "Brings development's schema to production.", Messages.NewDeployment.self, Messages.Deployment.self),
-        post("schema/import", "Schemas", "Sets development's schema.", Messages.NewImport.self, Messages.Differences.self),
-        post("schema/diff", "Schemas", "How a schema differs from a file.", Messages.NewDiff.self, Messages.Differences.self),
-        post("schema/indexes", "Schemas", "A field's indexes.", Messages.NewIndexes.self, Messages.Indexes.self),
-        post("schema/reset", "Schemas", "Makes development as production is, and empty.", Messages.NewReset.self, Messages.Reset.self),
-        get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place),
-        post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self),
+        get("schema", "Schemas", "A schema.", Messages.Schema.self, query: place, by: managers),
+        post(
+            "schema/deploy", "Schemas", "Brings development's schema to production.", Messages.NewDeployment.self, Messages.Deployment.self,
+            by: managers),
+        post("schema/import", "Schemas", "Sets development's schema.", Messages.NewImport.self, Messages.Differences.self, by: managers),
+        post("schema/diff", "Schemas", "How a schema differs from a file.", Messages.NewDiff.self, Messages.Differences.self, by: managers),
+        post("schema/indexes", "Schemas", "A field's indexes.", Messages.NewIndexes.self, Messages.Indexes.self, by: managers),
+        post("schema/reset", "Schemas", "Makes development as production is, and empty.", Messages.NewReset.self, Messages.Reset.self, by: managers),
+        get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),
+        post("schema/undo", "Schemas", "Takes the last change back.", Messages.NewUndo.self, Messages.Undo.self, by: managers),
         post("query/explain", "Schemas", "How a query is answered.", Messages.NewExplanation.self, Messages.Explanation.self),
     ]
 

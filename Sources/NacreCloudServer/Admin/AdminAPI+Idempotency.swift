@@ -100,7 +100,7 @@ struct RepeatedAnswer: Error {
 }
 
 extension ServerError {
-    fileprivate static let answerIsShownOnce = ServerError(
+    static let answerIsShownOnce = ServerError(
         .badRequest, "the answer is shown once, and not kept", field: IdempotentRequest.header,
         remedy: "Send the request without the header: each one makes another code, and ends the one before.")
 

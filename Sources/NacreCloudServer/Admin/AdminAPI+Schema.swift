@@ -42,7 +42,8 @@ extension AdminAPI {
     /// `POST /admin/1/schema/undo`
     @Sendable func undoSchemaChange(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUndo.self, of: request)
-        let undo = try await cloud.registry.undoSchemaChange(of: asked.container, isDryRun: asked.isDryRun)
+        let undo = try await cloud.registry.undoSchemaChange(
+            of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Undo(number: undo.number, kind: undo.kind.rawValue, differences: undo.differences.map(AdminMessages.Difference.init)))
     }
@@ -50,18 +51,23 @@ extension AdminAPI {
     /// `POST /admin/1/schema/deploy`
     @Sendable func deploySchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewDeployment.self, of: request)
-        let deployment = try await cloud.registry.deploySchema(of: asked.container, isDryRun: asked.isDryRun)
+        let deployment = try await cloud.registry.deploySchema(
+            of: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Deployment(
                 isDryRun: asked.isDryRun, gains: deployment.gains.map(AdminMessages.Gain.init),
-                refusals: deployment.refusals.map(AdminMessages.Refusal.init)))
+                refusals: deployment.refusals.map(AdminMessages.Refusal.init),
+                broken: deployment.broken.map(AdminMessages.BrokenQuery.init)))
     }
 
     /// `POST /admin/1/schema/import`
     @Sendable func importSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewImport.self, of: request, bytesMax: Limits.schemaBodyBytes)
-        let differences = try await cloud.registry.importSchema(asked.text, to: asked.container, isDryRun: asked.isDryRun)
-        return try answer(AdminMessages.Differences(differences.map(AdminMessages.Difference.init)))
+        let done = try await cloud.registry.importSchema(
+            asked.text, to: asked.container, isDryRun: asked.isDryRun, by: ManagementCaller.current?.author)
+        return try answer(
+            AdminMessages.Differences(
+                done.differences.map(AdminMessages.Difference.init), broken: done.broken.map(AdminMessages.BrokenQuery.init)))
     }
 
     /// `POST /admin/1/schema/diff`
@@ -91,7 +97,8 @@ extension AdminAPI {
             return type
         }
         let change = try await cloud.registry.setIndexes(
-            options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, in: asked.container)
+            options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, in: asked.container,
+            by: ManagementCaller.current?.author)
         return try answer(
             AdminMessages.Indexes(
                 recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),
@@ -102,7 +109,8 @@ extension AdminAPI {
     @Sendable func resetSchema(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewReset.self, of: request)
         // To its end, also when who asked hangs up: half a reset helps nobody.
-        let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun) }
+        let author = ManagementCaller.current?.author
+        let work = Task { [cloud] in try await cloud.resetSchema(of: asked.container, isDryRun: asked.isDryRun, by: author) }
         let reset = try await work.value
         return try answer(
             AdminMessages.Reset(
@@ -116,11 +124,18 @@ extension AdminMessages.Refusal {
     }
 }
 
+extension AdminMessages.BrokenQuery {
+    init(_ broken: BrokenQuery) {
+        self.init(query: broken.query.words, reason: broken.fault.reason, remedy: broken.fault.remedy)
+    }
+}
+
 extension AdminMessages.Change {
     init(_ change: SchemaChange) {
         let time = Date(timeIntervalSinceReferenceDate: change.time.secondsSince2001)
         self.init(
-            number: change.number, kind: change.kind.rawValue, time: time.formatted(.iso8601), isUndone: change.isUndone, count: change.count,
+            number: change.number, kind: change.kind.rawValue, time: time.formatted(.iso8601), author: change.author, isUndone: change.isUndone,
+            count: change.count,
             differences: change.differences?.map(AdminMessages.Difference.init))
     }
 }

@@ -3,21 +3,26 @@ import NacreCloudWire
 import NacreCrypto
 import NacreHTTPServer
 
-/// What apps and servers identify themselves with: API tokens and server-to-server keys.
+/// What apps, servers and scripts identify themselves with: API tokens, server-to-server keys and management tokens.
 extension AdminAPI {
     /// `POST /admin/1/tokens`
     @Sendable func createToken(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewToken.self, of: request)
         guard let kind = AppCredential.Kind(rawValue: asked.kind) else {
-            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "Make a token of kind api or server.")
+            throw ServerError(.badRequest, "unknown kind of token", field: "kind", remedy: "Make a token of kind api, server or management.")
         }
-        let environment = try Self.environment(asked.environment)
         let name = (asked.name ?? "").onOneLine
         guard name.count <= Limits.tokenNameCharacters else {
             throw ServerError(.badRequest, "name is too long", field: "name", remedy: "Take at most \(Limits.tokenNameCharacters) characters.")
         }
+        guard kind == .management || asked.lifeSeconds == nil else {
+            throw ServerError(
+                .badRequest, "it is good until it is revoked", field: "lifeSeconds", remedy: "Make a token of kind management with it.")
+        }
         switch kind {
+        case .management: return try await createManagementToken(asked, name: name)
         case .api:
+            let environment = try Self.environment(of: asked)
             guard asked.publicKey == nil else {
                 throw ServerError(.badRequest, "an API token has no key", field: "publicKey", remedy: "Make a token of kind server with it.")
             }
@@ -29,6 +34,7 @@ extension AdminAPI {
                 container: asked.container, environment: environment, name: name, origins: asked.origins ?? [], redirect: asked.redirect)
             return try answer(AdminMessages.Token(token: token), .created)
         case .server:
+            let environment = try Self.environment(of: asked)
             guard asked.origins == nil, asked.redirect == nil else {
                 throw ServerError(
                     .badRequest, "a server-to-server key signs nobody in", field: asked.origins == nil ? "redirect" : "origins",
@@ -39,6 +45,29 @@ extension AdminAPI {
                 isAdministrator: asked.isAdministrator ?? false)
             return try answer(AdminMessages.ServerKey(keyID: id), .created)
         }
+    }
+
+    private static func environment(of asked: AdminMessages.NewToken) throws -> DatabaseKey.Environment {
+        guard let name = asked.environment else {
+            throw ServerError(.badRequest, "missing required field", field: "environment", remedy: "Take development or production.")
+        }
+        return try environment(name)
+    }
+
+    /// Its answer is shown once: it is kept under no idempotency key.
+    private func createManagementToken(_ asked: AdminMessages.NewToken, name: String) async throws -> HTTPResponse {
+        if IdempotentRequest.current != nil { throw ServerError.answerIsShownOnce }
+        let others = [
+            ("environment", asked.environment == nil), ("publicKey", asked.publicKey == nil), ("isAdministrator", asked.isAdministrator != true),
+            ("origins", asked.origins == nil), ("redirect", asked.redirect == nil),
+        ]
+        if let wrong = others.first(where: { !$0.1 }) {
+            throw ServerError(.badRequest, "a management token has none", field: wrong.0, remedy: "Leave it out.")
+        }
+        let secret = try ManagementToken.newSecret()
+        let id = try await cloud.registry.createManagementToken(
+            container: asked.container, name: name, digest: ManagementToken.digest(secret), seconds: asked.lifeSeconds)
+        return try answer(AdminMessages.Token(token: ManagementToken(id: id, secret: secret).text), .created)
     }
 
     /// A public key in the one form that is kept.
@@ -80,6 +109,7 @@ extension AdminMessages.TokenLine {
         self.init(
             kind: credential.kind.rawValue, id: credential.id, container: credential.container, environment: credential.environment,
             name: credential.name, created: credential.created.secondsSince2001, isAdministrator: credential.isAdministrator,
-            origins: credential.origins, redirect: credential.redirect, ends: credential.ends?.millisecondsSince1970)
+            origins: credential.origins, redirect: credential.redirect, ends: credential.ends?.millisecondsSince1970,
+            used: credential.used?.millisecondsSince1970)
     }
 }

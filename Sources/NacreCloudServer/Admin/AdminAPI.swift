@@ -7,7 +7,8 @@ import NacreTelemetry
 
 /// What an administrator may ask of the running server, on a listener of its own that nobody else reaches: `/admin/1/…`.
 ///
-/// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token.
+/// JSON in and out (`AdminMessages`), errors as RFC 9457. All but the proof wants the token of the data folder's `admin.json` as a bearer token; what is about the schema of a container
+/// also takes a management token of it.
 package struct AdminAPI: Sendable {
     let cloud: Cloud
     /// Of the public listener: what is ended here is refused there at once.
@@ -109,8 +110,12 @@ package struct AdminAPI: Sendable {
     /// An unknown path is refused as any other: a client without a token does not learn which paths exist.
     @Sendable private func authenticate(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         let isOpen = request.route.map(Self.openRoutes.contains) == true || isLocalScrape(request)
-        guard isOpen || holdsToken(request) else { throw AdminProblem.unauthorized }
-        var response = await next(request)
+        let bearer = Authenticator.bearer(request)
+        let isAdministrator = isOpen || bearer.map { constantTimeEquals(Array($0.utf8), Array(token.utf8)) } == true
+        let manager = isAdministrator ? nil : try await managementCaller(bearer)
+        guard isAdministrator || manager != nil else { throw AdminProblem.unauthorized }
+        try manager?.require(request)
+        var response = await ManagementCaller.$current.withValue(manager) { await next(request) }
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Request-Id"] = request.id
         // Answers hold tokens beside what was sent.
@@ -126,19 +131,29 @@ package struct AdminAPI: Sendable {
         return name.lowercased() == "localhost" || IPAddress.isLoopback(String(name))
     }
 
-    private func holdsToken(_ request: HTTPRequest) -> Bool {
-        guard let header = request.header("Authorization"), let space = header.firstIndex(of: " "), header[..<space].lowercased() == "bearer"
-        else { return false }
-        return constantTimeEquals(Array(header[space...].dropFirst().utf8), Array(token.utf8))
+    /// Who holds a management token; nil for what is none, or has ended. Asked of the registry each time: one that is revoked is dead at once.
+    private func managementCaller(_ bearer: String?) async throws -> ManagementCaller? {
+        guard let token = bearer.flatMap(ManagementToken.init), let entry = try await cloud.registry.managementToken(token.id),
+            constantTimeEquals(Array(token.proofKey.utf8), Array(entry.digest.utf8))
+        else { return nil }
+        await authenticator.noteUse(of: entry, entry.id)
+        return ManagementCaller(entry: entry)
     }
 
     // MARK: Routes
 
     @Sendable private func proof(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        guard let nonce = request.query("nonce"), let proof = AdminProof.make(nonce: nonce, token: token) else {
+        guard let nonce = request.query("nonce"), let proof = AdminProof.make(nonce: nonce, token: try await proofKey(request)) else {
             throw ServerError(.badRequest, "invalid nonce", field: "nonce", remedy: "Send 16 to 64 random bytes as hexadecimal digits.")
         }
         return try answer(AdminMessages.Proof(proof: proof))
+    }
+
+    /// Of the token that the request names by its ID, and else of the administrator's.
+    private func proofKey(_ request: HTTPRequest) async throws -> String {
+        guard let id = request.query("token") else { return token }
+        guard let entry = try await cloud.registry.managementToken(id) else { throw AdminProblem.unauthorized }
+        return entry.digest
     }
 
     @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
@@ -194,6 +209,7 @@ package struct AdminAPI: Sendable {
         } catch {
             throw ServerError(error)
         }
+        try ManagementCaller.current?.require(message)
         try await IdempotentRequest.current?.begin(with: bytes)
         try await AuditedRequest.current?.begin(with: bytes)
         return message

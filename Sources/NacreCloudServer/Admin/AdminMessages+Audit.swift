@@ -22,6 +22,8 @@ extension AdminMessages {
         package var subject: [String: String]
         /// From where it came.
         package var address: String
+        /// ID and name of the management token that it came with; absent: an administrator with the token of `admin.json`.
+        package var author: String?
         /// HTTP status of the answer; absent: the server ended before there was one.
         package var status: Int?
         package var requestID: String

@@ -30,6 +30,18 @@ extension AdminMessages {
         package var gains: [Gain]
         /// What production cannot take. Of a dry run alone: otherwise the first one is the answer.
         package var refusals: [Refusal]
+        /// Queries that production has answered within a month and does not any more, or not as before.
+        package var broken: [BrokenQuery]
+    }
+
+    /// A query that a change of a schema breaks.
+    package struct BrokenQuery: Codable, Hashable, Sendable {
+        /// What it asks, without the values that it compared with: `Note where title BEGINS_WITH STRING, sorted by stars`.
+        package var query: String
+        /// What it is answered then.
+        package var reason: String
+        /// One line for people: what to do.
+        package var remedy: String?
     }
 
     /// Why something of a schema is not taken.
@@ -88,9 +100,12 @@ extension AdminMessages {
     /// What changes, or would, in the order of types and fields.
     package struct Differences: Codable, Hashable, Sendable {
         package var differences: [Difference]
+        /// Of an import: queries that development has answered within a month and does not any more, or not as before.
+        package var broken: [BrokenQuery]?
 
-        init(_ differences: [Difference]) {
+        init(_ differences: [Difference], broken: [BrokenQuery]? = nil) {
             self.differences = differences
+            self.broken = broken
         }
     }
 
@@ -177,6 +192,8 @@ extension AdminMessages {
         package var kind: String
         /// ISO 8601, in UTC.
         package var time: String
+        /// ID and name of the management token that made it; absent: an administrator with the token of `admin.json`.
+        package var author: String?
         /// An undo took it back.
         package var isUndone: Bool
         /// How many differences it made.

@@ -71,9 +71,9 @@ package enum AdminMessages {
     /// `POST /admin/1/tokens`
     package struct NewToken: Codable, Hashable, Sendable {
         package var container: String
-        /// `development` or `production`.
-        package var environment: String
-        /// `api`, or `server` for a server-to-server key.
+        /// `development` or `production`; nil: of a management token, which is for both.
+        package var environment: String?
+        /// `api`, `server` for a server-to-server key, or `management`.
         package var kind: String
         /// What the token is for, to tell it from others.
         package var name: String?
@@ -85,13 +85,16 @@ package enum AdminMessages {
         package var origins: [String]?
         /// The API token's sign-in callback; nil: a message to the page that asks.
         package var redirect: String?
+        /// For which a management token is good; nil: a year, which is the most.
+        package var lifeSeconds: Int?
 
         package init(
-            container: String, environment: String, kind: String, name: String?, publicKey: String? = nil, isAdministrator: Bool? = nil,
-            origins: [String]? = nil, redirect: String? = nil
+            container: String, environment: String?, kind: String, name: String?, publicKey: String? = nil, isAdministrator: Bool? = nil,
+            origins: [String]? = nil, redirect: String? = nil, lifeSeconds: Int? = nil
         ) {
             self.origins = origins
             self.redirect = redirect
+            self.lifeSeconds = lifeSeconds
             self.publicKey = publicKey
             self.isAdministrator = isAdministrator
             self.container = container
@@ -123,12 +126,13 @@ package enum AdminMessages {
     }
 
     package struct TokenLine: Codable, Hashable, Sendable {
-        /// `api` or `server`.
+        /// `api`, `server` or `management`.
         package var kind: String
-        /// The API token itself, or the key's ID.
+        /// The API token itself, or the ID of a key or of a management token.
         package var id: String
         package var container: String
-        package var environment: String
+        /// Absent: of a management token, which is for both.
+        package var environment: String?
         package var name: String
         /// Seconds since 2001.
         package var created: Double
@@ -138,8 +142,10 @@ package enum AdminMessages {
         package var origins: [String]?
         /// The sign-in callback of an API token; absent: a message to the page that asks.
         package var redirect: String?
-        /// Milliseconds since 1970: when an API token ends that another took the place of.
+        /// Milliseconds since 1970: when a management token ends, or an API token that another took the place of.
         package var ends: Int64?
+        /// Milliseconds since 1970: when it was used last, within ten minutes; absent: it was not, or before that was kept.
+        package var used: Int64?
     }
 
     /// `POST /admin/1/tokens/rotate`
@@ -164,7 +170,7 @@ package enum AdminMessages {
 
     /// `POST /admin/1/tokens/revoke`
     package struct TokenRevocation: Codable, Hashable, Sendable {
-        /// The API token, or a server-to-server key's ID.
+        /// The API token, or the ID of a key or of a management token.
         package var id: String
 
         package init(id: String) {

@@ -6,7 +6,8 @@ import NacreHTTPServer
 /// Errors of the admin API as its callers see them.
 enum AdminProblem {
     static let unauthorized = HTTPError(
-        .unauthorized, "The admin API wants the token of the data folder's admin.json as a bearer token.", headers: ["WWW-Authenticate": "Bearer"])
+        .unauthorized, "The admin API wants the token of the data folder's admin.json, or a management token that is good, as a bearer token.",
+        headers: ["WWW-Authenticate": "Bearer"])
 
     static var encoder: JSONEncoder {
         let encoder = JSONEncoder()

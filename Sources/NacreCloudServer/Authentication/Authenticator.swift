@@ -30,6 +30,7 @@ package final class Authenticator: Sendable {
 
     /// A server-to-server key whose user is let in.
     fileprivate struct ServerKey: Sendable {
+        var entry: ServerKeyEntry
         var container: String
         var environment: DatabaseKey.Environment
         var publicKey: P256.PublicKey
@@ -39,6 +40,7 @@ package final class Authenticator: Sendable {
         /// nil for an entry whose environment this version does not know.
         init?(_ entry: ServerKeyEntry, in cloud: Cloud) async throws {
             guard let environment = DatabaseKey.Environment(rawValue: entry.environment) else { return nil }
+            self.entry = entry
             container = entry.container
             self.environment = environment
             publicKey = try P256.PublicKey(pem: entry.publicKey)
@@ -83,6 +85,7 @@ package final class Authenticator: Sendable {
     private let devices = Remembered<Device>()
     private let serverKeys = Remembered<ServerKey>()
     private let accountStates = Remembered<AccountState>()
+    private let notedUses = Remembered<Bool>()
 
     package init(cloud: Cloud, sealer: TokenSealer, clock: ServerClock) {
         self.cloud = cloud
@@ -221,7 +224,18 @@ package final class Authenticator: Sendable {
         guard let entry = try await apiTokenEntry(token), entry.container == container, entry.environment == environment.rawValue else {
             throw ServerError.authenticationFailed
         }
+        await noteUse(of: entry, token)
         return entry
+    }
+
+    /// Notes that a token or key is in use, once in a while. Where the server cannot write nothing is noted, and that is tried again after some seconds.
+    func noteUse(of entry: some UsedEntry, _ id: String) async {
+        let now = clock.now()
+        guard entry.isUseToBeNoted(at: now) else { return }
+        _ = try? await notedUses.value(id, at: now) {
+            try? await cloud.registry.noteUse(of: type(of: entry), id)
+            return true
+        }
     }
 
     func apiTokenEntry(_ token: String) async throws -> APITokenEntry? {
@@ -375,6 +389,7 @@ extension Authenticator {
                 try signed.verifiedText(of: request, body: body, by: key.publicKey)
             }
         guard let text else { throw ServerError.signatureFailed }
+        await noteUse(of: key.entry, signed.keyID)
         var caller = Self.owner(of: key, signed.keyID)
         caller.signedOperationID = Hex.encode(SHA256.digest(text))
         return Identity(caller: caller, body: body, known: now)

@@ -52,6 +52,7 @@ enum AskingCredential: String, CaseIterable, Sendable {
     case signedDate
     case signature
     case adminToken
+    case managementToken
 
     /// Where it travels: `Authorization: Bearer`, or a value of the query or of a header.
     enum Place: Sendable {
@@ -64,7 +65,7 @@ enum AskingCredential: String, CaseIterable, Sendable {
         switch self {
         case .apiToken: .query("ckAPIToken")
         case .webAuthToken: .query("ckWebAuthToken")
-        case .accountToken, .adminToken: .bearer
+        case .accountToken, .adminToken, .managementToken: .bearer
         case .keyID: .header(SignedRequest.keyIDHeader)
         case .signedDate: .header(SignedRequest.dateHeader)
         case .signature: .header(SignedRequest.signatureHeader)
@@ -80,6 +81,7 @@ enum AskingCredential: String, CaseIterable, Sendable {
         case .signedDate: "The date that is signed, such as 2026-01-31T12:00:00Z, within ten minutes of the server's clock."
         case .signature: "ECDSA with SHA-256 of DATE:BASE64(SHA256(BODY)):PATH, in DER, as base64."
         case .adminToken: "token of the data folder's admin.json: another one after each start."
+        case .managementToken: "Of a container's schema: nacre token create --kind management."
         }
     }
 

@@ -27,12 +27,21 @@ struct AdministeredServer {
     }
 
     /// Holds every answer against the document of the admin API.
-    func administrate(_ method: String, _ target: String, _ body: String = "") async -> Answer {
-        let question = Question(method: method, target: target, headers: ["Authorization": "Bearer \(Self.token)"], body: Array(body.utf8))
+    func administrate(
+        _ method: String, _ target: String, _ body: String = "", by bearer: String = token, _ headers: [String: String] = [:]
+    ) async -> Answer {
+        var question = Question(method: method, target: target, headers: ["Authorization": "Bearer \(bearer)"], body: Array(body.utf8))
+        question.headers.merge(headers) { $1 }
         let answer = Answer(await admin.respond(to: question.inProcess))
         let fault = DescribedEndpoints.administration.fault(method, target, answer)
         #expect(fault == nil, "\(method) \(target): \(fault ?? "") in \(answer.text.prefix(1000))")
         return answer
+    }
+
+    /// Another token for the schema of a container, as text.
+    func managementToken(of container: String, _ more: String = "") async throws -> String {
+        let answer = await administrate("POST", "/admin/1/tokens", #"{"container":"\#(container)","kind":"management"\#(more)}"#)
+        return try #require(answer.json?["token"]?.text, "\(answer.text)")
     }
 
     /// To an endpoint of accounts.

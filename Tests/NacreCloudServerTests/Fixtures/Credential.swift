@@ -18,6 +18,8 @@ enum Credential: String, CaseIterable, Sendable {
     case device, deviceOfOtherContainer, deviceOfOtherEnvironment, endedDevice
     // Authorization: Bearer: what is no account token
     case apiTokenAsBearer, webAuthTokenAsBearer, administrator
+    // Authorization: Bearer: of the admin API
+    case manager, managerOfOtherContainer, revokedManager
     // Signatures
     case key, administratorKey, keyOfOtherContainer, keyOfOtherEnvironment, revokedKey
 }
@@ -40,6 +42,7 @@ struct CredentialServer {
         try await addSessions(test)
         try await addDevices(test)
         try await addKeys(test)
+        try await addManagers()
         try await keepSecrets(test)
     }
 
@@ -102,6 +105,14 @@ struct CredentialServer {
             .keyOfOtherEnvironment: try await Signer(test, .production), .revokedKey: revoked,
         ]
         _ = try await test.cloud.registry.revokeAppCredential(revoked.id)
+    }
+
+    private mutating func addManagers() async throws {
+        bearers[.manager] = try await server.managementToken(of: TestServer.container)
+        bearers[.managerOfOtherContainer] = try await server.managementToken(of: TestServer.otherContainer)
+        let revoked = try await server.managementToken(of: TestServer.container)
+        bearers[.revokedManager] = revoked
+        _ = try await server.server.cloud.registry.revokeAppCredential(String(revoked.prefix(32)))
     }
 
     private func keepSecrets(_ test: TestServer) async throws {

@@ -34,7 +34,7 @@ struct HelpTests {
         Documented("container create", "just-in-time data server token-file json"),
         Documented("container list", "data server token-file json"),
         Documented("container change", "just-in-time data server token-file json"),
-        Documented("token create", "container environment kind name public-key administrator origin redirect data server token-file json"),
+        Documented("token create", "container environment kind name public-key administrator origin redirect expires data server token-file json"),
         Documented("token list", "container data server token-file json"),
         Documented("token rotate", "grace data server token-file json"),
         Documented("rate show", "container data server token-file json"),

@@ -211,7 +211,7 @@ import Testing
             #expect(listed.status == 0)
             let lines = listed.output.split(separator: "\n").map(String.init)
             #expect(lines.count == 5 && lines.last == "  + Note.text STRING QUERYABLE", "\(listed.output)")
-            #expect(lines.first?.hasPrefix("2 20") == true && lines.first?.hasSuffix("Z index") == true)
+            #expect(lines.first?.hasPrefix("2 20") == true && lines.first?.hasSuffix("Z index by administrator") == true)
             #expect(lines[1] == "  + Note.at TIMESTAMP QUERYABLE")
 
             #expect(try await administrator.run(["schema", "deploy"] + Self.container).status == 0)
@@ -226,7 +226,7 @@ import Testing
             let json = try await administrator.run(history + ["--json"])
             #expect(json.status == 0 && json.output.contains(#""isUndone":true,"kind":"index","number":3"#), "\(json.output)")
             let live = try await administrator.run(["schema", "history", "--environment", "production"] + Self.container)
-            #expect(live.output.contains("Z deploy\n  + Note\n"))
+            #expect(live.output.contains("Z deploy by administrator\n  + Note\n"))
         }
     }
 

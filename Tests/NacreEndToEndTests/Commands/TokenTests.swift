@@ -65,8 +65,10 @@ import Testing
             let open = try await create([])
             let listed = try await administrator.run(["token", "list"]).output.split(separator: "\n").map(String.init)
             let line = "api \(made.line) \(Administrator.container) development "
-            #expect(listed.contains(line + "origin=https://app.example origin=http://localhost:3000 redirect=https://app.example/in?from=cloud"))
-            #expect(listed.contains("api \(open.line) \(Administrator.container) development"), "\(listed)")
+            #expect(
+                listed.contains(
+                    line + "origin=https://app.example origin=http://localhost:3000 redirect=https://app.example/in?from=cloud used=never"))
+            #expect(listed.contains("api \(open.line) \(Administrator.container) development used=never"), "\(listed)")
             let json = try await administrator.run(["token", "list", "--json"]).output
             let tokens = try #require(try (JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])?["tokens"] as? [[String: Any]])
             #expect(tokens.first { $0["id"] as? String == made.line }?["origins"] as? [String] == ["https://app.example", "http://localhost:3000"])
@@ -81,6 +83,36 @@ import Testing
                 "openssl ecparam -name prime256v1 -genkey -noout -out e.pem; openssl ec -in e.pem -pubout -out p.pem 2>&1", in: server.scratch)
             let key = try await create(["--public-key", server.scratch + "/p.pem", "--origin", "https://app.example"], kind: "server")
             #expect(key.status == 1 && key.messages.contains("signs nobody in"), "\(key.messages)")
+        }
+    }
+
+    @Test func `a management token serves a script with the container's schema, and ends when it is revoked`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.run(["container", "create", Administrator.container])
+            let missing = try await administrator.run(["token", "create", "--kind", "api"] + Self.container)
+            #expect(missing.status == 64 && missing.messages.contains("--environment"))
+            let made = try await administrator.run(["token", "create", "--kind", "management", "--name", "ci", "--expires", "30d"] + Self.container)
+            #expect(made.status == 0 && made.line.count == 97, "\(made.messages)")
+            let file = server.scratch + "/notes.ckdb"
+            try Data("DEFINE SCHEMA RECORD TYPE Users (roles LIST<INT64>); RECORD TYPE Note (text STRING);".utf8).write(to: URL(filePath: file))
+            let cktool = ["cktool", "import-schema", "--container-id", Administrator.container, "--environment", "development", "--file", file]
+            func script(_ container: [String]) async throws -> Nacre {
+                try await Nacre.run(
+                    cktool + container + ["--data", server.data], in: server.scratch, environment: ["CLOUDKIT_MANAGEMENT_TOKEN": made.line])
+            }
+            let imported = try await script([])
+            #expect(imported.status == 0 && imported.messages.isEmpty, "\(imported.messages)")
+            let elsewhere = try await script(["--container-id", "iCloud.com.example.other"])
+            #expect(elsewhere.status == 77 && elsewhere.messages.contains("its own container"), "\(elsewhere.messages)")
+            let history = try await administrator.run(["schema", "history", "--environment", "development"] + Self.container)
+            #expect(history.output.contains(" import by token \(made.line.prefix(32)) ci\n"), "\(history.output)")
+            #expect(try await administrator.run(["audit", "list"]).output.contains(" token=\(made.line.prefix(32)) ci POST /admin/1/schema/import "))
+            let listed = try await administrator.run(["token", "list"]).line
+            #expect(listed.hasPrefix("management \(made.line.prefix(32)) \(Administrator.container) ci ends=") && !listed.contains("never"))
+            #expect(try await administrator.run(["token", "revoke", String(made.line.prefix(32))]).status == 0)
+            let dead = try await script([])
+            #expect(dead.status == 77 && dead.messages.contains("nacre token create --kind management"), "\(dead.messages)")
         }
     }
 }

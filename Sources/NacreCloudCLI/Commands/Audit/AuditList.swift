@@ -10,8 +10,8 @@ enum AuditList {
     static let command = Command(
         "list", "List what administrators asked the server to do, newest first.",
         discussion: """
-            Each line has a number, the time, the HTTP status of the answer (or none, where the server ended before it), the address it came from, the \
-            endpoint, and whom and what the request named. A request is noted before it is done. The last 10,000 are kept.
+            Each line has a number, the time, the HTTP status of the answer (or none, where the server ended before it), the address it came from, by \
+            which management token it came, if by one, the endpoint, and whom and what the request named. A request is noted before it is done. The last 10,000 are kept.
             """,
         options: AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -28,6 +28,8 @@ enum AuditList {
 extension AdminMessages.AuditLine {
     fileprivate var line: String {
         let about = subject.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return (["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address, action] + about).joined(separator: " ")
+        return
+            (["\(number)", UserTime.text(time), status.map(String.init) ?? "none", address] + (author.map { ["token=\($0)"] } ?? []) + [action]
+            + about).joined(separator: " ")
     }
 }

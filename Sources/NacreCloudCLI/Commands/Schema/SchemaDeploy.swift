@@ -10,7 +10,8 @@ enum SchemaDeploy {
             Production gains the roles, types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
             field keeps its type. What roles may do with a type becomes what development says: such a line begins with ~. Doing it again changes \
             nothing. Nothing comes in halves: with one thing refused nothing is deployed. --dry-run names each, in a line that begins with !, and \
-            ends with 2 where there is any.
+            ends with 2 where there is any. A query that production has answered within a month, and would not any more or not as before, stands in a \
+            line that begins with ?, with what it is answered then.
             """,
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
     ) { call in
@@ -22,6 +23,7 @@ enum SchemaDeploy {
             return try refuse(deployment.refusals)
         }
         for gain in deployment.gains { try Output.data(line(gain)) }
+        for broken in deployment.broken { try Output.data(broken.line) }
         for refusal in deployment.refusals { try Output.data("! \(refusal.field ?? "schema"): \(refusal.reason)") }
         try refuse(deployment.refusals)
         Output.message(deployment.summary)

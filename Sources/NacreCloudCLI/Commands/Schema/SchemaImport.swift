@@ -8,7 +8,8 @@ enum SchemaImport {
         "import", "Make the development schema of a container what a file says.",
         discussion: """
             The file is in CloudKit's schema language, as nacre schema export prints it, and says everything: roles, types, fields and indexes that it \
-            leaves out go, unless production or records have them. Each change is printed on a line. Production gets a schema by nacre schema deploy.
+            leaves out go, unless production or records have them. Each change is printed on a line, and each query that \
+            development has answered within a month, and does not any more, in one that begins with ?. Production gets a schema by nacre schema deploy.
             """,
         arguments: [SchemaArgument.file],
         options: [SharedOptions.container, dryRun] + AdminServer.options + [SharedOptions.json]
@@ -19,6 +20,7 @@ enum SchemaImport {
             AdminMessages.NewImport(container: try call.require(SharedOptions.container), text: text, isDryRun: isDryRun))
         if call.has(SharedOptions.json) { return try Output.json(changes) }
         for change in changes.differences { try Output.data(change.line) }
+        for broken in changes.broken ?? [] { try Output.data(broken.line) }
         if changes.differences.isEmpty { return Output.message("The schema is what the file says.") }
         Output.message(isDryRun ? "This was a dry run: the schema is as it was." : "The schema is imported.")
     }
@@ -53,6 +55,11 @@ enum SchemaDiff {
 
 enum SchemaArgument {
     static let file = Argument("file", "A file in CloudKit's schema language; - reads standard input.")
+}
+
+extension AdminMessages.BrokenQuery {
+    /// For people.
+    var line: String { "? \(query): \(reason)" }
 }
 
 extension AdminMessages.Difference {

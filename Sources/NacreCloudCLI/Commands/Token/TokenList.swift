@@ -1,10 +1,9 @@
-import Foundation
 import NacreCloudServer
 
 /// `nacre token`
 enum TokenCommands {
     static let command = Command(
-        "token", "Make, list, rotate and revoke the tokens and keys of apps and servers.",
+        "token", "Make, list, rotate and revoke the tokens and keys of apps, servers and scripts.",
         subcommands: [TokenCreate.command, TokenList.command, TokenRotate.command, TokenRevoke.command])
 }
 
@@ -13,9 +12,12 @@ enum TokenList {
     private static let container = Option.value("container", "name", "Only those of this container.")
 
     static let command = Command(
-        "list", "List API tokens and server-to-server keys.",
-        discussion:
-            "Each line has the kind (server-administrator of a key that no grant holds), the token or the key's ID, the container, the environment, the name, and of an API token the origins of its pages and the URL of its sign-in callback, and when it ends, where another has its place.",
+        "list", "List API tokens, server-to-server keys and management tokens.",
+        discussion: """
+            Each line has the kind (server-administrator of a key that no grant holds), the API token or the ID, the container, the environment, the \
+            name, of an API token the origins of its pages and the URL of its sign-in callback, when it ends, where it does, and when it was used last: \
+            within ten minutes, or never.
+            """,
         options: [container] + AdminServer.options + [SharedOptions.json]
     ) { call in
         let admin = try await AdminClient.connect(call)
@@ -42,12 +44,7 @@ enum TokenRotate {
         arguments: [id],
         options: [grace] + AdminServer.options + [SharedOptions.json]
     ) { call in
-        let seconds = try call.value(grace).map { text in
-            guard let seconds = Quantity.seconds(text) else {
-                throw UsageError(.invalid("--\(grace.name)", "give a time, such as 12h or 7d"), path: call.path)
-            }
-            return seconds
-        }
+        let seconds = try call.value(grace).map { try Quantity.seconds($0, of: grace, call) }
         let rotation = try await AdminClient.connect(call).rotate(
             AdminMessages.NewRotation(id: try call.require(id, at: 0), graceSeconds: seconds))
         if call.has(SharedOptions.json) { return try Output.json(rotation) }
@@ -58,10 +55,10 @@ enum TokenRotate {
 
 /// `nacre token revoke`
 enum TokenRevoke {
-    private static let id = Argument("id", "The API token, or the server-to-server key's ID.")
+    private static let id = Argument("id", "The API token, or the ID of a key or of a management token.")
 
     static let command = Command(
-        "revoke", "End an API token or a server-to-server key.",
+        "revoke", "End an API token, a server-to-server key or a management token.",
         discussion: "It is refused within five seconds, and so are the web auth tokens that were got with an API token. It does not come back.",
         arguments: [id],
         options: AdminServer.options + [SharedOptions.json]
@@ -77,10 +74,10 @@ extension AdminMessages.TokenLine {
     fileprivate var line: String {
         let callback = redirect.map { "redirect=\($0)" } ?? ""
         let pages = (origins ?? []).map { "origin=\($0)" }
-        let end = ends.map { "ends=\(Date(timeIntervalSince1970: Double($0) / 1000).formatted(.iso8601))" } ?? ""
-        let shown = ([isAdministrator ? "\(kind)-administrator" : kind, id, container, environment, name] + pages + [callback, end]).filter {
-            !$0.isEmpty
-        }
+        let end = ends.map { "ends=\(UserTime.text($0))" } ?? ""
+        let use = "used=\(used.map(UserTime.text) ?? "never")"
+        let head = [isAdministrator ? "\(kind)-administrator" : kind, id, container, environment ?? "", name]
+        let shown = (head + pages + [callback, end, use]).filter { !$0.isEmpty }
         return shown.joined(separator: " ")
     }
 }

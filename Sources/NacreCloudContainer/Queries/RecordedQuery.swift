@@ -1,0 +1,191 @@
+package import NacreCloudWire
+import NacreLocks
+
+/// What a query that was answered wants of a schema, without the values that it compared with. See
+/// `docs/decisions/what-queries-want-is-kept-for-a-month.md`.
+package struct RecordedQuery: Hashable, Sendable, Codable {
+    struct Filter: Hashable, Sendable, Codable {
+        /// nil: every searchable one.
+        var field: String?
+        var comparator: String
+        /// Of the value that it compared with.
+        var value: String
+    }
+
+    struct Sort: Hashable, Sendable, Codable {
+        var field: String
+        var isByDistance: Bool
+    }
+
+    /// Whose reading a change of grants can end: who asks as nobody in particular, and who is signed in.
+    enum Asker: String, Hashable, Sendable, Codable {
+        case world
+        case signedIn
+        /// What is private is its owner's, and no grant holds an administrator's key.
+        case owner
+    }
+
+    var recordType: String
+    var filters: [Filter]
+    var sorts: [Sort]
+    var asker: Asker
+
+    init(_ query: Query, in scope: DatabaseKey.Scope, by caller: Caller) {
+        recordType = query.recordType
+        let all = query.filters.map { Filter(field: $0.fieldName, comparator: $0.comparator.rawValue, value: $0.value.type.rawValue) }
+        filters = all.sorted { $0.words < $1.words }
+        sorts = query.sorts.map { Sort(field: $0.fieldName, isByDistance: $0.relativeLocation != nil) }
+        asker = scope != .public || caller.isAdministrator ? .owner : caller.userRecordName == nil ? .world : .signedIn
+    }
+
+    /// For people: `Note where title BEGINS_WITH STRING, sorted by stars`.
+    package var words: String {
+        let conditions = filters.isEmpty ? "" : " where " + filters.map(\.words).joined(separator: ", ")
+        let order = sorts.isEmpty ? "" : ", sorted by " + sorts.map { $0.isByDistance ? "distance of \($0.field)" : $0.field }.joined(separator: ", ")
+        return recordType + conditions + order
+    }
+
+    /// Under which it is kept.
+    fileprivate var key: String { "\(asker.rawValue) \(words)" }
+
+    /// Why a schema does not answer it, or answers less than another one; nil: it answers as that one does.
+    func fault(in next: Schema, after schema: Schema, of container: String) -> ServerError? {
+        do {
+            _ = try QueryShape(query, in: next, of: container, by: Caller(.world))
+        } catch {
+            return error
+        }
+        func mayRead(_ schema: Schema) -> Bool {
+            let roles = CallerRoles(Caller(asker == .world ? .world : .user("")))
+            return schema.definition(of: recordType)?.grants.permissions(of: roles, asCreator: false).contains(.read) == true
+        }
+        guard asker != .owner, mayRead(schema), !mayRead(next) else { return nil }
+        let role = asker == .world ? Grants.worldRole : Grants.signedInRole
+        return ServerError(
+            .accessDenied, "\(role) may not READ any more: it finds what its asker made or has a role for, and nothing else", field: recordType,
+            remedy: "Write GRANT READ TO \"\(role)\" into the type.")
+    }
+
+    /// The query with values of the same types in place of its own.
+    private var query: Query {
+        Query(
+            recordType: recordType,
+            filters: filters.compactMap { filter in
+                guard let comparator = QueryComparator(rawValue: filter.comparator), let value = FieldType(rawValue: filter.value) else { return nil }
+                return QueryFilter(comparator, fieldName: filter.field, value: .example(of: value), distance: comparator == .near ? 0 : nil)
+            },
+            sorts: sorts.map { QuerySort($0.field, relativeLocation: $0.isByDistance ? Location(latitude: 0, longitude: 0) : nil) })
+    }
+}
+
+extension RecordedQuery.Filter {
+    fileprivate var words: String { "\(field.map { "\($0) " } ?? "")\(comparator) \(value)" }
+}
+
+extension FieldValue {
+    /// One value of a type, or a list of one.
+    fileprivate static func example(of type: FieldType) -> FieldValue {
+        let place = Location(latitude: 0, longitude: 0)
+        let target = Reference(recordName: "a", action: .none)
+        return switch type {
+        case .string: .string("a")
+        case .int64: .int64(0)
+        case .double: .double(0)
+        case .timestamp: .timestamp(Timestamp(secondsSince2001: 0))
+        case .bytes: .bytes([0])
+        case .location: .location(place)
+        case .reference: .reference(target)
+        case .asset: .asset(Asset(fileChecksum: "", size: 0))
+        case .stringList: .stringList(["a"])
+        case .int64List: .int64List([0])
+        case .doubleList: .doubleList([0])
+        case .timestampList: .timestampList([Timestamp(secondsSince2001: 0)])
+        case .bytesList: .bytesList([[0]])
+        case .locationList: .locationList([place])
+        case .referenceList: .referenceList([target])
+        case .assetList: .assetList([])
+        case .unknownList: .emptyList
+        }
+    }
+}
+
+/// A recorded query as the registry keeps it: for a month after it was noted last.
+struct RecordedQueryEntry: RegistryEntry {
+    static let kind = EntryKind.recordedQuery
+
+    var query: RecordedQuery
+}
+
+/// A recorded query that a change of the schema breaks, and how.
+package struct BrokenQuery: Equatable, Sendable {
+    package var query: RecordedQuery
+    package var fault: ServerError
+}
+
+/// Which queries this process has noted, and when. Thread-safe.
+final class QueryMemory: Sendable {
+    private struct Place: Hashable {
+        var database: DatabaseID
+        var query: RecordedQuery
+    }
+
+    private let noted = Locked<[Place: Timestamp]>([:])
+
+    /// Queries remembered; beyond it the memory starts afresh. On this server.
+    private static let remembered = 10_000
+
+    /// Whether a query is to be noted; who is told so does it.
+    func isNews(_ query: RecordedQuery, in database: DatabaseID, at now: Timestamp) -> Bool {
+        let place = Place(database: database, query: query)
+        return noted.withLock { noted in
+            if let last = noted[place], abs(now.secondsSince2001 - last.secondsSince2001) < Limits.recordedQueryPauseSeconds { return false }
+            if noted.count >= Self.remembered { noted.removeAll() }
+            noted[place] = now
+            return true
+        }
+    }
+}
+
+extension Registry {
+    /// Notes what a query that was answered wants of its schema, once a day. One that names very much is not noted, nor one beyond the number that is kept.
+    package func note(_ query: Query, in target: DatabaseTarget, by caller: Caller) async {
+        let recorded = RecordedQuery(query, in: target.scope, by: caller)
+        let now = clock()
+        guard let database = try? await schemaDatabase(of: target.container, target.environment), queries.isNews(recorded, in: database, at: now)
+        else { return }
+        let key = recorded.key
+        guard key.utf8.count <= Limits.recordedQueryBytes else { return }
+        // The answer does not fail with it.
+        try? await write(.schema(container: target.container, target.environment)) { database, now, transaction in
+            let kept = try transaction.entries(in: database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept)
+            let living = kept.living(at: now)
+            guard living.count < Limits.recordedQueriesKept || living.contains(where: { $0.key.key == key }) else { return .rollback(()) }
+            var plan = WritePlan()
+            plan.entriesRemoved = kept.filter { !$0.isLiving(at: now) && $0.key.key != key }.map(\.key)
+            plan.entries = [try RecordedQueryEntry(query: recorded).row(key, in: database, expires: now + Limits.recordedQuerySeconds)]
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    /// The recorded queries of a container's environment.
+    func recordedQueries(of container: String, _ environment: DatabaseKey.Environment) async throws -> [RecordedQuery] {
+        let now = clock()
+        return try await read(of: container, environment) { known, transaction in
+            try transaction.entries(in: known.database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept).living(at: now).map {
+                try RecordedQueryEntry($0).query
+            }
+        }
+    }
+}
+
+extension [RecordedQuery] {
+    /// Those that a change of a schema breaks, in the order of their words.
+    func broken(by next: Schema, after schema: Schema, of container: String) -> [BrokenQuery] {
+        sorted { ($0.words, $0.asker.rawValue) < ($1.words, $1.asker.rawValue) }.compactMap { query in
+            // What was no answer before is none that goes.
+            guard query.fault(in: schema, after: schema, of: container) == nil else { return nil }
+            return query.fault(in: next, after: schema, of: container).map { BrokenQuery(query: query, fault: $0) }
+        }
+    }
+}
