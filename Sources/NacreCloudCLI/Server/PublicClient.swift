@@ -41,6 +41,14 @@ struct PublicClient {
         return try await ask("POST", path, request.json(), token: token) { body throws(ServerError) in try Answer(json: body) }
     }
 
+    /// Sends a file to where the server wants it.
+    /// - Parameter url: of an upload; its path counts, since the server's public name may lead elsewhere from here.
+    func upload(_ file: String, to url: String) async throws -> Asset {
+        guard let path = url.range(of: "/assets/") else { throw CommandFailure(.failure, "what answers at \(web.url) is not a nacre server") }
+        let answer = try await web.send(file: file, to: String(url[path.lowerBound...]))
+        return try value(of: answer) { body throws(ServerError) in try AssetUploadResponse(json: body) }.singleFile
+    }
+
     /// The same, with the answer as it is.
     func object(_ method: String, _ path: String, json: [UInt8]?, token: String) async throws -> [String: Any] {
         let body = try await ask(method, path, json, token: token) { $0 }
@@ -53,7 +61,10 @@ struct PublicClient {
     private func ask<Value>(
         _ method: String, _ path: String, _ json: [UInt8]?, token: String, _ read: ([UInt8]) throws(ServerError) -> Value
     ) async throws -> Value {
-        let answer = try await web.send(method, path, bearer: token, json: json)
+        try value(of: try await web.send(method, path, bearer: token, json: json), read)
+    }
+
+    private func value<Value>(of answer: WebClient.Answer, _ read: ([UInt8]) throws(ServerError) -> Value) throws -> Value {
         do {
             guard answer.status == 200 else { throw CommandFailure(try ErrorResponse(json: [UInt8](answer.body)).error) }
             return try read([UInt8](answer.body))

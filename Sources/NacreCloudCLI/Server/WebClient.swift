@@ -38,6 +38,26 @@ struct WebClient {
             request.body = .bytes(json)
             request.headers.append(.init("Content-Type", "application/json"))
         }
+        return try await send(request)
+    }
+
+    /// For a file, as long as some of it gets through.
+    private static let patienceForFiles: Duration = .seconds(3600)
+
+    /// Sends a file. - Throws: `CommandFailure`, also where it cannot be read.
+    func send(file path: String, to target: String) async throws -> Answer {
+        var request = HTTPClient.Request("POST", url + target, idleTimeout: Self.patience, totalTimeout: Self.patienceForFiles)
+        request.headers.append(.init("Content-Type", "application/octet-stream"))
+        do {
+            let bytes = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+            request.body = .file(try HTTPClient.FilePart(path: path, length: bytes))
+        } catch {
+            throw CommandFailure(.failure, "\(path) cannot be read", remedy: "Name a file that is there.")
+        }
+        return try await send(request)
+    }
+
+    private func send(_ request: HTTPClient.Request) async throws -> Answer {
         do {
             let answer = try await Self.client.send(request)
             return Answer(status: answer.status, body: Data(answer.body))

@@ -1,4 +1,5 @@
 import Foundation
+import NacreCloudTestSupport
 import Testing
 
 /// `nacre cktool`: scripts written for Apple's tool.
@@ -8,7 +9,7 @@ import Testing
     private static let schema = """
         DEFINE SCHEMA
         RECORD TYPE Note ("___recordID" REFERENCE QUERYABLE, title STRING QUERYABLE SEARCHABLE SORTABLE, stars INT64 QUERYABLE SORTABLE, \
-        at TIMESTAMP QUERYABLE, place LOCATION QUERYABLE, tags LIST<STRING> QUERYABLE, data BYTES, price DOUBLE);
+        at TIMESTAMP QUERYABLE, place LOCATION QUERYABLE, tags LIST<STRING> QUERYABLE, data BYTES, price DOUBLE, image ASSET, pages LIST<ASSET>);
         RECORD TYPE Users (roles LIST<INT64>);
         """
 
@@ -64,14 +65,17 @@ import Testing
     private static let wrong: [(arguments: [String], says: String, status: Int32)] = [
         (["query-records", "--filters", "stars LIKE 3"], "LIST_NOT_CONTAINS_ANY", 64),
         (["query-records", "--filters", "stars"], "is not FIELD OPERATOR VALUE", 64),
-        (["query-records", "--filters", "place NEAR 1,2"], "LATITUDE,LONGITUDE,METRES", 64),
+        (["query-records", "--filters", "place NEAR 1"], "LATITUDE,LONGITUDE", 64),
+        (["query-records", "--filters", "image == assetType:k"], "not of its type", 64),
         (["query-records", "--filters", "stars == int64Type:x"], "not of its type", 64),
         (["query-records", "--filters", "stars == five"], "stars", 1),
         (["query-records", "--limit", "500"], "--limit", 64),
         (["create-record", "--fields-json", #"{"a":{"value":1}}"#], "a: 'type' is missing", 64),
         (["create-record", "--fields-json", #"{"a":{"type":"textType","value":1}}"#], "take stringType", 64),
-        (["create-record", "--fields-json", #"{"a":{"type":"assetType","value":"k"}}"#], "does not send files", 64),
-        (["create-record", "--fields-json", "{}", "--asset-files", "k=v"], "does not send files", 1),
+        (["create-record", "--fields-json", #"{"a":{"type":"assetType","value":"k"}}"#], "which file k is, which the field a names", 64),
+        (["create-record", "--fields-json", "{}", "--asset-files", "k=v"], "no field has the value k", 64),
+        (["create-record", "--fields-json", #"{"a":{"type":"assetType","value":"k"}}"#, "--asset-files", "k"], "give KEY=PATH", 64),
+        (["create-record", "--fields-json", #"{"image":{"type":"assetType","value":"k"}}"#, "--asset-files", "k=gone"], "gone cannot be read", 1),
         (["create-record"], "--fields-json", 64),
         (["delete-records"], "Interaction was required", 64),
     ]
@@ -82,7 +86,7 @@ import Testing
             try Data(Self.schema.utf8).write(to: URL(filePath: file))
             try #require(try await run(administrator, ["import-schema", "--file", file] + Self.container).status == 0)
             let records = Self.notes + ["--record-type", "Note"]
-            let user = ["CLOUDKIT_USER_TOKEN": token]
+            let user = ["CLOUDKIT_USER_TOKEN": token, "LANG": "en_US.UTF-8", "LC_ALL": "en_US.UTF-8"]
             func ask(_ arguments: [String]) async throws -> Nacre { try await run(administrator, arguments, user) }
             func create(_ fields: String) async throws -> String {
                 let made = try await run(administrator, ["create-record", "--fields-stdin"] + records, user, input: fields)
@@ -98,13 +102,17 @@ import Testing
             let found: [(filters: [String], count: Int)] = [
                 ([], 2), (["--filters", "stars >= 2"], 1), (["--filters", "stars GREATER_THAN 0", "title == stringType:2021-01-01"], 1),
                 (["--filters", "title CONTAINS_ANY_TOKENS olives"], 1), (["--filters", "tags LIST_CONTAINS_ANY food"], 1),
-                (["--filters", "place NEAR 48.4,9.99,1000"], 1), (["--filters", "recordName == \(olives)"], 1),
-                (["--filters", "at < 2030-01-01"], 1), (["--filters=stars == 5", "--filters", "title == nothing"], 0),
+                (["--filters", "place NEAR 48.4,9.99,1000"], 1), (["--filters", "place NEAR -48.4,-170"], 1),
+                (["--filters", "recordName == \(olives)"], 1),
+                (["--filters", "at < 2030-01-01"], 1), (["--filters", "at > timestampType:2024-02-28 23:59:59"], 1),
+                (["--filters", "at < timestampType:2/28/2024"], 0), (["--filters", "at < timestampType:3/1/2024 2:30 PM"], 1),
+                (["--filters", "at < timestampType:3/1/2024 14:30"], 1), (["--filters=stars == 5", "--filters", "title == nothing"], 0),
             ]
             for (filters, count) in found {
                 let answer = try await ask(["query-records"] + filters + records)
+                try #require(answer.status == 0, "\(filters): \(answer.messages)")
                 let object = try JSONSerialization.jsonObject(with: Data(answer.output.utf8)) as? [String: Any]
-                #expect(answer.status == 0 && (object?["records"] as? [Any])?.count == count, "\(filters): \(answer.messages)")
+                #expect((object?["records"] as? [Any])?.count == count, "\(filters)")
             }
             let sorted = try await query("--sort-by", "stars DESC", "--requested-fields", "title", "price", "--limit", "1")
             #expect(
@@ -133,6 +141,32 @@ import Testing
             let deleted = try await ask(["delete-records", "--filters", "stars == 1", "--yes"] + records)
             #expect(deleted.status == 0 && deleted.output == "{\"deletedCount\":1,\"errors\":[]}\n", "\(deleted.messages)")
             #expect(try await query().output == "{\"records\":[]}\n")
+        }
+    }
+
+    @Test func `a record is made with files, which its download URLs give back`() async throws {
+        try await with { administrator, token in
+            let scratch = administrator.server.scratch
+            try Data(Self.schema.utf8).write(to: URL(filePath: scratch + "/notes.ckdb"))
+            try #require(try await run(administrator, ["import-schema", "--file", scratch + "/notes.ckdb"] + Self.container).status == 0)
+            for name in ["one", "two"] { try Data("page \(name)".utf8).write(to: URL(filePath: "\(scratch)/\(name).txt")) }
+            let fields =
+                #"{"image":{"type":"assetType","value":"1"},"pages":{"type":"assetListType","value":["1","2"]},"stars":{"type":"int64Type","value":5}}"#
+            let made = try await run(
+                administrator,
+                ["create-record", "--record-type", "Note", "--fields-json", fields, "--asset-files", "1=\(scratch)/one.txt", "2=\(scratch)/two.txt"]
+                    + Self.notes, ["CLOUDKIT_USER_TOKEN": token])
+            try #require(made.status == 0, "\(made.messages)")
+            let printed = try JSONSerialization.jsonObject(with: Data(made.output.utf8)) as? [String: Any]
+            let record = try #require(printed?["fields"] as? [String: [String: Any]])
+            let image = try #require(record["image"]?["value"] as? [String: Any])
+            let pages = try #require(record["pages"]?["value"] as? [[String: Any]])
+            #expect(image["size"] as? Int == 8 && pages.count == 2 && record["stars"]?["value"] as? Int == 5)
+            for (file, text) in zip([image] + pages, ["page one", "page one", "page two"]) {
+                let url = try #require(file["downloadUrl"] as? String)
+                let fetched = try await Program("/usr/bin/curl", ["-s", url], in: scratch).run()
+                #expect(String(decoding: fetched.output, as: UTF8.self) == text)
+            }
         }
     }
 

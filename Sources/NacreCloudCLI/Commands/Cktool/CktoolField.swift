@@ -75,7 +75,7 @@ struct CktoolField: Codable {
             case .locationList: .locationList(try read([CktoolPlace].self).map(\.location))
             case .referenceList: .referenceList(try read([CktoolLink].self).map(\.reference))
             case .unknownList: .emptyList
-            case .asset, .assetList: throw refusal("cktool does not send files")
+            case .asset, .assetList: throw refusal("\(name) stands for a file, and nothing is compared with one")
             }
     }
 
@@ -101,12 +101,36 @@ struct CktoolField: Codable {
         case .locationList(let values): try keys.encode(values.map(CktoolPlace.init), forKey: .value)
         case .referenceList(let values): try keys.encode(values.map(CktoolLink.init), forKey: .value)
         case .emptyList: try keys.encode([String](), forKey: .value)
-        case .asset, .assetList, .sealed: break
+        case .asset(let value): try keys.encode(CktoolFile(value), forKey: .value)
+        case .assetList(let values): try keys.encode(values.map(CktoolFile.init), forKey: .value)
+        case .sealed: break
         }
     }
 }
 
-/// A moment: `2024-02-29T12:30:00Z`, or a day or a minute of the machine's time zone.
+/// A field of a record to be made: its value, or the names that `--asset-files` gives its files.
+enum CktoolNewField: Decodable {
+    case value(FieldValue)
+    case file(String)
+    case files([String])
+
+    private enum Key: String, CodingKey {
+        case type
+        case value
+    }
+
+    init(from decoder: any Decoder) throws {
+        let keys = try decoder.container(keyedBy: Key.self)
+        self =
+            switch CktoolField.type(named: try keys.decode(String.self, forKey: .type)) {
+            case .asset: .file(try keys.decode(String.self, forKey: .value))
+            case .assetList: .files(try keys.decode([String].self, forKey: .value))
+            default: .value(try CktoolField(from: decoder).value)
+            }
+    }
+}
+
+/// A moment: `2024-02-29T12:30:00Z`, or a day, a minute or a second of the machine's time zone, as cktool reads them.
 struct CktoolMoment: Codable {
     let timestamp: Timestamp
 
@@ -117,7 +141,8 @@ struct CktoolMoment: Codable {
     /// nil for a text of another form.
     init?(_ text: String) {
         let exact = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        guard let date = (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: exact)) ?? Self.local(text) else { return nil }
+        let plain = (try? Date(text, strategy: .iso8601)) ?? (try? Date(text, strategy: exact))
+        guard let date = plain ?? Self.local(text) ?? Self.localized(text) else { return nil }
         timestamp = Timestamp(secondsSince2001: date.timeIntervalSinceReferenceDate)
     }
 
@@ -125,7 +150,9 @@ struct CktoolMoment: Codable {
         let container = try decoder.singleValueContainer()
         guard let moment = Self(try container.decode(String.self)) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a moment is 2024-02-29T12:30:00Z, 2024-02-29 or 2024-02-29 12:30")
+                in: container,
+                debugDescription:
+                    "a moment is 2024-02-29T12:30:00Z, 2024-02-29, 2024-02-29 12:30:00, or a date as the locale of LC_TIME or LANG has it")
         }
         self = moment
     }
@@ -136,15 +163,48 @@ struct CktoolMoment: Codable {
         try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 
-    /// `yyyy-MM-dd`, or that with ` HH:mm`.
+    /// A day as numbers in the machine's locale, alone, with the time of 24 hours or with that of twelve: `2/29/2024`, `2/29/2024, 14:30`, `2/29/2024, 2:30 PM`.
+    ///
+    /// Foundation does not read the variables of a shell here. Without one that names a locale nothing is read so: days and months would be guessed.
+    private static func localized(_ text: String) -> Date? {
+        let named = ["LC_ALL", "LC_TIME", "LANG"].lazy.compactMap(CktoolTokens.variable).first.map { String($0.prefix { $0 != "." && $0 != "@" }) }
+        guard let named, !["C", "POSIX"].contains(named) else { return nil }
+        for template in ["yMd", "yMdHm", "yMdhm"] {
+            let format = DateFormatter()
+            format.calendar = Calendar(identifier: .gregorian)
+            format.locale = Locale(identifier: named)
+            format.isLenient = false
+            format.setLocalizedDateFormatFromTemplate(template)
+            // A locale may write other blanks than a keyboard does, and a comma that people leave out.
+            for pattern in [format.dateFormat ?? "", (format.dateFormat ?? "").replacing(",", with: "")] {
+                format.dateFormat = String(pattern.map { $0.isWhitespace ? " " : $0 })
+                if let date = format.date(from: text) { return date }
+            }
+        }
+        return nil
+    }
+
+    /// `yyyy-MM-dd`, or that with ` HH:mm` or ` HH:mm:ss`.
     private static func local(_ text: String) -> Date? {
-        guard let match = text.wholeMatch(of: /(\d{4})-(\d{2})-(\d{2})(?: (\d{2}):(\d{2}))?/) else { return nil }
-        let (_, year, month, day, hour, minute) = match.output
+        guard let match = text.wholeMatch(of: /(\d{4})-(\d{2})-(\d{2})(?: (\d{2}):(\d{2})(?::(\d{2}))?)?/) else { return nil }
+        let (_, year, month, day, hour, minute, second) = match.output
         var parts = DateComponents()
         (parts.year, parts.month, parts.day) = (Int(year), Int(month), Int(day))
         (parts.hour, parts.minute) = (hour.flatMap { Int($0) } ?? 0, minute.flatMap { Int($0) } ?? 0)
+        parts.second = second.flatMap { $0 }.flatMap { Int($0) } ?? 0
         let calendar = Calendar(identifier: .gregorian)
         return parts.isValidDate(in: calendar) ? calendar.date(from: parts) : nil
+    }
+}
+
+/// A file as it is shown.
+private struct CktoolFile: Encodable {
+    var fileChecksum: String
+    var size: Int64
+    var downloadUrl: String?
+
+    init(_ asset: Asset) {
+        (fileChecksum, size, downloadUrl) = (asset.fileChecksum, asset.size, asset.downloadURL)
     }
 }
 

@@ -42,11 +42,14 @@ enum CktoolFilter {
         SystemField.allCases.first { $0.webName == name }?.rawValue ?? name
     }
 
+    /// Metres: half the girth of the Earth, beyond which nothing is.
+    private static let anyDistance = 20_037_509.0
+
     private static func near(_ field: String, _ place: String, _ text: String) throws -> QueryFilter {
         let numbers = place.split(separator: ",").map { Double($0.filter { $0 != " " }) }
-        guard numbers.count == 3, let latitude = numbers[0], let longitude = numbers[1], let metres = numbers[2] else {
-            throw fault(text, "does not say how near", remedy: "NEAR wants LATITUDE,LONGITUDE,METRES, such as 48.4,9.99,5000.")
-        }
+        guard [2, 3].contains(numbers.count), let latitude = numbers[0], let longitude = numbers[1],
+            let metres = numbers.count == 2 ? Self.anyDistance : numbers[2]
+        else { throw fault(text, "names no place", remedy: "NEAR wants LATITUDE,LONGITUDE, and metres behind them, such as 48.4,9.99,5000.") }
         return QueryFilter(.near, fieldName: field, value: .location(Location(latitude: latitude, longitude: longitude)), distance: metres)
     }
 

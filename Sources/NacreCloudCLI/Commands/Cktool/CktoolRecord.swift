@@ -31,10 +31,9 @@ struct CktoolRecord: Encodable {
     }
 
     /// The fields of a record to be made. - Throws: `CommandFailure` that names the field at fault.
-    static func fields(from json: String) throws -> RecordFields {
+    static func fields(from json: String) throws -> [String: CktoolNewField] {
         do {
-            let fields = try JSONDecoder().decode([String: CktoolField].self, from: Data(json.utf8))
-            return RecordFields(fields.map { RecordFields.Field($0.key, $0.value.value) })
+            return try JSONDecoder().decode([String: CktoolNewField].self, from: Data(json.utf8))
         } catch let error as DecodingError {
             throw CommandFailure(
                 .usage, "the fields do not read: \(words(error))", remedy: #"Write {"title": {"type": "stringType", "value": "Olives"}}."#)

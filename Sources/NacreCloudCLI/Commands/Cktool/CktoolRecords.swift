@@ -32,18 +32,32 @@ struct CktoolDatabase {
         let names = [try call.require(CktoolOptions.containerID), environment, try call.require(CktoolOptions.databaseType)]
         let parts = names.map { $0.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(CharacterSet(charactersIn: ".-_"))) ?? "" }
         return CktoolDatabase(
-            client: PublicClient(url: url), token: token, path: "/database/1/\(parts.joined(separator: "/"))/records/",
+            client: PublicClient(url: url), token: token, path: "/database/1/\(parts.joined(separator: "/"))/",
             zoneID: ZoneID(zoneName: try call.require(CktoolOptions.zoneName)))
     }
 
     func query(_ request: RecordsQueryRequest) async throws -> RecordsQueryResponse {
-        try await client.ask(RecordsQueryResponse.self, path + "query", request, token: token)
+        try await client.ask(RecordsQueryResponse.self, path + "records/query", request, token: token)
+    }
+
+    /// Sends files for fields of a record that is to be made.
+    /// - Returns: what the save carries for each, in their order.
+    func upload(_ files: [(field: String, path: String)], of recordName: String, _ recordType: String) async throws -> [Asset] {
+        if files.isEmpty { return [] }
+        let items = files.map { AssetsUploadRequest.Item(recordName: recordName, recordType: recordType, fieldName: $0.field) }
+        let places = try await client.ask(
+            AssetsUploadResponse.self, path + "assets/upload", AssetsUploadRequest(tokens: items, zoneID: zoneID), token: token
+        ).tokens
+        guard places.count == files.count else { throw CommandFailure(.failure, "the server did not say where the files go") }
+        var assets: [Asset] = []
+        for (file, place) in zip(files, places) { assets.append(try await client.upload(file.path, to: place.url)) }
+        return assets
     }
 
     /// One result for each operation, in their order; one that fails stops none of the others.
     func modify(_ operations: [RecordOperation]) async throws -> [RecordResult] {
         let request = RecordsModifyRequest(operations: operations, zoneID: zoneID, atomic: false)
-        return try await client.ask(RecordsResponse.self, path + "modify", request, token: token).records
+        return try await client.ask(RecordsResponse.self, path + "records/modify", request, token: token).records
     }
 }
 
@@ -52,24 +66,64 @@ enum CktoolCreateRecord {
     private static let json = Option.value("fields-json", "json", "The fields as JSON.")
     private static let file = Option.value("fields-file", "file", "A file with that JSON.")
     private static let stdin = Option.flag("fields-stdin", "Read that JSON from standard input.")
-    private static let assets = Option.values("asset-files", "key=path", "Fails: cktool does not send files.")
+    private static let assets = Option.values("asset-files", "key=path", "Files of fields of type assetType, whose values are the keys.")
 
     static let command = Command(
         "create-record", "Make a record, and print it as JSON.",
         discussion: """
             Fields are JSON such as {"title": {"type": "stringType", "value": "Olives"}}; types are stringType, int64Type, doubleType, timestampType, \
-            bytesType, locationType, referenceType, and lists such as stringListType.
+            bytesType, locationType, referenceType, and lists such as stringListType. {"photo": {"type": "assetType", "value": "p"}} with --asset-files \
+            p=photo.jpg makes a field of a file, assetListType one of several.
             """,
         options: CktoolOptions.records + [CktoolOptions.recordType, json, file, stdin, assets]
     ) { call in
-        if call.isGiven(assets) { throw CommandFailure(.failure, "cktool does not send files", remedy: "Leave --asset-files out.") }
-        let change = RecordChange(
-            recordName: nil, recordType: try call.require(CktoolOptions.recordType), set: try CktoolRecord.fields(from: try fields(call)))
-        let results = try await CktoolDatabase.named(by: call).modify([RecordOperation(.create, change)])
+        let type = try call.require(CktoolOptions.recordType)
+        let fields = try CktoolRecord.fields(from: try fields(call)).sorted { $0.key < $1.key }
+        let files = try files(of: fields, call)
+        let database = try await CktoolDatabase.named(by: call)
+        // Files are sent for a record that has a name.
+        let name = files.isEmpty ? nil : UUID().uuidString
+        var sent = try await database.upload(files, of: name ?? "", type)[...]
+        let set = fields.map { name, field in
+            switch field {
+            case .value(let value): return RecordFields.Field(name, value)
+            case .file: return RecordFields.Field(name, .asset(sent.removeFirst()))
+            case .files(let keys):
+                defer { sent = sent.dropFirst(keys.count) }
+                return RecordFields.Field(name, keys.isEmpty ? .emptyList : .assetList(Array(sent.prefix(keys.count))))
+            }
+        }
+        let change = RecordChange(recordName: name, recordType: type, set: RecordFields(set))
+        let results = try await database.modify([RecordOperation(.create, change)])
         switch results.first {
         case .record(let record): try Output.json(CktoolRecord(record))
         case .failure(_, let error): throw CommandFailure(error)
         case .deleted, nil: throw CommandFailure(.failure, "the server did not say what became of the record")
+        }
+    }
+
+    /// The file of each key, in the order in which the fields name them.
+    private static func files(of fields: [(key: String, value: CktoolNewField)], _ call: Call) throws -> [(field: String, path: String)] {
+        func fault(_ text: String) -> UsageError { UsageError(.invalid("--\(assets.name)", text), path: call.path) }
+        var paths: [String: String] = [:]
+        for text in call.all(assets) {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw fault("give KEY=PATH") }
+            guard paths.updateValue(parts[1], forKey: parts[0]) == nil else { throw fault("\(parts[0]) stands for two files") }
+        }
+        let keys = fields.flatMap { name, field in
+            switch field {
+            case .value: [(field: String, key: String)]()
+            case .file(let key): [(field: name, key: key)]
+            case .files(let keys): keys.map { (field: name, key: $0) }
+            }
+        }
+        if let unused = paths.keys.sorted().first(where: { key in !keys.contains { $0.key == key } }) {
+            throw fault("no field has the value \(unused)")
+        }
+        return try keys.map { field, key in
+            guard let path = paths[key] else { throw fault("nothing says which file \(key) is, which the field \(field) names") }
+            return (field: field, path: path)
         }
     }
 

@@ -76,8 +76,8 @@ enum CktoolSaveToken {
     static let command = Command(
         "save-token", "Keep a token for the other verbs.",
         discussion: """
-            A user token is an account token: what nacre user sign-in --account prints. A management token is the admin token of a server, which is in \
-            the admin.json of its data folder and another one after each start; for a server of this machine none is needed, as --data finds it.
+            A user token is an account token: what nacre user sign-in --account prints. A management token is what nacre token \
+            create --kind management prints; for a server of this machine none is needed, as --data finds its administrator's.
             """,
         arguments: [token], options: [TokenOptions.type, TokenOptions.method, TokenOptions.force]
     ) { call in
