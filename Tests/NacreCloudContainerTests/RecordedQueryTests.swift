@@ -144,6 +144,13 @@ import Testing
             await registry.note(Self.query([QueryFilter(.equals, fieldName: "f\(number)", value: .int64(1))]), in: target, by: Self.world)
         }
         #expect(try await kept() == Limits.recordedQueriesKept)
+        // Where no more are kept none is tried for a while, so that who asks in ever new ways writes nothing.
+        let counted = CountingStore(test.cloud.registry.store)
+        let other = Registry(store: counted, clock: { test.clock.now }, random: { 1 })
+        for number in 0..<3 {
+            await other.note(Self.query([QueryFilter(.equals, fieldName: "g\(number)", value: .int64(1))]), in: target, by: Self.world)
+        }
+        #expect(counted.transactions.count { $0.kind == .write } == 1)
         let long = Self.query([QueryFilter(.equals, fieldName: String(repeating: "x", count: Limits.recordedQueryBytes), value: .int64(1))])
         test.clock.move(bySeconds: Limits.recordedQuerySeconds + 1)
         await registry.note(long, in: target, by: Self.world)

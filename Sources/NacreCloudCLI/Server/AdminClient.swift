@@ -88,6 +88,10 @@ struct AdminClient {
         try read(AdminMessages.Names.self, try await web.send("POST", "/admin/1/users/change-name", bearer: token, body: asked))
     }
 
+    func changeEmail(_ asked: AdminMessages.NewEmail) async throws -> AdminMessages.User {
+        try read(AdminMessages.User.self, try await web.send("POST", "/admin/1/users/change-email", bearer: token, body: asked))
+    }
+
     func setState(_ asked: AdminMessages.NewUserState) async throws -> AdminMessages.UserState {
         try read(AdminMessages.UserState.self, try await web.send("POST", "/admin/1/users/state", bearer: token, body: asked))
     }

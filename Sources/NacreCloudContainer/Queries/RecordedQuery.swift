@@ -124,48 +124,82 @@ package struct BrokenQuery: Equatable, Sendable {
 
 /// Which queries this process has noted, and when. Thread-safe.
 final class QueryMemory: Sendable {
-    private struct Place: Hashable {
-        var database: DatabaseID
-        var query: RecordedQuery
+    private struct State {
+        /// By the hash of what is asked and where: a query takes no more room than another, whatever it names.
+        var noted: [Int: Timestamp] = [:]
+        /// Environments that have as many as are kept, by their hashes.
+        var full: [Int: Timestamp] = [:]
     }
 
-    private let noted = Locked<[Place: Timestamp]>([:])
+    private let state = Locked(State())
 
-    /// Queries remembered; beyond it the memory starts afresh. On this server.
+    /// Queries, and environments, that are remembered; beyond it the memory starts afresh. On this server.
     private static let remembered = 10_000
 
-    /// Whether a query is to be noted; who is told so does it.
-    func isNews(_ query: RecordedQuery, in database: DatabaseID, at now: Timestamp) -> Bool {
-        let place = Place(database: database, query: query)
-        return noted.withLock { noted in
-            if let last = noted[place], abs(now.secondsSince2001 - last.secondsSince2001) < Limits.recordedQueryPauseSeconds { return false }
-            if noted.count >= Self.remembered { noted.removeAll() }
-            noted[place] = now
+    /// Whether a query is to be noted; who is told so does it. Allocates nothing but a place.
+    func isNews(_ query: Query, in target: DatabaseTarget, by caller: Caller, at now: Timestamp) -> Bool {
+        var hasher = Hasher()
+        hasher.combine(Self.hash(target))
+        hasher.combine(target.scope)
+        hasher.combine(caller.userRecordName == nil)
+        hasher.combine(caller.isAdministrator)
+        hasher.combine(query.recordType)
+        for filter in query.filters {
+            hasher.combine(filter.comparator)
+            hasher.combine(filter.fieldName)
+            hasher.combine(filter.value.type)
+        }
+        for sort in query.sorts { hasher.combine(sort.fieldName) }
+        let place = hasher.finalize()
+        return state.withLock { state in
+            if let last = state.noted[place], Self.isShort(last, now) { return false }
+            if let last = state.full[Self.hash(target)], Self.isShort(last, now) { return false }
+            if state.noted.count >= Self.remembered { state.noted.removeAll() }
+            state.noted[place] = now
             return true
         }
+    }
+
+    /// To be called where an environment takes no further one: none is tried for a while.
+    func isFull(_ target: DatabaseTarget, at now: Timestamp) {
+        state.withLock { state in
+            if state.full.count >= Self.remembered { state.full.removeAll() }
+            state.full[Self.hash(target)] = now
+        }
+    }
+
+    private static func hash(_ target: DatabaseTarget) -> Int {
+        var hasher = Hasher()
+        hasher.combine(target.container)
+        hasher.combine(target.environment)
+        return hasher.finalize()
+    }
+
+    private static func isShort(_ last: Timestamp, _ now: Timestamp) -> Bool {
+        abs(now.secondsSince2001 - last.secondsSince2001) < Limits.recordedQueryPauseSeconds
     }
 }
 
 extension Registry {
     /// Notes what a query that was answered wants of its schema, once a day. One that names very much is not noted, nor one beyond the number that is kept.
     package func note(_ query: Query, in target: DatabaseTarget, by caller: Caller) async {
-        let recorded = RecordedQuery(query, in: target.scope, by: caller)
         let now = clock()
-        guard let database = try? await schemaDatabase(of: target.container, target.environment), queries.isNews(recorded, in: database, at: now)
-        else { return }
+        guard queries.isNews(query, in: target, by: caller, at: now) else { return }
+        let recorded = RecordedQuery(query, in: target.scope, by: caller)
         let key = recorded.key
         guard key.utf8.count <= Limits.recordedQueryBytes else { return }
         // The answer does not fail with it.
-        try? await write(.schema(container: target.container, target.environment)) { database, now, transaction in
+        let isKept = try? await write(.schema(container: target.container, target.environment)) { database, now, transaction in
             let kept = try transaction.entries(in: database, .recordedQuery, after: nil, limit: Limits.recordedQueriesKept)
             let living = kept.living(at: now)
-            guard living.count < Limits.recordedQueriesKept || living.contains(where: { $0.key.key == key }) else { return .rollback(()) }
+            guard living.count < Limits.recordedQueriesKept || living.contains(where: { $0.key.key == key }) else { return .rollback(false) }
             var plan = WritePlan()
             plan.entriesRemoved = kept.filter { !$0.isLiving(at: now) && $0.key.key != key }.map(\.key)
             plan.entries = [try RecordedQueryEntry(query: recorded).row(key, in: database, expires: now + Limits.recordedQuerySeconds)]
             try transaction.apply(plan)
-            return .commit(())
+            return .commit(true)
         }
+        if isKept == false { queries.isFull(target, at: now) }
     }
 
     /// The recorded queries of a container's environment.

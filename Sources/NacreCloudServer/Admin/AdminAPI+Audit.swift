@@ -70,7 +70,8 @@ final class AuditedRequest: Sendable {
     /// Fields that say whom or what a request is about. Passwords, keys and codes are not among them.
     private static let fields: Set = [
         "after", "all", "container", "containerRate", "database", "email", "environment", "familyName", "field", "givenName", "graceSeconds", "id",
-        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "lifeSeconds", "name", "operation", "options", "origins", "owner",
+        "isAdministrator", "isDryRun", "isNow", "justInTime", "keyID", "kind", "lifeSeconds", "name", "newEmail", "operation", "options", "origins",
+        "owner",
         "path",
         "publicBytes", "record", "recordType", "redirect", "removesLost", "repairs", "resetsContainerRate", "resetsPublicBytes", "resetsUserBytes",
         "resetsUserRate", "role", "state", "subscription", "teamID", "topic", "type", "user", "userBytes", "userRate", "zone",

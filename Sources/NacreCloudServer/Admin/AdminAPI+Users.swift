@@ -24,6 +24,13 @@ extension AdminAPI {
             AdminMessages.Names(id: changed.id, email: changed.email, givenName: changed.givenName, familyName: changed.familyName))
     }
 
+    /// `POST /admin/1/users/change-email`. Where the server sends mail both addresses hear of it, as when the user does it.
+    @Sendable func changeEmail(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewEmail.self, of: request)
+        let changed = try await cloud.changeEmail(of: try await account(asked.email), to: asked.newEmail, verifies: cloud.mail != nil)
+        return try answer(AdminMessages.User(id: changed.id, email: changed.email))
+    }
+
     /// `POST /admin/1/users/state`
     @Sendable func setState(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
         let asked = try await body(AdminMessages.NewUserState.self, of: request)

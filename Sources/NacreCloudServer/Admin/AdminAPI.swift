@@ -67,6 +67,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/users", listUsers)
         router.get("/admin/1/users/show", showUser)
         router.post("/admin/1/users/change-name", bodyBytesMax: Limits.accountBodyBytes, changeName)
+        router.post("/admin/1/users/change-email", bodyBytesMax: Limits.accountBodyBytes, changeEmail)
         router.post("/admin/1/users/state", bodyBytesMax: Limits.accountBodyBytes, setState)
         router.post("/admin/1/users/delete", bodyBytesMax: Limits.accountBodyBytes, deleteUser)
         router.post("/admin/1/users/reset-password", bodyBytesMax: Limits.accountBodyBytes, openReset)

@@ -16,6 +16,18 @@ extension AdminMessages {
         }
     }
 
+    /// `POST /admin/1/users/change-email`
+    package struct NewEmail: Codable, Hashable, Sendable {
+        /// Of the account as it is.
+        package var email: String
+        package var newEmail: String
+
+        package init(email: String, newEmail: String) {
+            self.email = email
+            self.newEmail = newEmail
+        }
+    }
+
     /// `POST /admin/1/users/change-name`
     package struct NewNames: Codable, Hashable, Sendable {
         package var email: String

@@ -4,21 +4,29 @@ import NacreHTTPServer
 import NacreTelemetry
 
 /// Another address for an account, and its end. Both want the password.
-extension AccountAPI {
-    func changeEmail(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let asked = try await body(AccountMessages.EmailChange.self, of: request)
-        let account = try await checked(email: asked.email, password: asked.password, of: request)
+extension Cloud {
+    /// Gives an account another address, in what others of its containers find it by too.
+    /// - Parameter verifies: mails a link that verifies the new one.
+    func changeEmail(of account: AccountEntry, to email: String, verifies: Bool) async throws -> AccountEntry {
         do {
-            let changed = try await cloud.registry.changeEmail(
-                of: account, to: asked.newEmail, notifies: cloud.mail != nil, verifies: mayMail(asked.newEmail, request))
+            let changed = try await registry.changeEmail(of: account, to: email, notifies: mail != nil, verifies: verifies)
             // Where this fails, the task does it.
-            try? await cloud.refreshIdentity(of: account.id)
-            return try answer(AccountMessages.EmailChanged(email: changed.email))
+            try? await refreshIdentity(of: account.id)
+            return changed
         } catch var error as ServerError where error.field == "email" {
             // The rule is the sign-up's; here the address stands in another field.
             error.field = "newEmail"
             throw error
         }
+    }
+}
+
+extension AccountAPI {
+    func changeEmail(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let asked = try await body(AccountMessages.EmailChange.self, of: request)
+        let account = try await checked(email: asked.email, password: asked.password, of: request)
+        let changed = try await cloud.changeEmail(of: account, to: asked.newEmail, verifies: mayMail(asked.newEmail, request))
+        return try answer(AccountMessages.EmailChanged(email: changed.email))
     }
 
     func delete(_ request: HTTPRequest) async throws -> HTTPResponse {

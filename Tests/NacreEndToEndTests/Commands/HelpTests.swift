@@ -92,6 +92,7 @@ struct HelpTests {
         Documented("task list", "parked data server token-file json"),
         Documented("task retry", "all data server token-file json"),
         Documented("user create", "password-stdin given-name family-name data server token-file json"),
+        Documented("user change-email", "email new-email data server token-file json"),
         Documented("user change-name", "email given-name family-name data server token-file json"),
         Documented("user state", "email state data server token-file json"),
         Documented(

@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test func `an address is changed for a user, who signs in with the new one alone, and one that is taken is refused`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            let apiToken = try await administrator.preparedWithUser()
+            let bob = try await administrator.run(["user", "create", "bob@example.com", "--password-stdin"], input: Administrator.password)
+            #expect(bob.status == 0)
+            func change(_ old: String, _ new: String) async throws -> Nacre {
+                try await administrator.run(["user", "change-email", "--email", old, "--new-email", new])
+            }
+            let taken = try await change(Administrator.email, "bob@example.com")
+            #expect(taken.status == 1 && taken.messages.contains("newEmail"), "\(taken.messages)")
+            #expect(try await change("eve@example.com", "mallory@example.com").messages.contains("no such account"))
+            let changed = try await change("bob@example.com", "robert@example.com")
+            #expect(changed.status == 0 && changed.line == bob.line && changed.messages.contains("is robert@example.com now"), "\(changed.messages)")
+            func signIn(_ email: String) async throws -> Int32 {
+                let words = Administrator.signIn(apiToken).map { $0 == Administrator.email ? email : $0 }
+                return try await administrator.run(words, input: Administrator.password).status
+            }
+            #expect(try await signIn("robert@example.com") == 0)
+            #expect(try await signIn("bob@example.com") == 77)
+            #expect(try await administrator.run(["audit", "list"]).output.contains("change-email email=bob@example.com newEmail=robert@example.com"))
+        }
+    }
+
     @Test func `names are given with the account, changed and shown`() async throws {
         try await RunningServer.with { server in
             let administrator = Administrator(server: server)

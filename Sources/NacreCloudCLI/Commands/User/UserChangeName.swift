@@ -12,6 +12,26 @@ enum UserNames {
     }
 }
 
+/// `nacre user change-email`
+enum UserChangeEmail {
+    private static let new = Option.required("new-email", "address", "The address that it has from then on.")
+
+    static let command = Command(
+        "change-email", "Give an account another address.",
+        discussion: """
+            For a user who cannot read the old one's mail any more: passwords, passkeys, sessions and data stay. Where the server sends mail the old address is \
+            told, and the new one gets a link that verifies it. The user may do the same by POST /account/1/change-email.
+            """,
+        options: [SessionCommands.email, new] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let old = try call.require(SessionCommands.email)
+        let user = try await AdminClient.connect(call).changeEmail(AdminMessages.NewEmail(email: old, newEmail: try call.require(new)))
+        if call.has(SharedOptions.json) { return try Output.json(user) }
+        try Output.data(user.id)
+        Output.message("\(old) is \(user.email) now.")
+    }
+}
+
 /// `nacre user change-name`
 enum UserChangeName {
     static let command = Command(

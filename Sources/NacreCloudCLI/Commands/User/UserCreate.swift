@@ -5,7 +5,8 @@ enum UserCommands {
     static let command = Command(
         "user", "Make, list and delete accounts, sign them in, and help with lost passwords.",
         subcommands: [
-            UserCreate.command, UserChangeName.command, UserState.command, UserList.command, UserShow.command, UserSignIn.command,
+            UserCreate.command, UserChangeName.command, UserChangeEmail.command, UserState.command, UserList.command, UserShow.command,
+            UserSignIn.command,
             UserResetPassword.command, UserPasskeys.command, UserRemovePasskey.command, UserDelete.command,
         ])
 }
