@@ -7,15 +7,15 @@ package protocol Hints: Sendable {
     /// After the commit: the feed of a database has moved. Must return at once.
     func feedMoved(_ database: DatabaseID)
 
-    /// After the commit: it left tasks, of which the earliest is due then. Must return at once.
-    func tasksLeft(due: Timestamp)
+    /// After the commit: it left tasks, of which the earliest of each kind is due then. Must return at once.
+    func tasksLeft(due: [TaskKind: Timestamp])
 }
 
 /// For a cloud without listeners.
 package struct NoHints: Hints {
     package init() {}
     package func feedMoved(_ database: DatabaseID) {}
-    package func tasksLeft(due: Timestamp) {}
+    package func tasksLeft(due: [TaskKind: Timestamp]) {}
 }
 
 /// A store that hints, after each commit, at the tasks that it left.
@@ -24,13 +24,13 @@ struct HintingStore: Store {
     let hints: any Hints
 
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        let (value, due) = try await store.write { transaction -> Ending<(Value, Timestamp?)> in
+        let (value, due) = try await store.write { transaction -> Ending<(Value, [TaskKind: Timestamp])> in
             switch try body(transaction) {
-            case .commit(let value): .commit((value, transaction.earliestTask))
-            case .rollback(let value): .rollback((value, nil))
+            case .commit(let value): .commit((value, transaction.earliestTasks))
+            case .rollback(let value): .rollback((value, [:]))
             }
         }
-        if let due { hints.tasksLeft(due: due) }
+        if !due.isEmpty { hints.tasksLeft(due: due) }
         return value
     }
 

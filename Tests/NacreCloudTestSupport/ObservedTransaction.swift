@@ -180,7 +180,7 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         try writes.apply(planned(plan))
     }
 
-    var earliestTask: Timestamp? { writes.earliestTask }
+    var earliestTasks: [TaskKind: Timestamp] { writes.earliestTasks }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         try before(.lockTasks)

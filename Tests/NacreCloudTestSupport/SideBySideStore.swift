@@ -302,7 +302,7 @@ private final class SideBySideTransaction: WriteTransaction {
         }
     }
 
-    var earliestTask: Timestamp? { mine.earliestTask }
+    var earliestTasks: [TaskKind: Timestamp] { mine.earliestTasks }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         let found = try mine.tasks(locking: keys)

@@ -104,8 +104,8 @@ private final class HeardHints: Hints {
         moved.withLock { $0.append(database) }
     }
 
-    func tasksLeft(due: Timestamp) {
-        self.due.withLock { $0.append(due) }
+    func tasksLeft(due: [TaskKind: Timestamp]) {
+        self.due.withLock { $0 += due.values.min().map { [$0] } ?? [] }
     }
 }
 

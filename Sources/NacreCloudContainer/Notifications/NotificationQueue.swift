@@ -130,10 +130,14 @@ struct NotificationQueue {
     /// What is to be written for those that are not kept yet, and with which badge.
     private var come: [Int64: (payload: QueuedPayload, badge: Int64)] = [:]
     private var log: [PushLogLine] = []
+    private let run: Int64?
 
-    /// - Parameter rows: of the queue, in their order.
-    init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, at now: Timestamp) throws {
+    /// - Parameters:
+    ///   - rows: of the queue, in their order.
+    ///   - run: of the store, now; nil: it is read, and nothing is put into it.
+    init(_ device: NotifiedDevice, _ key: String, rows: [EntryRow], in database: DatabaseID, of run: Int64?, at now: Timestamp) throws {
         self.device = device
+        self.run = run
         self.key = key
         self.database = database
         self.now = now
@@ -150,8 +154,10 @@ struct NotificationQueue {
     /// word to fetch everything.
     mutating func add(_ queued: QueuedPayload) {
         let payload = queued.payload
-        let notification = QueuedNotification(queued, number: device.count + 1)
+        var notification = QueuedNotification(queued, number: 0)
         guard !waiting.contains(where: { $0.identity == notification.identity }) else { return }
+        device.enter(run)
+        notification.number = device.count + 1
         drop(as: .coalesced) { other in
             (!other.coalescing.isEmpty && other.coalescing == notification.coalescing)
                 || (!other.collapseID.isEmpty && other.collapseID == notification.collapseID)
@@ -171,6 +177,7 @@ struct NotificationQueue {
 
     /// In the place of all that waits, and of what was lost: one word for each database that it was about.
     mutating func forgetAll(like payload: Payload) {
+        device.enter(run)
         drop(as: .everything) { _ in true }
         hasLost = false
         let scopes = device.scopes.isEmpty ? [.private] : device.scopes
@@ -188,10 +195,11 @@ struct NotificationQueue {
         if waiting.isEmpty, !hasLost { device.scopes = [] }
     }
 
-    /// Its device has those up to a number. A number that the queue has not come to is of an older one, which is lost: the device is told to fetch everything.
+    /// Its device has those up to a number. A number that the queue has not come to, or has passed over, is of one that is lost: the device is told to fetch
+    /// everything.
     /// - Returns: behind which it goes on.
     mutating func heard(through last: Int64, of key: DatabaseKey) -> Int64 {
-        guard last <= device.count else {
+        guard last <= device.count, !device.passedOver.contains(last) else {
             forgetAll(like: Payload(of: key))
             return 0
         }
@@ -248,10 +256,15 @@ struct NotificationQueue {
 
 extension ReadTransaction {
     /// The rows of a device's queue, in their order.
-    /// - Parameter count: how many it has at most. By default as many as any: notifications and, where it was full, one for each scope.
-    func queueRows(of device: String, in database: DatabaseID, count: Int = Limits.notificationsPerDevice + 4) throws -> [EntryRow] {
+    /// - Parameters:
+    ///   - last: the number behind which they stand.
+    ///   - count: how many it has at most. By default as many as any: notifications and, where it was full, one for each scope.
+    func queueRows(
+        of device: String, in database: DatabaseID, after last: Int64 = 0, count: Int = Limits.notificationsPerDevice + 4
+    ) throws -> [EntryRow] {
         let prefix = "\(device) "
-        return try entries(in: database, .notification, after: prefix, limit: count).filter { $0.key.key.utf8.starts(with: prefix.utf8) }
+        let rows = try entries(in: database, .notification, after: QueuedNotification.key(device, last), limit: count)
+        return rows.filter { $0.key.key.utf8.starts(with: prefix.utf8) }
     }
 
     /// Whether what a device is signed in with still holds.
@@ -279,6 +292,23 @@ extension Cloud {
             (found, _) = try await waiting(for: address, after: last)
         }
         return Array(found.prefix(limit))
+    }
+
+    /// The same for who has had, since a moment ago, all that waits up to there: reads what came behind it alone.
+    package func newNotifications(for address: DeviceAddress, after last: Int64, limit: Int) async throws -> [QueuedNotification] {
+        let now = clock()
+        return try await stored {
+            try await self.store.read { transaction in
+                guard let row = try transaction.entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else {
+                    return []
+                }
+                let device = try NotifiedDevice(row)
+                let count = min(Int64(limit), device.waiting, device.count - last)
+                guard count > 0 else { return [] }
+                return try transaction.queueRows(of: address.key, in: address.database, after: last, count: Int(count)).living(at: now)
+                    .map { try QueuedNotification($0) }
+            }
+        }
     }
 
     private func waiting(for address: DeviceAddress, after last: Int64) async throws -> (found: [QueuedNotification], hasLost: Bool) {
@@ -329,7 +359,8 @@ extension Cloud {
         let now = clock()
         return try await stored {
             try await self.store.write { transaction -> Ending<Value?> in
-                guard let key = try transaction.lock(in: address.database).database?.key, var queue = try transaction.queue(of: address, at: now)
+                let advance = try transaction.lock(in: address.database)
+                guard let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now)
                 else { return .rollback(nil) }
                 let value = change(&queue, key)
                 var plan = WritePlan()
@@ -370,11 +401,12 @@ extension Payload {
 }
 
 extension ReadTransaction {
-    func queue(of address: DeviceAddress, at now: Timestamp) throws -> NotificationQueue? {
+    /// - Parameter run: of the store, now; nil: nothing is put into it.
+    func queue(of address: DeviceAddress, in run: Int64? = nil, at now: Timestamp) throws -> NotificationQueue? {
         guard let row = try entries(in: address.database, .notifiedDevice, keys: [address.key]).living(at: now).first else { return nil }
         let device = try NotifiedDevice(row)
         let rows = try queueRows(of: address.key, in: address.database, count: Int(clamping: device.waiting))
-        return try NotificationQueue(device, address.key, rows: rows, in: address.database, at: now)
+        return try NotificationQueue(device, address.key, rows: rows, in: address.database, of: run, at: now)
     }
 }
 

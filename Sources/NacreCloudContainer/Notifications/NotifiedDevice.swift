@@ -17,8 +17,12 @@ package struct NotifiedDevice: Hashable, Sendable {
     /// When it was last heard of, within a day.
     var seen: Timestamp
     var badge: Int64 = 0
-    /// How many notifications were put into its queue, of all times: the number of the next is one above.
+    /// The number of the last notification that was put into its queue: that of the next is one above.
     var count: Int64 = 0
+    /// The run of the store in which that was, and the numbers of none: a device may have heard one of them in the run before, of a notification that a power
+    /// cut took back, and no other has it.
+    var run: Int64 = 0
+    var passedOver: Range<Int64> = 0..<0
     /// How many wait in it. Where there are fewer, some were kept as long as any is.
     var waiting: Int64 = 0
     /// The databases that those tell of which were put there since it was empty.
@@ -29,9 +33,19 @@ package struct NotifiedDevice: Hashable, Sendable {
     var address: PushAddress?
     var addressSince = Timestamp(secondsSince2001: 0)
 
-    private static let version: UInt8 = 2
+    private static let version: UInt8 = 3
+    /// More than are put into a queue before something is synced. On this server.
+    private static let numbersPassedOver: Int64 = 1_000_000
 
     var isReached: Bool { address != nil }
+
+    /// Passes over the numbers that an earlier run of the store may have given and lost.
+    mutating func enter(_ run: Int64?) {
+        guard let run, run != self.run else { return }
+        passedOver = count + 1..<count + 1 + Self.numbersPassedOver
+        count += Self.numbersPassedOver
+        self.run = run
+    }
 
     func row(_ key: String, in database: DatabaseID) -> EntryRow {
         var writer = ByteWriter()
@@ -53,6 +67,9 @@ package struct NotifiedDevice: Hashable, Sendable {
             writer.write(address)
             writer.double(addressSince.secondsSince2001)
         }
+        writer.signed(run)
+        writer.signed(passedOver.lowerBound)
+        writer.signed(passedOver.upperBound)
         return EntryRow(
             key: EntryKey(database, .notifiedDevice, key), value: writer.bytes, expires: seen + Limits.notifiedDeviceSeconds)
     }
@@ -81,12 +98,18 @@ package struct NotifiedDevice: Hashable, Sendable {
                 address = try reader.pushAddress()
                 addressSince = Timestamp(secondsSince2001: try reader.double())
             }
+            guard version > 2 else { return }
+            run = try reader.signed()
+            let first = try reader.signed()
+            passedOver = first..<max(first, try reader.signed())
         } catch {
             throw StoreError(.corrupt, "A device is malformed")
         }
     }
 
-    init(deviceID: String, clientID: String, credential: Credential, at now: Timestamp) {
+    /// - Parameter run: of the store, now.
+    init(deviceID: String, clientID: String, credential: Credential, in run: Int64, at now: Timestamp) {
+        self.run = run
         self.deviceID = deviceID
         self.clientID = clientID
         self.credential = credential
@@ -221,7 +244,7 @@ extension Cloud {
             let rows = try transaction.allEntries(.notifiedDevice, in: database)
             var device =
                 try rows.first { $0.key.key == key && $0.isLiving(at: now) }.map { try NotifiedDevice($0) }
-                ?? NotifiedDevice(deviceID: deviceID, clientID: client, credential: credential, at: now)
+                ?? NotifiedDevice(deviceID: deviceID, clientID: client, credential: credential, in: try transaction.lock(in: database).run, at: now)
             device.credential = credential
             device.seen = now
             let known = device.address

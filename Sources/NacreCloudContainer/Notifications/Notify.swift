@@ -4,6 +4,8 @@ extension Cloud {
     /// Puts into the queues of a user's devices what subscriptions tell: in transactions of `Limits.notifyingChunk` each, between which others write. None,
     /// and one look, where the user has no device.
     ///
+    /// In a turn that is done again, a device may hear what a power cut then takes back; it is told anew, under a number that no other notification had.
+    ///
     /// What was told before it failed in the middle is told again, and a queue takes it once.
     /// - Parameter author: a device that is told nothing.
     func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?) async throws {
@@ -20,7 +22,8 @@ extension Cloud {
         let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, author: author, accounts: accounts)
         // As others' writes count, so that those come between that wait.
         let rows = known.reduce(0) { $0 + Int(clamping: $1.waiting) + payloads.count }
-        let turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
+        var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
+        turn.isDoneAgain = Turn.current.isDoneAgain
         var next: Notifying.Place? = Notifying.Place()
         while let here = next {
             let (isTold, rest) = try await Turn.$current.withValue(turn) {
@@ -92,7 +95,7 @@ private struct Notifying: Sendable {
         at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Int {
         let rows = try transaction.queueRows(of: key, in: database, count: Int(clamping: device.waiting))
-        var queue = try NotificationQueue(device, key, rows: rows, in: database, at: now)
+        var queue = try NotificationQueue(device, key, rows: rows, in: database, of: try transaction.lock(in: database).run, at: now)
         let before = queue.device.count
         var count = first
         while count < payloads.count, cost < Limits.notifyingChunk {

@@ -171,8 +171,8 @@ package protocol WriteTransaction: ReadTransaction {
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it puts, until the end.
     func apply(_ plan: WritePlan) throws
 
-    /// When the earliest is due of the tasks that plans of this transaction have put; nil: they have put none.
-    var earliestTask: Timestamp? { get }
+    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
+    var earliestTasks: [TaskKind: Timestamp] { get }
 
     /// The tasks of these keys that are there, in no order, under the locks of their rows. Locks of zones and databases are taken before these.
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow]

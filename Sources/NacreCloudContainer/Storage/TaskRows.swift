@@ -18,6 +18,13 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case settleSubtree = 25
 }
 
+extension [TaskKind: Timestamp] {
+    /// The earliest of each kind, with those of a plan.
+    package mutating func add(_ tasks: [TaskRow]) {
+        for task in tasks { self[task.key.kind] = self[task.key.kind].map { Swift.min($0, task.due) } ?? task.due }
+    }
+}
+
 package struct TaskKey: Hashable, Sendable {
     package var database: DatabaseID
     package var kind: TaskKind

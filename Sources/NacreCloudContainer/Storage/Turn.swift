@@ -19,6 +19,9 @@ package struct Turn: Hashable, Sendable {
     package var bytes = 0
     /// Others wait for the thread that asks.
     package var isAmongMany = false
+    /// A power cut may take back what is written, and all that was written after it: something that is kept has it done again. Who waits for it waits for no
+    /// disk. What is written after it and may not be lost keeps it too.
+    package var isDoneAgain = false
 
     package init(asker: String, lane: Lane = .short, rows: Int = 1, bytes: Int = 0, isAmongMany: Bool = false) {
         self.asker = asker
@@ -29,6 +32,13 @@ package struct Turn: Hashable, Sendable {
     }
 
     @TaskLocal package static var current = Turn(asker: "")
+
+    /// Runs what writes only what is done again, should a power cut take it back.
+    static func doneAgain<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        var turn = current
+        turn.isDoneAgain = true
+        return try await $current.withValue(turn, operation: body)
+    }
 
     /// Whether a request is so little work that most of what another thread would cost is the way there and back. Not for the server's own work,
     /// which nobody waits for.

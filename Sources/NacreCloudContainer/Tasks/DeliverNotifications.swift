@@ -132,11 +132,11 @@ struct Delivery: Sendable {
     fileprivate func settle(
         _ address: DeviceAddress, _ place: PushAddress, turn: TaskTurn, payload: [UInt8], at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Ending<Bool> {
-        let key = try transaction.lock(in: address.database).database?.key
+        let advance = try transaction.lock(in: address.database)
         let isOurs = try transaction.tasks(locking: [turn.key]).first?.due == turn.task.due
         var plan = WritePlan()
         var isOver = true
-        if let key, var queue = try transaction.queue(of: address, at: now) {
+        if let key = advance.database?.key, var queue = try transaction.queue(of: address, in: advance.run, at: now) {
             for note in notes { queue.note(note.event, note.notification, said: note.said) }
             if through > 0 { queue.acknowledge(through: through) }
             if hasLost { queue.forgetAll(like: Payload(of: key)) }

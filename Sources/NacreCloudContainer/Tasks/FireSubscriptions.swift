@@ -146,7 +146,15 @@ struct FireSubscriptions: TaskHandler {
         var transition: RecordTransition?
     }
 
+    /// What it writes a power cut may take back: the task comes back then, too.
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        var work = self
+        let isMore = try await Turn.doneAgain { try await work.fire(turn) }
+        self = work
+        return isMore
+    }
+
+    private mutating func fire(_ turn: TaskTurn) async throws -> Bool {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         let work = self

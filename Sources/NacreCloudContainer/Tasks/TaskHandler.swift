@@ -64,6 +64,9 @@ package enum TaskLane: Hashable, Sendable, CaseIterable {
 
     /// How many of its tasks are done at the same time.
     var width: Int { self == .delivery ? Limits.pushesAtOnce : 1 }
+
+    /// As whose the reads and writes of its tasks count: what tells devices is waited for, as a request is, and reads little.
+    package var turn: Turn { self == .push ? Turn(asker: "push") : .current }
 }
 
 extension TaskKind {

@@ -94,12 +94,15 @@ extension Cloud {
     /// nil: another worker has it, or it is gone.
     private func lease(_ key: TaskKey) async throws -> TaskRow? {
         let now = clock()
-        return try await store.write { transaction in
-            guard var task = try transaction.tasks(locking: [key]).first, task.due <= now else { return .rollback(nil) }
-            task.due = now + Limits.taskLeaseSeconds
-            task.attempts += 1
-            try transaction.apply(WritePlan(putting: task))
-            return .commit(task)
+        // A lease that a power cut takes back ends with the process that had it.
+        return try await Turn.doneAgain {
+            try await store.write { transaction in
+                guard var task = try transaction.tasks(locking: [key]).first, task.due <= now else { return .rollback(nil) }
+                task.due = now + Limits.taskLeaseSeconds
+                task.attempts += 1
+                try transaction.apply(WritePlan(putting: task))
+                return .commit(task)
+            }
         }
     }
 

@@ -36,13 +36,20 @@ extension API {
         try await writer.write(Array("retry: \(Self.retryMilliseconds)\n\n".utf8))
         let end = cloud.now + Limits.eventStreamSeconds
         var last = start
+        // What waited when it began is looked at whole, for some may have waited too long.
+        var isFirst = true
         while cloud.now < end, !Task.isCancelled, !hub.isClosed {
             let found = try await hub.read(
                 address.database, waiting: Limits.eventHeartbeatSeconds, by: call.holder.name, account: call.request.account
             ) { (found: [QueuedNotification]) in
                 !found.isEmpty || !cloud.listening.isCurrent(stream, of: address)
             } _: {
-                try await cloud.notifications(for: address, after: last, limit: Self.eventsAtATime)
+                if isFirst {
+                    let found = try await cloud.notifications(for: address, after: last, limit: Self.eventsAtATime)
+                    isFirst = false
+                    return found
+                }
+                return try await cloud.newNotifications(for: address, after: last, limit: Self.eventsAtATime)
             }
             guard cloud.listening.isCurrent(stream, of: address), await isStillSignedIn(call) else { return }
             var text = found.isEmpty ? Array(": heartbeat\n\n".utf8) : []

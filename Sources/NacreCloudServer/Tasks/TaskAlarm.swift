@@ -19,8 +19,11 @@ final class TaskAlarm: Sendable {
     }
 
     /// Never blocks.
-    func ring(due: Timestamp) {
-        let woken = rests.withLock { rests in rests.values.filter { due < $0.until }.map(\.watch) }
+    /// - Parameter due: when the earliest of each kind is.
+    func ring(due: [TaskKind: Timestamp]) {
+        let woken = rests.withLock { rests in
+            due.compactMap { kind, due in rests[kind.lane].flatMap { due < $0.until ? $0.watch : nil } }
+        }
         for watch in woken { watch.fire() }
     }
 }
@@ -34,7 +37,7 @@ struct ServerHints: Hints {
         hub.signal(database)
     }
 
-    func tasksLeft(due: Timestamp) {
+    func tasksLeft(due: [TaskKind: Timestamp]) {
         alarm.ring(due: due)
     }
 }

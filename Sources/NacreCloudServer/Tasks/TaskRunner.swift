@@ -30,7 +30,7 @@ final class TaskRunner: Sendable {
     func start() {
         work.start { [self] in
             await withTaskGroup(of: Void.self) { group in
-                for lane in TaskLane.allCases { group.addTask { await self.run(lane) } }
+                for lane in TaskLane.allCases { group.addTask { await Turn.$current.withValue(lane.turn) { await self.run(lane) } } }
                 group.addTask { await self.runUpkeep() }
             }
         }

@@ -94,6 +94,17 @@ final class Connection: @unchecked Sendable {
         sqlite3_close_v2(handle)
     }
 
+    /// Whether a commit waits until the disk has it.
+    private(set) var isSynced = true
+
+    /// Has commits from now on wait until the disk has them, or not. Outside of a transaction.
+    func sync(_ waits: Bool) throws {
+        guard waits != isSynced else { return }
+        // In the log, NORMAL syncs when it is copied into the file, and no commit.
+        try execute("PRAGMA synchronous = \(waits ? "FULL" : "NORMAL")")
+        isSynced = waits
+    }
+
     /// Runs a text of the catalogue, prepared once.
     func use<Result>(_ statement: Statement, _ body: (PreparedStatement) throws -> Result) throws -> Result {
         let prepared = try prepared(statement)

@@ -4,6 +4,8 @@ import NacreCloudContainer
 ///
 /// A group is as long and as large as `SQLiteLimits` says, and only its first write may be a large one: so a small write waits for one large one at most,
 /// whatever others want written.
+/// Writes that are done again after a power cut (`Turn.isDoneAgain`) are committed without a sync where no other write is in their group: the next one that
+/// is synced keeps them too, because the log is kept in its order.
 /// Nobody is answered before the commit, not even a write that was refused by its own body: what it read may be a neighbour's.
 /// When SQLite gives the whole transaction up, or the commit fails, the group is replayed one write at a time, so that each gets its own answer.
 struct Writer: Sendable {
@@ -24,18 +26,24 @@ struct Writer: Sendable {
         var log = LogLength()
         var next: Write? = first
         while let write = next {
-            serveGroup(write)
+            let following = serveGroup(write)
             keepShort(&log)
-            next = queue.next()
+            next = following ?? queue.next()
         }
     }
 
-    private func serveGroup(_ first: Write) {
+    /// - Returns: one that was taken and is of the next group.
+    private func serveGroup(_ first: Write) -> Write? {
         var group = [first]
+        var following: Write?
         defer { queue.end(group) }
-        if let lost = disk.lost { return answer(group, with: lost) }
+        if let lost = disk.lost {
+            answer(group, with: lost)
+            return nil
+        }
         do {
-            try gather(&group)
+            try connection.sync(!first.turn.isDoneAgain)
+            following = try gather(&group)
             if connection.isInTransaction {
                 try commit()
             }
@@ -47,11 +55,13 @@ struct Writer: Sendable {
             recover(group, from: failure)
         }
         statistics.count(.writes, group.count)
+        return following
     }
 
     /// Runs the first write of a group and those whose turn is next, until none waits, the next is a large one, or the group is as long or as large as a
-    /// group may be.
-    private func gather(_ group: inout [Write]) throws {
+    /// group may be. A group that began without a sync has no write that needs one.
+    /// - Returns: one that was taken and is of the next group.
+    private func gather(_ group: inout [Write]) throws -> Write? {
         let end = ContinuousClock.now + SQLiteLimits.groupDuration
         let rows = connection.changedRows + SQLiteLimits.rowsInGroup
         var bytes = 0
@@ -59,10 +69,14 @@ struct Writer: Sendable {
         while let write = next {
             try perform(write.request)
             bytes += write.turn.bytes
-            if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return }
+            if connection.changedRows >= rows || bytes >= SQLiteLimits.bytesInGroup || ContinuousClock.now >= end { return nil }
             next = queue.nextNow(costAtMost: SQLiteLimits.costInGroupOfOthers)
-            if let next { group.append(next) }
+            if let next {
+                if !connection.isSynced, !next.turn.isDoneAgain { return next }
+                group.append(next)
+            }
         }
+        return nil
     }
 
     /// Runs one write. The first of a transaction needs no savepoint: undoing it is undoing all.
@@ -105,6 +119,7 @@ struct Writer: Sendable {
 
     private func performAlone(_ request: any PendingWrite) {
         do {
+            try connection.sync(true)
             try perform(request)
             if connection.isInTransaction {
                 try commit()

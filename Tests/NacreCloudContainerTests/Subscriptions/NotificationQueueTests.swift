@@ -14,8 +14,10 @@ import Testing
 
         var cloud: Cloud { scene.cloud }
 
-        init(_ engine: Engine) async throws {
-            scene = try await SubscriptionScene(try await engine.makeStore())
+        init(_ engine: Engine) async throws { try await self.init(try await engine.makeStore()) }
+
+        init(_ store: any Store) async throws {
+            scene = try await SubscriptionScene(store)
             device = try await scene.signIn("ada")
             address = try #require(device.address)
             place = AccountPlace(
@@ -122,6 +124,36 @@ import Testing
         let scene = try await Scene(engine)
         try await scene.tell(scene.payload("a"))
         #expect(try await scene.cloud.acknowledge(through: 500, for: scene.address) == 0)
+        #expect(try await scene.names() == ["everything"])
+    }
+
+    /// A notification may be heard before the disk has it: its number is never another's.
+    @Test(arguments: Engine.allCases) func `a number that a power cut took back is no other notification's`(_ engine: Engine) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let scene = try await Scene(store)
+        try await scene.tell(scene.payload("a"))
+        #expect(try await scene.waiting().map(\.number) == [1])
+        try await store.reopen(run: 2)
+        // The device says that it has a second one, of which the server knows nothing any more.
+        try await scene.tell(scene.payload("b"))
+        let numbers = try await scene.waiting().map(\.number)
+        #expect(numbers.count == 2 && numbers[0] == 1 && numbers[1] > 1_000_000)
+        #expect(try await scene.cloud.acknowledge(through: 1, for: scene.address) == 1)
+        #expect(try await scene.names() == ["b"])
+        #expect(try await scene.cloud.acknowledge(through: 2, for: scene.address) == 0)
+        #expect(try await scene.names() == ["everything"], "it has heard of what is not known any more")
+        try await scene.tell(scene.payload("c"))
+        let last = try #require(try await scene.waiting().last?.number)
+        #expect(try await scene.cloud.acknowledge(through: last, for: scene.address) == last)
+        #expect(try await scene.names() == [])
+    }
+
+    @Test(arguments: Engine.allCases) func `the first number of a device is lost like any other`(_ engine: Engine) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let scene = try await Scene(store)
+        try await store.reopen(run: 2)
+        try await scene.tell(scene.payload("a"))
+        #expect(try await scene.cloud.acknowledge(through: 1, for: scene.address) == 0)
         #expect(try await scene.names() == ["everything"])
     }
 

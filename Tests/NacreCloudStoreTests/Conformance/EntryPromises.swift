@@ -16,8 +16,10 @@ import Testing
         OperationRow(database: database, id: id, caller: caller, digest: [1, 2], result: [3], expires: moment(expires))
     }
 
-    private static func task(_ name: String, due: Double, _ payload: [UInt8] = [1], in database: DatabaseID = Sample.database) -> TaskRow {
-        TaskRow(key: TaskKey(database, .reclaimZone, name), payload: payload, due: moment(due))
+    private static func task(
+        _ name: String, due: Double, _ payload: [UInt8] = [1], of kind: TaskKind = .reclaimZone, in database: DatabaseID = Sample.database
+    ) -> TaskRow {
+        TaskRow(key: TaskKey(database, kind, name), payload: payload, due: moment(due))
     }
 
     private func logged(_ store: any Store, _ ids: [String], in database: DatabaseID = Sample.database) async throws -> [String] {
@@ -140,24 +142,28 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `tasks are read under their locks, each once, and a transaction knows the earliest that it put`(engine: Engine) async throws {
+    func `tasks are read under their locks, each once, and a transaction knows the earliest of each kind that it put`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         let kept = [Self.task("a", due: 4, [1, 2]), Self.task("b", due: 3)]
-        let earliest = try await store.write { transaction -> Ending<[Timestamp?]> in
-            var earliest = [transaction.earliestTask]
+        let earliest = try await store.write { transaction -> Ending<[[TaskKind: Timestamp]]> in
+            var earliest = [transaction.earliestTasks]
             try transaction.apply(WritePlan(\.tasks, [kept[0]]))
-            earliest.append(transaction.earliestTask)
+            earliest.append(transaction.earliestTasks)
             try transaction.apply(WritePlan(\.tasks, kept))
-            earliest.append(transaction.earliestTask)
+            earliest.append(transaction.earliestTasks)
             try transaction.apply(WritePlan(\.tasksFinished, [Self.task("no", due: 0).key]))
-            return .commit(earliest + [transaction.earliestTask])
+            earliest.append(transaction.earliestTasks)
+            try transaction.apply(WritePlan(\.tasks, [Self.task("c", due: 2, of: .cascade)]))
+            return .commit(earliest + [transaction.earliestTasks])
         }
-        #expect(earliest == [nil, Self.moment(4), Self.moment(3), Self.moment(3)])
+        let kind = kept[0].key.kind
+        #expect(earliest.map { $0[kind] } == [nil, Self.moment(4), Self.moment(3), Self.moment(3), Self.moment(3)])
+        #expect(earliest.map { $0[.cascade] } == [nil, nil, nil, nil, Self.moment(2)] && earliest.last?.count == 2)
         let keys = [kept[0].key, kept[1].key, kept[0].key, Self.task("no", due: 0).key]
         let (found, none) = try await store.write { transaction in
-            .commit((try transaction.tasks(locking: keys), transaction.earliestTask))
+            .commit((try transaction.tasks(locking: keys), transaction.earliestTasks))
         }
-        #expect(found.count == 2 && Set(found) == Set(kept) && none == nil)
+        #expect(found.count == 2 && Set(found) == Set(kept) && none.isEmpty)
     }
 
     @Test(arguments: Engine.allCases)

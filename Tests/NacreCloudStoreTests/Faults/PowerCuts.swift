@@ -49,8 +49,52 @@ import Testing
             }
             try await group.waitForAll()
         }
+        // What is done again is there, too, once something after it was acknowledged, and is never there by half; so it is beside others.
+        for number in [11, 13, 15] as [UInt8] {
+            try await runAgain(number, on: store)
+            try await FaultScript.run(number + 1, on: store)
+            events.withLock { $0 += [.acknowledged(number + 1), .acknowledged(number)] }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in [17, 19, 21] as [UInt8] {
+                group.addTask { try await runAgain(number, on: store) }
+                group.addTask {
+                    try await FaultScript.run(number + 1, on: store)
+                    events.withLock { $0.append(.acknowledged(number + 1)) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await FaultScript.run(23, on: store)
+        events.withLock { $0 += [17, 19, 21, 23].map { .acknowledged($0) } }
         await store.close()
         return events.withLock { $0 }
+    }
+
+    private static func runAgain(_ number: UInt8, on store: SQLiteStore) async throws {
+        var turn = Turn.current
+        turn.isDoneAgain = true
+        try await Turn.$current.withValue(turn) { try await FaultScript.run(number, on: store) }
+    }
+
+    @Test func `what is done again waits for no sync, and what follows it waits for one`() async throws {
+        let syncs = Locked(0)
+        let disk = try #require(
+            WatchedDisk { call in
+                if case .sync(let path) = call, path.hasSuffix("-wal") { syncs.withLock { $0 += 1 } }
+                return .carryOut
+            })
+        var options = FaultScript.options(disk.name)
+        options.pagesInLog = .max
+        let store = try await SQLiteStore.open(folder: try TemporaryFolder(on: .memory).path, options: options)
+        try await FaultScript.run(1, on: store)
+        let before = syncs.withLock { $0 }
+        for number in 2...4 as ClosedRange<UInt8> { try await Self.runAgain(number, on: store) }
+        #expect(syncs.withLock { $0 } == before)
+        try await FaultScript.run(5, on: store)
+        #expect(syncs.withLock { $0 } == before + 1)
+        #expect(try await FaultScript.found(in: store).transactions == [1, 2, 3, 4, 5])
+        await store.close()
     }
 
     /// Opens what is left after each of the calls.
