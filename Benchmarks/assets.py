@@ -1,7 +1,8 @@
 """How fast do files go up and down, beside nginx, which does nothing else, and PocketBase? What does the server hold meanwhile, and an app?
 
 A file up is one request with its bytes, over a connection that is kept, answered when it is on the disk: nginx's PUT, PocketBase's record with a file, and the
-POST to a URL that `assets/upload` gave beforehand. No two files share a chunk.
+POST to a URL that `assets/upload` gave beforehand. No two files share a chunk. Each is fetched within a minute, so that its bytes lie in memory on all sides,
+and here are not hashed again.
 """
 
 import http.client
@@ -106,21 +107,25 @@ class Keeper:
 
 
 class NginxFiles(Keeper):
+    """The rounds of `prepare` name files anew, as all sides do: what takes another's place takes its memory as well, which costs less."""
+
     def __init__(self, server):
         super().__init__(server.port)
+        self.round = 0
 
     def prepare(self, count):
         # It may have been closed while the machine was waited for.
         self.connection.close()
+        self.round += 1
 
     def publish(self, count):
         pass
 
     def put(self, number, body):
-        self.send("PUT", f"/{number}", body)
+        self.send("PUT", f"/{self.round}-{number}", body)
 
     def get(self, number):
-        return self.send("GET", f"/{number}")
+        return self.send("GET", f"/{self.round}-{number}")
 
 
 class NacreFiles(Keeper):

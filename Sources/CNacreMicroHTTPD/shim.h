@@ -1,4 +1,5 @@
 #pragma once
+#include <linux/fs.h>
 #include <microhttpd.h>
 #include <stddef.h>
 // Swift's Glibc module leaves out the headers that a loop around libmicrohttpd needs.
@@ -6,6 +7,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /// What a loop hands to `nacre_mhd_start`: its listen socket, its limits and the functions that libmicrohttpd calls with `context`.
 struct nacre_mhd_settings {
@@ -74,6 +78,14 @@ static inline size_t nacre_mhd_header_bytes(struct MHD_Connection *connection) {
 static inline const struct sockaddr *nacre_mhd_peer(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     return info == NULL ? NULL : info->client_addr;
+}
+
+/// Reads of a file what lies in the kernel's memory, and waits for no disk: EAGAIN where the first byte does not. A shim because glibc shows preadv2 to
+/// GNU programs alone.
+static inline ssize_t nacre_read_resident(int file, void *buffer, size_t count, off_t offset) {
+    struct iovec piece = {buffer, count};
+    // The kernel takes the offset in two halves, of which the second is above the bits of a register of 64.
+    return syscall(SYS_preadv2, file, &piece, 1UL, (unsigned long)offset, 0UL, RWF_NOWAIT);
 }
 
 /// Names the calling thread for `top -H` and debuggers. A shim because `prctl` is variadic.

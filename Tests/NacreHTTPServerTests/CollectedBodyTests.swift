@@ -21,6 +21,14 @@ import Testing
         #expect(try await stream.collect().count == 2_000_000)
     }
 
+    @Test func `parts of files are taken by sockets alone`() async throws {
+        let content = HTTPContent(length: 1) { _, writer in
+            #expect(try await writer.write([ResidentPart(descriptor: 0, bytes: 0..<1) { true }]) == 0)
+            try await writer.write([7])
+        }
+        #expect(try await HTTPResponse.Body.content(content).collect() == [7])
+    }
+
     @Test func `a body that ends too early, or is a file, is an error`() async {
         let short = HTTPContent(length: 10) { _, writer in try await writer.write([1]) }
         await #expect(throws: HTTPError.self) { try await HTTPResponse.Body.content(short).collect() }

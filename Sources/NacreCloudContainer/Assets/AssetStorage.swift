@@ -5,7 +5,7 @@ import NacreCloudWire
 /// Bytes are cut into chunks where their content says so, so that two files which share a part share its chunks. A chunk is named by a code of its
 /// content under a key of its database: the same bytes have the same name in one database, and another one in every other. Promises:
 /// - What `finish` has told of is on the disk, and so is the way to it.
-/// - A chunk is handed out as it was kept, or not at all: its bytes are held against its name each time.
+/// - A chunk is handed out as it was kept, or not at all: its bytes are held against its name each time, but for what `resident` tells of.
 /// - A chunk that a receiver has told of is not removed before `release`, whatever `remove` is asked.
 /// - Nothing blocks the caller's thread.
 package protocol AssetStorage: Sendable {
@@ -19,6 +19,10 @@ package protocol AssetStorage: Sendable {
     /// One chunk, whole.
     /// - Throws: `StoreError.corrupt` where its bytes are not what was kept, or are gone.
     func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8]
+
+    /// The files of the first of these chunks whose bytes this process wrote or found right a short while ago, for who sends what of them lies in the
+    /// kernel's memory. The first that is not among them, and what is not in memory, is to be asked for by `chunk`.
+    func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk]
 
     /// Removes those of the chunks that are not needed. One that is not there is no error.
     /// - Parameter needed: those of these names that rows refer to. It is asked after no receiver has them, and a receiver that takes one up
@@ -35,6 +39,23 @@ package protocol AssetStorage: Sendable {
 
     /// Ends what is under way. Idempotent; later calls fail with `StoreError.closed`.
     func close() async
+}
+
+extension AssetStorage {
+    /// None: what is kept in no files is asked for by `chunk`.
+    package func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk] { [] }
+}
+
+/// An open file that is a chunk.
+package struct ResidentChunk: Sendable {
+    package let descriptor: Int32
+    /// Whether what was read of the file just now, from the kernel's memory, is what was kept. It keeps the descriptor open, and waits for nothing.
+    package let isSound: @Sendable () -> Bool
+
+    package init(descriptor: Int32, isSound: @escaping @Sendable () -> Bool) {
+        self.descriptor = descriptor
+        self.isSound = isSound
+    }
 }
 
 /// A file that is being taken in. One task at a time.

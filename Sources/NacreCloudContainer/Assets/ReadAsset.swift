@@ -20,10 +20,26 @@ package struct AssetContent: Sendable {
     }
 
     /// Hands out the bytes of a range in order.
-    package func reader(of range: Range<Int64>) -> AssetReader { AssetReader(self, range) }
+    /// - Parameter mayBeResident: whether they may be files to be sent from the kernel's memory; else all are verified.
+    package func reader(of range: Range<Int64>, mayBeResident: Bool = false) -> AssetReader { AssetReader(self, range, mayBeResident) }
 }
 
-/// Reads a range of an asset's bytes, a piece at a time, which is a chunk at most. One call at a time.
+/// What comes next of an asset.
+package enum AssetPiece: Sendable {
+    /// A chunk at most, verified.
+    case bytes([UInt8])
+    /// What is wanted of chunks that were right a short while ago, and what range of the asset they are together.
+    case resident([(chunk: ResidentChunk, bytes: Range<Int>)], Range<Int64>)
+
+    package var count: Int {
+        switch self {
+        case .bytes(let bytes): bytes.count
+        case .resident(_, let range): range.count
+        }
+    }
+}
+
+/// Reads a range of an asset's bytes, a piece at a time. One call at a time.
 package final class AssetReader: Sendable {
     /// What of a chunk is wanted, or of a small file, which has none.
     private struct Part: Sendable {
@@ -31,13 +47,19 @@ package final class AssetReader: Sendable {
         var bytes: Range<Int>
     }
 
+    /// Chunks that go out together without being read here. As many are opened meanwhile.
+    private static let residentTogether = 4
+
     private let content: AssetContent
     private let parts: [Part]
-    private let state = Locked((next: 0, ahead: [UInt8]?.none))
+    private let mayBeResident: Bool
+    private let state: Locked<(next: Int, place: Int64, ahead: AssetPiece?)>
 
-    fileprivate init(_ content: AssetContent, _ range: Range<Int64>) {
+    fileprivate init(_ content: AssetContent, _ range: Range<Int64>, _ mayBeResident: Bool) {
         self.content = content
+        self.mayBeResident = mayBeResident
         let range = range.clamped(to: 0..<content.size)
+        state = Locked((next: 0, place: range.lowerBound, ahead: nil))
         let isInline = content.chunks.isEmpty
         var start: Int64 = 0
         parts = (isInline ? [AssetChunk(name: ChunkName([]), size: Int(content.size))] : content.chunks).compactMap { chunk in
@@ -55,26 +77,47 @@ package final class AssetReader: Sendable {
         state.withLock { $0.ahead = first }
     }
 
-    /// The next bytes; nil at the end of the range. Each chunk is read once, and verified whole.
+    /// The next bytes; nil at the end of the range. Each chunk that is read is read once, and verified whole.
     /// - Throws: `ServerError` in the place of bytes that are not what was sent, or cannot be read now. The log is told.
-    package func next() async throws -> [UInt8]? {
-        let (part, ahead) = state.withLock { state -> (Part?, [UInt8]?) in
+    package func next() async throws -> AssetPiece? {
+        let (ahead, wanted, place) = state.withLock { state -> (AssetPiece?, ArraySlice<Part>, Int64) in
             if let ahead = state.ahead {
                 state.ahead = nil
-                return (nil, ahead)
+                return (ahead, [], 0)
             }
-            guard state.next < parts.count else { return (nil, nil) }
-            state.next += 1
-            return (parts[state.next - 1], nil)
+            return (nil, parts[state.next...].prefix(mayBeResident ? Self.residentTogether : 1), state.place)
         }
-        guard let part else { return ahead }
-        guard let chunk = part.chunk else { return Array(content.inline[part.bytes]) }
+        guard let part = wanted.first else { return ahead }
+        guard let chunk = part.chunk else {
+            pass(wanted.prefix(1))
+            return .bytes(Array(content.inline[part.bytes]))
+        }
+        if mayBeResident {
+            let files = await content.storage.resident(wanted.compactMap(\.chunk))
+            if !files.isEmpty {
+                let sent = zip(files, wanted).map { (chunk: $0, bytes: $1.bytes) }
+                return .resident(sent, place..<place + pass(wanted.prefix(files.count)))
+            }
+        }
         do {
             let bytes = try await content.storage.chunk(chunk, under: content.key)
-            return part.bytes.count == bytes.count ? bytes : Array(bytes[part.bytes])
+            pass(wanted.prefix(1))
+            return .bytes(part.bytes.count == bytes.count ? bytes : Array(bytes[part.bytes]))
         } catch let error as StoreError {
             throw content.failed(error)
         }
+    }
+
+    /// Goes on behind these parts.
+    /// - Returns: how many bytes they are.
+    @discardableResult
+    private func pass(_ parts: ArraySlice<Part>) -> Int64 {
+        let count = parts.reduce(Int64(0)) { $0 + Int64($1.bytes.count) }
+        state.withLock { state in
+            state.next += parts.count
+            state.place += count
+        }
+        return count
     }
 }
 

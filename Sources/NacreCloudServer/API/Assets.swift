@@ -123,21 +123,33 @@ extension API {
         case .part(let part): range = part
         case .unmodified, .behindTheEnd: range = 0..<0
         }
-        let reader = content.reader(of: Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound))
+        let reader = content.reader(of: Int64(clamping: range.lowerBound)..<Int64(clamping: range.upperBound), mayBeResident: true)
         // Before the answer begins, damage is an error of its own.
         try await reader.begin()
         response.body = .content(
             HTTPContent(length: length) { _, writer in
                 var piece = try await reader.next()
-                while let bytes = piece {
+                while let current = piece {
                     // The next chunk is read and held against its name while this one goes out.
                     async let following = reader.next()
-                    rates.take(bytes.count / 1000, from: call.payers)
-                    try await writer.write(bytes)
+                    rates.take(current.count / 1000, from: call.payers)
+                    try await send(current, of: content, to: writer)
                     piece = try await following
                 }
             })
         return response
+    }
+
+    private func send(_ piece: AssetPiece, of content: AssetContent, to writer: HTTPStreamWriter) async throws {
+        switch piece {
+        case .bytes(let bytes): try await writer.write(bytes)
+        case .resident(let chunks, let range):
+            let parts = chunks.map { ResidentPart(descriptor: $0.chunk.descriptor, bytes: $0.bytes, isSound: $0.chunk.isSound) }
+            let taken = Int64(try await writer.write(parts))
+            // The rest has left the kernel's memory, or may go out no more without being read.
+            let rest = content.reader(of: range.lowerBound + taken..<range.upperBound)
+            while case .bytes(let bytes)? = try await rest.next() { try await writer.write(bytes) }
+        }
     }
 
     /// RFC 6266: the name that the client put into the URL, where it is one.

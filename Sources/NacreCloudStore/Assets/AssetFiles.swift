@@ -15,16 +15,24 @@ package final class AssetFiles: AssetStorage {
     /// What lies in each part that was looked through. Its lock is held while a file comes into a part or goes, so that the numbers are what is there.
     private let parts = Locked<[UInt8: AssetUsage]>([:])
 
-    private init(folder: String, threads: FileThreads) {
+    /// Whose bytes need not be looked at again for a while.
+    private let sound = Locked(SoundChunks())
+    /// Nanoseconds since some moment, those of sleep included.
+    private let clock: @Sendable () -> UInt64
+
+    private init(folder: String, threads: FileThreads, clock: @escaping @Sendable () -> UInt64) {
         self.folder = folder
         self.threads = threads
+        self.clock = clock
     }
 
     /// Opens the folder, and makes it if it is missing, for this user alone. Nobody else may have it open. On a disk that takes no change it is opened
     /// as it is.
-    package static func open(folder: String) async throws -> AssetFiles {
+    package static func open(
+        folder: String, clock: @escaping @Sendable () -> UInt64 = SoundChunks.now
+    ) async throws -> AssetFiles {
         let threads = try FileThreads(count: threadCount)
-        let files = AssetFiles(folder: folder, threads: threads)
+        let files = AssetFiles(folder: folder, threads: threads, clock: clock)
         do {
             try await threads.run {
                 do {
@@ -54,13 +62,35 @@ package final class AssetFiles: AssetStorage {
 
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         let path = path(of: chunk.name)
-        return try await threads.run {
-            guard let bytes = try FileCall.contents(path, bytesMax: chunk.size) else {
+        return try await threads.run { [self] in
+            guard let file = try FileCall.open(path) else {
                 throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text])
             }
+            let (state, now) = (file.state, clock())
+            let bytes = try FileCall.contents(of: file, path, bytesMax: chunk.size)
             try ChunkNaming.verify(bytes, are: chunk, under: key)
+            if let state, file.state == state { sound.withLock { $0.note(chunk.name, state, at: now) } }
             return bytes
         }
+    }
+
+    package func resident(_ chunks: [AssetChunk]) async -> [ResidentChunk] {
+        let now = clock()
+        let known = sound.withLock { sound in
+            let notes = chunks.map { sound.note(of: $0.name, at: now) }
+            return zip(chunks, notes.prefix { $0 != nil }.compactMap(\.self)).map { ($0.name, $1) }
+        }
+        guard !known.isEmpty else { return [] }
+        let files = try? await threads.run { [self] in
+            var files: [ResidentChunk] = []
+            for (name, note) in known {
+                guard let file = try FileCall.open(path(of: name)), file.state == note.state else { break }
+                files.append(
+                    ResidentChunk(descriptor: file.descriptor) { [clock] in file.state == note.state && SoundChunks.isGood(note, at: clock()) })
+            }
+            return files
+        }
+        return files ?? []
     }
 
     package func remove(_ names: [ChunkName], unless needed: @Sendable ([ChunkName]) async throws -> Set<ChunkName>) async throws {
@@ -98,9 +128,10 @@ package final class AssetFiles: AssetStorage {
         }
     }
 
-    /// Moves a chunk from the file aside to its place.
+    /// Moves a chunk that was written just now from the file aside to its place.
     func place(_ aside: String, as name: ChunkName) throws(StoreError) {
         try changing(name) { () throws(StoreError) in try FileCall.move(aside, to: path(of: name)) }
+        if let state = FileState(path: path(of: name)) { sound.withLock { [now = clock()] in $0.note(name, state, at: now) } }
     }
 
     private func discard(_ name: ChunkName) throws(StoreError) {

@@ -38,12 +38,21 @@ enum FileCall {
 
     /// The bytes of a file, or as many as show that it has more than `bytesMax`; nil: there is no file.
     static func contents(_ path: String, bytesMax: Int) throws(StoreError) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard file >= 0 else {
-            if errno == ENOENT { return nil }
-            throw fault("open", path)
-        }
-        defer { close(file) }
+        guard let file = try open(path) else { return nil }
+        return try contents(of: file, path, bytesMax: bytesMax)
+    }
+
+    /// nil: there is no file.
+    static func open(_ path: String) throws(StoreError) -> OpenedFile? {
+        let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        if file >= 0 { return OpenedFile(file) }
+        if errno == ENOENT { return nil }
+        throw fault("open", path)
+    }
+
+    /// The bytes of an open file that nobody has read yet, or as many as show that it has more than `bytesMax`.
+    static func contents(of opened: OpenedFile, _ path: String, bytesMax: Int) throws(StoreError) -> [UInt8] {
+        let file = opened.descriptor
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: bytesMax + 1) { buffer, count in
             while count <= bytesMax {
@@ -61,7 +70,7 @@ enum FileCall {
     /// Makes a file for this user alone, and returns when it is on the disk. What is left of one that could not be written is removed.
     /// - Parameter isSynced: false: the caller sees to it that it comes to the disk.
     static func write(_ bytes: [UInt8], to path: String, isSynced: Bool = true) throws(StoreError) {
-        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let file = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw fault("open", path) }
         var problem: StoreError?
         var written = 0
@@ -91,7 +100,7 @@ enum FileCall {
 
     /// A descriptor of a folder, which the caller closes.
     static func openFolder(_ path: String) throws(StoreError) -> Int32 {
-        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let folder = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { throw fault("open", path) }
         return folder
     }
@@ -105,7 +114,7 @@ enum FileCall {
 
     /// Returns when a file is on the disk.
     static func sync(file path: String) throws(StoreError) {
-        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let file = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard file >= 0 else { throw fault("open", path) }
         defer { close(file) }
         guard fsync(file) == 0 else { throw fault("fsync", path) }
@@ -148,5 +157,44 @@ enum FileCall {
         return StoreError(
             code, "A file of assets could not be used",
             ["call": call, "path": path, "reason": String(cString: strerror(number)), "code": String(number)])
+    }
+}
+
+/// A file that is open for reading; closed with the last reference.
+final class OpenedFile: Sendable {
+    let descriptor: Int32
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// nil where it cannot be told.
+    var state: FileState? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? FileState(status) : nil
+    }
+}
+
+/// What of a file is another when somebody has changed it, as far as clocks move between two changes.
+struct FileState: Hashable, Sendable {
+    private var device: UInt64
+    private var inode: UInt64
+    private var size: Int64
+    private var changedSeconds: Int64
+    private var changedNanoseconds: Int64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        changedSeconds = Int64(status.st_ctim.tv_sec)
+        changedNanoseconds = Int64(status.st_ctim.tv_nsec)
+    }
+
+    /// nil where there is none.
+    init?(path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        self.init(status)
     }
 }

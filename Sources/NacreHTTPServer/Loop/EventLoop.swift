@@ -234,7 +234,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             MHD_run(daemon)
             runJobs { false }
             rounds += 1
-        } while mustServe && rounds < Self.roundsAtOnce
+        } while (mustServe || hasReady) && rounds < Self.roundsAtOnce
     }
 
     /// Runs the jobs that are due, those too that they add, until `isDone` or there have been many.
@@ -252,10 +252,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         }
     }
 
-    private func waitMilliseconds() -> Int32 {
-        if mustServe || nextJob < jobs.count { return 0 }
+    /// Whether libmicrohttpd has connections that it can go on with at once: of a socket that is ready it reads or writes one buffer in a run.
+    private var hasReady: Bool {
         var milliseconds: UInt64 = 0
-        if MHD_get_timeout(daemon, &milliseconds) == .YES, milliseconds == 0 { return 0 }
+        return MHD_get_timeout(daemon, &milliseconds) == .YES && milliseconds == 0
+    }
+
+    private func waitMilliseconds() -> Int32 {
+        if mustServe || nextJob < jobs.count || hasReady { return 0 }
         var next = MonotonicTime.never
         if !connections.isEmpty { next = nextTick }
         if let due = unwatched.first?.due { next = min(next, due) }

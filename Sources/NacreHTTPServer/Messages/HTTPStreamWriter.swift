@@ -1,4 +1,20 @@
+import CNacreMicroHTTPD
+import Glibc
 import NacreLocks
+
+/// A part of an open file, of which only what lies in the kernel's memory is sent.
+package struct ResidentPart: Sendable {
+    let descriptor: Int32
+    let bytes: Range<Int>
+    /// Whether what was just read of the file may go out. It keeps the descriptor open. Asked on the loop's thread: to be answered at once.
+    let isSound: @Sendable () -> Bool
+
+    package init(descriptor: Int32, bytes: Range<Int>, isSound: @escaping @Sendable () -> Bool) {
+        self.descriptor = descriptor
+        self.bytes = bytes
+        self.isSound = isSound
+    }
+}
 
 /// Where a streamed response body is written. One task at a time.
 package final class HTTPStreamWriter: Sendable {
@@ -11,22 +27,32 @@ package final class HTTPStreamWriter: Sendable {
         case failed
     }
 
-    private struct State {
+    fileprivate struct State {
         var waiting: [UInt8] = []
         var sent = 0
         var isComplete = false
         var isFailed = false
         /// The connection found nothing and waits.
         var isStarved = false
-        var writer: CheckedContinuation<Void, any Error>?
+        /// Parts of files behind what waits. The first is the next.
+        var parts: ArraySlice<ResidentPart> = []
+        /// Of the first part.
+        var sentOfPart = 0
+        /// Of all parts that came together.
+        var sentOfParts = 0
+        /// It is told how many bytes of parts were taken.
+        var writer: CheckedContinuation<Int, any Error>?
     }
 
     private let state = Locked(State())
     private let onBytes: @Sendable () -> Void
     private let bufferedBytesMax: Int
+    /// Whether parts of files are taken; else none of them lies in memory.
+    private let takesParts: Bool
 
-    init(bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, onBytes: @escaping @Sendable () -> Void) {
+    init(bufferedBytesMax: Int = ServerLimits.bufferedBytesMax, takesParts: Bool = true, onBytes: @escaping @Sendable () -> Void) {
         self.bufferedBytesMax = bufferedBytesMax
+        self.takesParts = takesParts
         self.onBytes = onBytes
     }
 
@@ -37,14 +63,40 @@ package final class HTTPStreamWriter: Sendable {
     /// - Throws: `CancellationError` where the client went away.
     package func write(_ bytes: [UInt8]) async throws {
         guard !bytes.isEmpty else { return }
-        try await withTaskCancellationHandler {
+        _ = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { put(bytes, $0) }
         } onCancel: {
             abandon()
         }
     }
 
-    private func put(_ bytes: [UInt8], _ writer: CheckedContinuation<Void, any Error>) {
+    /// Sends parts of files, and waits until the client has taken them. They are read when it can take more, straight into the connection's buffer,
+    /// as far as they lie in the kernel's memory: nobody waits for a disk.
+    /// - Returns: how many bytes were taken: fewer than all where the next do not lie in memory, or are not sound.
+    /// - Throws: `CancellationError` where the client went away.
+    package func write(_ parts: [ResidentPart]) async throws -> Int {
+        guard takesParts, !parts.isEmpty else { return 0 }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { put(parts, $0) }
+        } onCancel: {
+            abandon()
+        }
+    }
+
+    private func put(_ parts: [ResidentPart], _ writer: CheckedContinuation<Int, any Error>) {
+        let (isRefused, wasStarved) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isFailed, state.writer == nil else { return (true, false) }
+            state.parts = parts[...]
+            (state.sentOfPart, state.sentOfParts) = (0, 0)
+            state.writer = writer
+            defer { state.isStarved = false }
+            return (false, state.isStarved)
+        }
+        if isRefused { writer.resume(throwing: CancellationError()) }
+        if wasStarved { onBytes() }
+    }
+
+    private func put(_ bytes: [UInt8], _ writer: CheckedContinuation<Int, any Error>) {
         enum Outcome { case refused, taken, waits }
         let (outcome, wasStarved) = state.withLock { state -> (Outcome, Bool) in
             guard !state.isFailed, state.writer == nil else { return (.refused, false) }
@@ -61,7 +113,7 @@ package final class HTTPStreamWriter: Sendable {
         }
         switch outcome {
         case .refused: writer.resume(throwing: CancellationError())
-        case .taken: writer.resume()
+        case .taken: writer.resume(returning: 0)
         case .waits: break
         }
         if wasStarved { onBytes() }
@@ -79,8 +131,9 @@ package final class HTTPStreamWriter: Sendable {
 
     /// The connection is gone: each writer is told.
     func abandon() {
-        let writer = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+        let writer = state.withLock { state -> CheckedContinuation<Int, any Error>? in
             state.isFailed = true
+            state.parts = []
             state.waiting = []
             state.sent = 0
             defer { state.writer = nil }
@@ -91,23 +144,52 @@ package final class HTTPStreamWriter: Sendable {
 
     /// Moves what is there into the connection's buffer.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Supply {
-        let (supply, writer) = state.withLock { state -> (Supply, CheckedContinuation<Void, any Error>?) in
-            if state.isFailed { return (.failed, nil) }
+        let (supply, writer, told) = state.withLock { state -> (Supply, CheckedContinuation<Int, any Error>?, Int) in
+            if state.isFailed { return (.failed, nil, 0) }
+            if state.sent == state.waiting.count, !state.parts.isEmpty { return state.takeParts(into: buffer) }
             let count = min(buffer.count, state.waiting.count - state.sent)
             guard count > 0 else {
-                if state.isComplete { return (.end, nil) }
+                if state.isComplete { return (.end, nil, 0) }
                 state.isStarved = true
-                return (.empty, nil)
+                return (.empty, nil, 0)
             }
             state.waiting.withUnsafeBytes { waiting in
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: waiting[state.sent..<state.sent + count]))
             }
             state.sent += count
-            guard state.waiting.count - state.sent <= bufferedBytesMax / 2 else { return (.bytes(count), nil) }
+            guard state.parts.isEmpty, state.waiting.count - state.sent <= bufferedBytesMax / 2 else { return (.bytes(count), nil, 0) }
             defer { state.writer = nil }
-            return (.bytes(count), state.writer)
+            return (.bytes(count), state.writer, 0)
         }
-        writer?.resume()
+        writer?.resume(returning: told)
         return supply
+    }
+}
+
+extension HTTPStreamWriter.State {
+    /// Reads what comes next of the parts. Their writer is told at their end, and where the next bytes cannot be had so.
+    fileprivate mutating func takeParts(
+        into buffer: UnsafeMutableRawBufferPointer
+    ) -> (HTTPStreamWriter.Supply, CheckedContinuation<Int, any Error>?, Int) {
+        var count = 0
+        while count < buffer.count, let part = parts.first {
+            let wanted = min(buffer.count - count, part.bytes.count - sentOfPart)
+            let got = nacre_read_resident(part.descriptor, buffer.baseAddress.map { $0 + count }, wanted, off_t(part.bytes.lowerBound + sentOfPart))
+            guard got > 0, part.isSound() else {
+                parts = []
+                break
+            }
+            count += got
+            sentOfPart += got
+            if sentOfPart == part.bytes.count {
+                parts.removeFirst()
+                sentOfPart = 0
+            }
+        }
+        sentOfParts += count
+        if count == 0 { isStarved = true }
+        guard parts.isEmpty else { return (.bytes(count), nil, 0) }
+        defer { writer = nil }
+        return (count > 0 ? .bytes(count) : .empty, writer, sentOfParts)
     }
 }

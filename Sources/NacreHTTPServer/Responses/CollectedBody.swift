@@ -3,7 +3,7 @@ extension HTTPResponse.Body {
     ///
     /// - Throws: what its handler throws while it writes; 500 where it is a file of the disk, or fewer bytes came than it has.
     package func collect() async throws -> [UInt8] {
-        let writer = HTTPStreamWriter(bufferedBytesMax: .max) {}
+        let writer = HTTPStreamWriter(bufferedBytesMax: .max, takesParts: false) {}
         switch self {
         case .none: return []
         case .bytes(let bytes): return bytes

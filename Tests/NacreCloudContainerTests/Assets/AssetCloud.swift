@@ -64,7 +64,7 @@ struct AssetCloud {
         let content = try await cloud.cloud.content(of: permit, in: ada.target, by: caller ?? ada.caller)
         var bytes: [UInt8] = []
         let reader = content.reader(of: 0..<content.size)
-        while let piece = try await reader.next() { bytes += piece }
+        while case .bytes(let piece)? = try await reader.next() { bytes += piece }
         return bytes
     }
 

@@ -30,7 +30,8 @@ import Testing
         let permit = try scene.world.cloud.downloadPermit(String(token))
         let target = try await scene.world.cloud.target(of: permit)
         let content = try await scene.world.cloud.content(of: permit, in: target, by: user.caller)
-        return try await content.reader(of: 0..<content.size).next() ?? []
+        guard case .bytes(let bytes)? = try await content.reader(of: 0..<content.size).next() else { return [] }
+        return bytes
     }
 
     @Test func `a participant sends and fetches files of the zone, and the URL ends with the share`() async throws {

@@ -1,0 +1,90 @@
+import Foundation
+import NacreCloudTestSupport
+import NacreHTTPServer
+import NacreLocks
+import Testing
+
+/// Bodies that are parts of files, sent as far as they lie in the kernel's memory.
+@Suite(.timeLimit(.minutes(5))) struct ResidentPartTests {
+    private static let bytes = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+
+    /// Answers with parts of a file between other bytes, and with what was not taken of them read by the handler.
+    /// - Returns: what the client got, and how many bytes of the parts were taken.
+    private func answer(
+        _ parts: [Range<Int>], path: String, isSound: @escaping @Sendable () -> Bool = { true }
+    ) async throws -> (body: [UInt8], taken: Int) {
+        let file = open(path, O_RDONLY)
+        try #require(file >= 0)
+        defer { close(file) }
+        let taken = Locked(0)
+        let all = parts.reduce(0) { $0 + $1.count }
+        let answered = Locked<[UInt8]>([])
+        try await withServer(
+            routes: routing { router in
+                router.get("/file") { _, _ in
+                    let content = HTTPContent(length: UInt64(all + 6)) { _, writer in
+                        try await writer.write([1, 2, 3])
+                        let count = try await writer.write(parts.map { ResidentPart(descriptor: file, bytes: $0, isSound: isSound) })
+                        taken.withLock { $0 = count }
+                        var rest = [UInt8](repeating: 0, count: 0)
+                        for part in parts {
+                            var read = [UInt8](repeating: 0, count: part.count)
+                            _ = pread(file, &read, part.count, off_t(part.lowerBound))
+                            rest += read
+                        }
+                        try await writer.write(Array(rest.dropFirst(count)))
+                        try await writer.write([4, 5, 6])
+                    }
+                    return HTTPResponse(.ok, body: .content(content))
+                }
+            }
+        ) { server in
+            let client = try await RawClient(port: server.port)
+            try await client.send("GET /file HTTP/1.1\r\nHost: a\r\n\r\n")
+            let body = try await client.response().body
+            answered.withLock { $0 = body }
+            try await client.send("GET /ping HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await client.response().text == "pong")
+        }
+        return (answered.withLock { $0 }, taken.withLock { $0 })
+    }
+
+    @Test func `parts go out in their order, between what is written before and behind them`() async throws {
+        let folder = try TemporaryFolder()
+        try Data(Self.bytes).write(to: URL(fileURLWithPath: folder.path + "/file"))
+        for parts in [[0..<1_000_000], [999_999..<1_000_000], [500_000..<900_001, 3..<4, 0..<100_000]] {
+            let (body, taken) = try await answer(parts, path: folder.path + "/file")
+            let wanted = parts.flatMap { Self.bytes[$0] }
+            #expect(body == [1, 2, 3] + wanted + [4, 5, 6] && taken == wanted.count, "\(parts)")
+        }
+    }
+
+    @Test func `what is not sound any more does not go out, and its writer goes on from there`() async throws {
+        let folder = try TemporaryFolder()
+        try Data(Self.bytes).write(to: URL(fileURLWithPath: folder.path + "/file"))
+        for good in [0, 1, 3] {
+            let asked = Locked(0)
+            let (body, taken) = try await answer([0..<1_000_000], path: folder.path + "/file") {
+                asked.withLock { asked in
+                    asked += 1
+                    return asked <= good
+                }
+            }
+            #expect(body == [1, 2, 3] + Self.bytes + [4, 5, 6] && taken < Self.bytes.count && (taken > 0) == (good > 0), "\(good)")
+        }
+    }
+
+    @Test func `a file that is shorter, or is not in memory, is the writer's`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
+        try Data(Self.bytes.prefix(10)).write(to: URL(fileURLWithPath: path))
+        #expect(try await answer([0..<20], path: path).taken == 10)
+        // Nobody has read the hole, so that no memory holds it; a file system that is memory has nothing else.
+        try #require(truncate(path, 1_000_000) == 0)
+        var kind = statfs()
+        try #require(statfs(path, &kind) == 0)
+        let (body, taken) = try await answer([500_000..<900_000], path: path)
+        #expect(body == [1, 2, 3] + [UInt8](repeating: 0, count: 400_000) + [4, 5, 6])
+        if kind.f_type != 0x0102_1994 { #expect(taken == 0) }
+    }
+}
