@@ -120,10 +120,13 @@ let package = Package(
         tests("NacreCloudKitTestingTests", ["CloudKitTesting", "CloudKit"]),
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
+        // The app of a test that kills it.
+        .executableTarget(name: "NacreLongLivedApp", dependencies: ["CloudKit"], path: "Tests/NacreLongLivedApp", swiftSettings: settings),
         tests(
             "NacreEndToEndTests",
             [
-                "NacreCloudCLI", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture", "NacreLocks",
+                "NacreCloudCLI", "NacreLongLivedApp", "CloudKit", "CloudKitPush", "CoreLocation", "NacreCloudServer", "NacreCloudTorture",
+                "NacreLocks",
                 "NacreCloudTestSupport", "NacreCrypto",
             ]),
         tests("NacreTidyTests", []),

@@ -12,7 +12,8 @@ struct Nacre {
             """,
         subcommands: [
             Serve.command, Up.command, PrintEnvironment.command,
-            Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command, UserCommands.command,
+            Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
+            UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
             SubscriptionCommands.command, ShareCommands.command,
             AuditCommands.command,

@@ -12,7 +12,7 @@ struct Manifest: Equatable {
     /// Targets that apps import by name.
     static let publicTargets: Set = ["CloudKit", "CloudKitPush", "CloudKitTesting", "CoreLocation"]
 
-    static let executable = "NacreCloudCLI"
+    static let executables: Set = ["NacreCloudCLI", "NacreLongLivedApp"]
 
     private(set) var targets: [Target] = []
 
@@ -45,11 +45,11 @@ struct Manifest: Equatable {
         }
     }
 
-    /// What a target depends on and none of its files imports. Tests depend on an executable to have it built.
+    /// What a target depends on and none of its files imports. Tests depend on executables to have them built.
     func unused(by files: [SwiftText]) -> [Finding] {
         let imports = Dictionary(grouping: files, by: { $0.target ?? "" }).mapValues { Set($0.flatMap(\.imports).map(\.module)) }
         return targets.flatMap { target in
-            target.dependencies.filter { $0 != Self.executable && imports[target.name]?.contains($0) == false }.map {
+            target.dependencies.filter { !Self.executables.contains($0) && imports[target.name]?.contains($0) == false }.map {
                 Finding(path: Self.page, line: target.line, message: "\(target.name) depends on \($0), and none of its files imports it")
             }
         }

@@ -125,6 +125,28 @@ extension Conversation {
 
     /// - Returns: the path of its file, which is whole.
     private func fetch(_ job: Job) async -> Result<String, CKError> {
+        guard let journal else { return await fetchNow(job) }
+        let zone = job.recordID.zoneID
+        let key = "\(zone.ownerName)/\(zone.zoneName)/\(job.recordID.recordName)/\(job.key)/\(job.place) \(job.asset.fileChecksum)"
+        if let before = await FileWork.run({ journal.outcome(key, as: String.self) }) {
+            do throws(CKError) {
+                let (name, path) = (try before.get(), try await line.staging.place())
+                if await FileWork.run({ journal.show(name, at: path) }) { return .success(path) }
+            } catch {
+                return .failure(error)
+            }
+        }
+        let fetched = await Conversation(line: line, scope: scope, patience: patience).fetchNow(job)
+        await FileWork.run {
+            switch fetched {
+            case .success(let path): if let name = journal.keep(path) { journal.note(key, .success(name)) }
+            case .failure(let error): journal.note(key, Result<String, CKError>.failure(error))
+            }
+        }
+        return fetched
+    }
+
+    private func fetchNow(_ job: Job) async -> Result<String, CKError> {
         do throws(CKError) {
             guard let url = job.asset.downloadURL else { throw .assetGone(job.key) }
             let path = try await line.staging.place()

@@ -83,11 +83,35 @@ extension Conversation {
     func upload(
         _ batch: ModifyPlan.Batch, isAtomic: Bool, progress: @escaping @Sendable (CKRecord, Double) -> Void
     ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
-        let uploads = batch.uploads
-        guard !uploads.isEmpty else { return (batch, [:]) }
+        let all = batch.uploads
+        guard !all.isEmpty else { return (batch, [:]) }
+        guard let journal else { return try await upload(all, of: batch, failures: [:], isAtomic: isAtomic, progress: progress) }
+        var batch = batch
+        // What the process before has sent is on the server, whatever became of the file since.
+        var failures: [Int: CKError] = [:]
+        var left: [AssetUpload] = []
+        for (upload, before) in await journal.outcomes(of: all, in: batch) {
+            switch before {
+            case .success(let asset): batch.set(asset, for: upload)
+            case .failure(let error): failures[upload.save] = failures[upload.save] ?? error
+            case nil: left.append(upload)
+            }
+        }
+        let rest = left.filter { failures[$0.save] == nil }
+        guard !rest.isEmpty, failures.isEmpty || !isAtomic else { return (batch, failures) }
+        return try await Conversation(line: line, scope: scope, patience: patience).upload(
+            rest, of: batch, failures: failures, isAtomic: isAtomic, noting: { [batch] in journal.note($1, of: $0, in: batch) }, progress: progress)
+    }
+
+    private func upload(
+        _ uploads: [AssetUpload], of batch: ModifyPlan.Batch, failures: [Int: CKError], isAtomic: Bool,
+        noting note: @Sendable (AssetUpload, Result<Asset, CKError>) -> Void = { _, _ in },
+        progress: @escaping @Sendable (CKRecord, Double) -> Void
+    ) async throws(CKError) -> (batch: ModifyPlan.Batch, failures: [Int: CKError]) {
         var batch = batch
         let (sources, faults) = await look(at: uploads)
-        var failures = faults
+        for upload in uploads { if let fault = faults[upload.save] { note(upload, .failure(fault)) } }
+        var failures = failures.merging(faults) { before, _ in before }
         // One proof stands in one place: an object that an app has put into a list twice is sent twice.
         var used: Set<ObjectIdentifier> = []
         let fresh = sources.filter { found in
@@ -106,6 +130,7 @@ extension Conversation {
             await inParallel(ready, atMost: Self.transfersMax) { [batch] in
                 await send($0, of: batch)
             } take: { job, result in
+                note(job.upload, result)
                 switch result {
                 case .success(let asset):
                     batch.set(asset, for: job.upload)

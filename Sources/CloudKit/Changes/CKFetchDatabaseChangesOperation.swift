@@ -37,7 +37,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 

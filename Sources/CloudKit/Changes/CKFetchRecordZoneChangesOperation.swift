@@ -58,7 +58,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 

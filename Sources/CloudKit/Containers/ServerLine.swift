@@ -20,6 +20,8 @@ final class ServerLine: Sendable {
     let log: @Sendable (String) -> Void
     /// Where fetched assets go.
     let staging: AssetStaging
+    /// Where long-lived operations are kept; nil: nowhere.
+    let longLived: LongLivedOperations?
     /// Runs operations that were added.
     let queue: OperationQueue
     /// What the server answered last when it was asked who the app is.
@@ -40,10 +42,12 @@ final class ServerLine: Sendable {
         var recordName: String
     }
 
-    /// - Parameter transport: nil: the network.
+    /// - Parameters:
+    ///   - transport: nil: the network.
+    ///   - longLived: nil: this user's, over the network; an agent knows no other transport.
     init(
         identifier: String?, source: Source, transport: (any Transport)? = nil, timekeeper: Timekeeper = .system,
-        staging: AssetStaging = .shared,
+        staging: AssetStaging = .shared, longLived: LongLivedOperations? = nil,
         log: @escaping @Sendable (String) -> Void = { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
     ) {
         self.identifier = identifier
@@ -52,6 +56,7 @@ final class ServerLine: Sendable {
         waitingTransport = transport ?? NetworkTransport.waiting
         self.timekeeper = timekeeper
         self.staging = staging
+        self.longLived = longLived ?? (transport == nil ? .ambient : nil)
         self.log = log
         queue = OperationQueue()
         queue.name = "CloudKit operations"

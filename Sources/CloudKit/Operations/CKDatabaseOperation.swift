@@ -6,6 +6,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation`; what is added is in `Locked`.
 
     private let target = Locked<CKDatabase?>(nil)
+    final let outliving = Locked(Outliving.no)
 
     public override init() {
         super.init()
@@ -28,6 +29,21 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
     final var conversation: Conversation {
         let database = effectiveDatabase
         return Conversation(
-            line: database.line, scope: database.databaseScope, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+            line: database.line, scope: database.databaseScope, patience: Patience(resolvedConfiguration, quality: builtInQuality),
+            journal: journal)
+    }
+
+    override func prepare() async throws(CKError) {
+        try await outlive()
+    }
+
+    override func settle() {
+        forget()
+    }
+
+    open override func cancel() {
+        super.cancel()
+        // What an agent runs is cancelled by its app alone.
+        forget()
     }
 }

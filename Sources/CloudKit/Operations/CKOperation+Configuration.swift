@@ -67,7 +67,8 @@ open class CKOperationConfiguration: NSObject, @unchecked Sendable {
         set { values.withLock { $0.allowsCellularAccess = newValue } }
     }
 
-    /// False. On this server: kept, and without effect: no operation outlives its process.
+    /// False. Whether the operation is done to its end when the process ends before: see `longLivedOperationWasPersistedBlock`. On this server it takes
+    /// `nacre agent`; without one, and for operations of sharing and discovery, the operation ends with the process, and the log says so.
     open var isLongLived: Bool {
         get { snapshot.isLongLived ?? false }
         set { values.withLock { $0.isLongLived = newValue } }

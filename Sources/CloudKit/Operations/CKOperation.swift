@@ -20,6 +20,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private struct Settings {
+        var operationID: CKOperation.ID = UUID().uuidString
         var configuration = CKOperation.Configuration()
         var group: CKOperationGroup?
         var longLivedOperationWasPersistedBlock: (() -> Void)?
@@ -29,8 +30,12 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let settings = Locked(Settings())
     private let callbackQueue = DispatchQueue(label: "CloudKit operation callbacks")
 
-    /// Unique to each operation.
-    public let operationID: CKOperation.ID = UUID().uuidString
+    /// Unique to each operation; a long-lived one that was fetched has the ID that it had.
+    public var operationID: CKOperation.ID { settings.withLock { $0.operationID } }
+
+    final func set(operationID: CKOperation.ID) {
+        settings.withLock { $0.operationID = operationID }
+    }
 
     /// What counts where neither the operation nor its group says a quality of service.
     var builtInQuality: QualityOfService { .default }
@@ -55,7 +60,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { settings.withLock { $0.group = newValue } }
     }
 
-    /// On this server: never called, since no operation outlives its process.
+    /// Called when a long-lived operation is kept: from then on it is done, whatever becomes of this process.
     open var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { settings.withLock { Held($0.longLivedOperationWasPersistedBlock) }.value }
         set {
@@ -102,6 +107,12 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     // MARK: What a subclass says
+
+    /// What comes before the first request.
+    func prepare() async throws(CKError) {}
+
+    /// Everything was told. Runs on the callback queue.
+    func settle() {}
 
     /// Makes the operation's requests, and tells with `report` what became of each item. Throws what ends it as a whole.
     func run() async throws(CKError) {}
@@ -175,6 +186,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func outcome() async -> CKError? {
         if isCancelled { return .cancelled }
         do throws(CKError) {
+            try await prepare()
             try await run()
             return nil
         } catch {
@@ -184,6 +196,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     private func end(_ error: CKError?) {
         deliver(isCancelled ? .cancelled : error)
+        settle()
         willChangeValue(forKey: "isExecuting")
         willChangeValue(forKey: "isFinished")
         phase.withLock { $0 = .finished }

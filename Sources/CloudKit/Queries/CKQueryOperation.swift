@@ -45,7 +45,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 
@@ -68,7 +68,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         if let fault = zoneID?.fault { throw CKError(fault) }
         let scope = conversation.scope
         if scope == .shared && zoneID == nil { throw .malformed("SharedDB does not support Zone Wide queries") }
-        let now = Timestamp(secondsSince2001: Date().timeIntervalSinceReferenceDate)
+        let now = Timestamp(secondsSince2001: (journal?.began ?? Date()).timeIntervalSinceReferenceDate)
         guard let query = try ownQuery.wire(now: now) else { return nil }
         return RecordsQueryRequest(query: query, zoneID: zoneID?.wire, zoneWide: scope == .private && zoneID == nil)
     }

@@ -27,7 +27,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     typealias Results = [CKRecord.ID: Result<CKRecord, any Error>]
 
-    private var fetchesCurrentUser = false
+    final var fetchesCurrentUser = false
     private var results: Results = [:]
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?

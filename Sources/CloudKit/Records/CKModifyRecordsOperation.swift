@@ -55,7 +55,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 

@@ -21,7 +21,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         var subscriptions: [CKSubscription] = []
     }
 
-    private var fetchesAll = false
+    final var fetchesAll = false
     private var results = Results()
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?

@@ -30,7 +30,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 

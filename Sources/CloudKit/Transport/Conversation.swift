@@ -9,6 +9,8 @@ struct Conversation: Sendable {
     let patience: Patience
     /// The server may hold its questions open.
     var mayWait = false
+    /// Of a long-lived operation: what its steps came to.
+    var journal: OperationJournal?
 
     /// nil while a setting is missing.
     var serverURL: URL? { try? line.settings().url }
@@ -70,7 +72,7 @@ struct Conversation: Sendable {
     func caller() async throws(CKError) -> UserIdentity {
         let settings = try line.settings()
         let identity: UserIdentity = try Self.read(
-            await Conversation(line: line, scope: .public, patience: patience).send(Self.callerPath, .get, [], .read))
+            await Conversation(line: line, scope: .public, patience: patience, journal: journal).send(Self.callerPath, .get, [], .read))
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: identity.userRecordName) }
         return identity
     }
@@ -88,6 +90,12 @@ struct Conversation: Sendable {
     /// Costs a request the first time, and again when the line goes to another server or with another account. Of an account that is not available there is
     /// no user, and the public database is still there to read.
     func currentUser() async throws(CKError) -> CurrentUser {
+        // What one process knew, the next one has to ask for.
+        guard let journal else { return try await knownUser() }
+        return CurrentUser(recordName: try await journal.step("user") { () throws(CKError) in try await knownUser().recordName })
+    }
+
+    private func knownUser() async throws(CKError) -> CurrentUser {
         let settings = try line.settings()
         guard settings.accountToken != nil else { return CurrentUser(recordName: nil) }
         if let known = line.knownUser.withLock({ $0 }), known.settings == settings { return CurrentUser(recordName: known.recordName) }
@@ -121,7 +129,7 @@ struct Conversation: Sendable {
     ) async throws(CKError) -> [UInt8] {
         var request = request
         request.extension.wantsDetails = true
-        if kind == .change { request.extension.operationID = line.timekeeper.operationID() }
+        if kind == .change { request.extension.operationID = journal?.nextChange() ?? line.timekeeper.operationID() }
         return try await send(path, .post, request.json(), kind, since: start)
     }
 
@@ -139,12 +147,26 @@ struct Conversation: Sendable {
     func send(
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double? = nil
     ) async throws(CKError) -> [UInt8] {
+        guard let journal else { return try await sendNow(path, method, body, kind, since: start) }
+        let answer = try await journal.step(OperationJournal.key(of: path, body)) { () throws(CKError) in
+            Data(try await sendNow(path, method, body, kind, since: start))
+        }
+        return [UInt8](answer)
+    }
+
+    private func sendNow(
+        _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double?
+    ) async throws(CKError) -> [UInt8] {
         let address = try line.address(mayWait: mayWait)
         let request = try address.request(method, path, body, scope)
+        // The process before may have sent it.
+        let earlier = journal?.takenOverAfter
         return try await repeated(kind, since: start) { attempt in
             var request = request
             request.limit(by: attempt)
-            if kind == .change, attempt.number > 0 { request.headers[OperationAge.header] = OperationAge(seconds: attempt.age).text }
+            if kind == .change, attempt.number > 0 || earlier != nil {
+                request.headers[OperationAge.header] = OperationAge(seconds: attempt.age + (earlier ?? 0)).text
+            }
             let answer = await Self.result { () throws(TransportFailure) in try await address.transport.send(request) }
             let ending = answered(answer, by: address)
             if scope != .public || path == Self.callerPath { note(ending, address) }

@@ -2,10 +2,18 @@
 enum NetworkTransport {
     #if canImport(NacreHTTPClient)
         static let shared: any Transport = ClientTransport.ambient
+        static var authorityFile: String? { ClientTransport.ambientAuthorities }
+
+        /// - Parameter authorityFile: as the app that an operation is taken over from has it.
+        static func trusting(_ authorityFile: String?) -> any Transport {
+            authorityFile == self.authorityFile ? shared : ClientTransport(authorityFile: authorityFile)
+        }
         /// For questions that the server holds open: connections of their own, so that no other request waits for an answer that may take its time.
         static let waiting: any Transport = ClientTransport(authorityFile: ClientTransport.ambientAuthorities, transfersPerHostMax: waitsPerHost)
     #else
         static let shared: any Transport = URLSessionTransport()
+        static let authorityFile: String? = nil
+        static func trusting(_ authorityFile: String?) -> any Transport { shared }
         static let waiting: any Transport = URLSessionTransport(connectionsPerHostMax: waitsPerHost)
     #endif
 

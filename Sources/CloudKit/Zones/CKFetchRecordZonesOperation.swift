@@ -20,7 +20,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         var zones: [CKRecordZone] = []
     }
 
-    private var fetchesAll = false
+    final var fetchesAll = false
     private var results = Results()
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?

@@ -25,7 +25,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
-    public override init() {
+    public required override init() {
         super.init()
     }
 

@@ -18,13 +18,15 @@ final class Launched: Sendable {
         case ended(Ending)
     }
 
-    /// Starts the executable `nacre` of this build.
+    /// Starts an executable of this build.
     /// - Parameters:
+    ///   - program: its name.
     ///   - folder: takes its output: `NAME.out` and `NAME.err`.
     ///   - input: what it reads; nothing when nil.
     ///   - environment: added to the test's own, without any setting of CloudKit.
     init(
-        _ arguments: [String], named name: String = UUID().uuidString, in folder: String, input: String? = nil, environment: [String: String] = [:]
+        _ arguments: [String], program: String = "nacre", named name: String = UUID().uuidString, in folder: String, input: String? = nil,
+        environment: [String: String] = [:]
     ) throws {
         output = folder + "/" + name + ".out"
         errors = folder + "/" + name + ".err"
@@ -34,9 +36,10 @@ final class Launched: Sendable {
         let read = folder + "/" + name + ".in"
         try Data((input ?? "").utf8).write(to: URL(filePath: read))
         let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }.merging(environment) { _, given in given }
-        let program = Program(
-            isDirect ? Self.executable : "/usr/bin/env", isDirect ? arguments : [Self.executable] + arguments, in: folder, environment: variables)
-        pid = try program.start(input: read, output: output, errors: errors)
+        let path = Self.path(of: program)
+        let command = Program(
+            isDirect ? path : "/usr/bin/env", isDirect ? arguments : [path] + arguments, in: folder, environment: variables)
+        pid = try command.start(input: read, output: output, errors: errors)
         Thread.detachNewThread { [pid, ending] in
             Program.awaitEnd(of: pid)
             let (status, waiting) = ending.withLock { state -> (Ending, [CheckedContinuation<Ending, Never>]) in
@@ -51,10 +54,12 @@ final class Launched: Sendable {
     }
 
     /// `nacre` beside the test bundle.
-    static let executable: String = {
+    static let executable = path(of: "nacre")
+
+    private static func path(of program: String) -> String {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "nacre").path
-    }()
+        return URL(filePath: bundle).deletingLastPathComponent().appending(path: program).path
+    }
 
     var isRunning: Bool {
         ending.withLock { if case .running = $0 { true } else { false } }

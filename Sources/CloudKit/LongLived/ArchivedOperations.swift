@@ -1,0 +1,226 @@
+import Foundation
+
+/// An operation that another process can run: all that it asks for is in an archive. Blocks are not.
+protocol ArchivedOperation: CKDatabaseOperation {
+    /// Names it in a folder, for good.
+    static var kind: String { get }
+    init()
+    func encodeRequest(with coder: NSCoder)
+    /// Takes what was encoded; false where something of it does not read.
+    func decodeRequest(with coder: NSCoder) -> Bool
+}
+
+/// The kinds of operations that outlive their app. A subclass of the app's comes back as the framework's class.
+enum ArchivedOperations {
+    private static let kinds: [any ArchivedOperation.Type] = [
+        CKModifyRecordsOperation.self, CKFetchRecordsOperation.self, CKQueryOperation.self, CKFetchRecordZoneChangesOperation.self,
+        CKFetchDatabaseChangesOperation.self, CKModifyRecordZonesOperation.self, CKFetchRecordZonesOperation.self,
+        CKModifySubscriptionsOperation.self, CKFetchSubscriptionsOperation.self,
+    ]
+
+    static func archive(_ operation: CKDatabaseOperation) -> (kind: String, data: Data)? {
+        guard let archived = operation as? any ArchivedOperation else { return nil }
+        let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+        archived.encodeRequest(with: archiver)
+        archiver.finishEncoding()
+        guard archiver.error == nil else { return nil }
+        return (type(of: archived).kind, archiver.encodedData)
+    }
+
+    static func operation(_ kind: String, _ data: Data) -> CKDatabaseOperation? {
+        guard let type = kinds.first(where: { $0.kind == kind }), let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
+        unarchiver.requiresSecureCoding = true
+        unarchiver.decodingFailurePolicy = .setErrorAndReturn
+        defer { unarchiver.finishDecoding() }
+        let operation = type.init()
+        return operation.decodeRequest(with: unarchiver) && unarchiver.error == nil ? operation : nil
+    }
+}
+
+extension NSCoder {
+    fileprivate func encode<Item: NSObject>(list: [Item]?, _ key: String) {
+        if let list { encode(NSArray(array: list), forKey: key) }
+    }
+
+    /// nil where there is none.
+    fileprivate func list<Item: NSObject & NSSecureCoding>(_ key: String, of type: Item.Type, besides: [AnyClass] = []) -> [Item]? {
+        guard containsValue(forKey: key) else { return nil }
+        return (decodeObject(of: [NSArray.self, type] + besides, forKey: key) as? NSArray)?.compactMap { $0 as? Item }
+    }
+
+    fileprivate func encode(texts: [String]?, _ key: String) { encode(list: texts?.map { NSString(string: $0) }, key) }
+
+    fileprivate func texts(_ key: String) -> [String]? { list(key, of: NSString.self)?.map { String($0) } }
+
+    fileprivate func object<Item: NSObject & NSSecureCoding>(_ key: String, of type: Item.Type) -> Item? {
+        containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
+    }
+}
+
+extension CKModifyRecordsOperation: ArchivedOperation {
+    static var kind: String { "modifyRecords" }
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(list: recordsToSave, "save")
+        coder.encode(list: recordIDsToDelete, "delete")
+        coder.encode(savePolicy.rawValue, forKey: "policy")
+        coder.encode(isAtomic, forKey: "atomic")
+        if let clientChangeTokenData { coder.encode(NSData(data: clientChangeTokenData), forKey: "clientChangeToken") }
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        recordsToSave = coder.list("save", of: CKRecord.self, besides: [CKShare.self])
+        recordIDsToDelete = coder.list("delete", of: CKRecord.ID.self)
+        isAtomic = coder.decodeBool(forKey: "atomic")
+        clientChangeTokenData = coder.object("clientChangeToken", of: NSData.self).map { Data(referencing: $0) }
+        guard let policy = RecordSavePolicy(rawValue: coder.decodeInteger(forKey: "policy")) else { return false }
+        savePolicy = policy
+        return true
+    }
+}
+
+extension CKFetchRecordsOperation: ArchivedOperation {
+    static var kind: String { "fetchRecords" }
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(list: recordIDs, "records")
+        coder.encode(texts: desiredKeys, "keys")
+        coder.encode(fetchesCurrentUser, forKey: "currentUser")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        recordIDs = coder.list("records", of: CKRecord.ID.self)
+        desiredKeys = coder.texts("keys")
+        fetchesCurrentUser = coder.decodeBool(forKey: "currentUser")
+        return true
+    }
+}
+
+extension CKQueryOperation: ArchivedOperation {
+    static var kind: String { "query" }
+
+    func encodeRequest(with coder: NSCoder) {
+        if let query { coder.encode(query, forKey: "query") }
+        if let cursor { coder.encode(cursor, forKey: "cursor") }
+        if let zoneID { coder.encode(zoneID, forKey: "zone") }
+        coder.encode(resultsLimit, forKey: "limit")
+        coder.encode(texts: desiredKeys, "keys")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        query = coder.object("query", of: CKQuery.self)
+        cursor = coder.object("cursor", of: CKQueryOperation.Cursor.self)
+        zoneID = coder.object("zone", of: CKRecordZone.ID.self)
+        resultsLimit = coder.decodeInteger(forKey: "limit")
+        desiredKeys = coder.texts("keys")
+        return query != nil || cursor != nil
+    }
+}
+
+extension CKFetchRecordZoneChangesOperation: ArchivedOperation {
+    static var kind: String { "fetchRecordZoneChanges" }
+
+    /// Options are the old form of configurations, and come back as these.
+    func encodeRequest(with coder: NSCoder) {
+        var configurations = (optionsByRecordZoneID ?? [:]).mapValues {
+            ZoneConfiguration(
+                previousServerChangeToken: $0.previousServerChangeToken, resultsLimit: $0.resultsLimit, desiredKeys: $0.desiredKeys)
+        }
+        configurations.merge(configurationsByRecordZoneID ?? [:]) { _, new in new }
+        let zones = configurations.keys.sorted { $0.zoneName < $1.zoneName }
+        coder.encode(list: recordZoneIDs, "zones")
+        coder.encode(list: zones, "configured")
+        coder.encode(list: zones.compactMap { configurations[$0] }, "configurations")
+        coder.encode(fetchAllChanges, forKey: "all")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        recordZoneIDs = coder.list("zones", of: CKRecordZone.ID.self)
+        fetchAllChanges = coder.decodeBool(forKey: "all")
+        guard let zones = coder.list("configured", of: CKRecordZone.ID.self),
+            let configurations = coder.list("configurations", of: ZoneConfiguration.self, besides: [CKServerChangeToken.self, NSString.self]),
+            zones.count == configurations.count
+        else { return false }
+        configurationsByRecordZoneID = Dictionary(zip(zones, configurations)) { first, _ in first }
+        return true
+    }
+}
+
+extension CKFetchDatabaseChangesOperation: ArchivedOperation {
+    static var kind: String { "fetchDatabaseChanges" }
+
+    func encodeRequest(with coder: NSCoder) {
+        if let previousServerChangeToken { coder.encode(previousServerChangeToken, forKey: "token") }
+        coder.encode(resultsLimit, forKey: "limit")
+        coder.encode(fetchAllChanges, forKey: "all")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        previousServerChangeToken = coder.object("token", of: CKServerChangeToken.self)
+        resultsLimit = coder.decodeInteger(forKey: "limit")
+        fetchAllChanges = coder.decodeBool(forKey: "all")
+        return true
+    }
+}
+
+extension CKModifyRecordZonesOperation: ArchivedOperation {
+    static var kind: String { "modifyRecordZones" }
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(list: recordZonesToSave, "save")
+        coder.encode(list: recordZoneIDsToDelete, "delete")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        recordZonesToSave = coder.list("save", of: CKRecordZone.self)
+        recordZoneIDsToDelete = coder.list("delete", of: CKRecordZone.ID.self)
+        return true
+    }
+}
+
+extension CKFetchRecordZonesOperation: ArchivedOperation {
+    static var kind: String { "fetchRecordZones" }
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(list: recordZoneIDs, "zones")
+        coder.encode(fetchesAll, forKey: "all")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        recordZoneIDs = coder.list("zones", of: CKRecordZone.ID.self)
+        fetchesAll = coder.decodeBool(forKey: "all")
+        return true
+    }
+}
+
+extension CKModifySubscriptionsOperation: ArchivedOperation {
+    static var kind: String { "modifySubscriptions" }
+
+    private static let classes: [AnyClass] = [CKQuerySubscription.self, CKRecordZoneSubscription.self, CKDatabaseSubscription.self]
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(list: subscriptionsToSave, "save")
+        coder.encode(texts: subscriptionIDsToDelete, "delete")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        subscriptionsToSave = coder.list("save", of: CKSubscription.self, besides: Self.classes)
+        subscriptionIDsToDelete = coder.texts("delete")
+        return true
+    }
+}
+
+extension CKFetchSubscriptionsOperation: ArchivedOperation {
+    static var kind: String { "fetchSubscriptions" }
+
+    func encodeRequest(with coder: NSCoder) {
+        coder.encode(texts: subscriptionIDs, "subscriptions")
+        coder.encode(fetchesAll, forKey: "all")
+    }
+
+    func decodeRequest(with coder: NSCoder) -> Bool {
+        subscriptionIDs = coder.texts("subscriptions")
+        fetchesAll = coder.decodeBool(forKey: "all")
+        return true
+    }
+}
