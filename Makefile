@@ -32,10 +32,10 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract push format coverage clean
+.PHONY: help setup run test bench soak browsers contract push dist dist-check install format coverage clean
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install the Debian packages that are missing; check Swift
 	@Scripts/setup
@@ -78,6 +78,19 @@ contract: setup ## ask all that openapi.json describes, and more, and hold the a
 
 push: setup ## have what push services are sent read by others' implementations, which it installs
 	@NACRE_TESTS=require NACRE_PUSH_PYTHON="$$(Scripts/push/setup)" swift test $(BUILD_FLAGS) --filter IndependentPushTests
+
+dist: ## build what is handed out into build/dist: a tarball that needs no Swift, a Debian package, a Dockerfile
+	@Scripts/setup dist
+	@Scripts/dist/build $(BUILD_FLAGS)
+
+# As root: clean roots need it.
+dist-check: ## try them in clean roots of Debian 12, without a network
+	@Scripts/dist/check
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+install: setup ## put binary, completions and manual page under PREFIX=/usr/local (DESTDIR=…)
+	@Scripts/dist/binary $(BUILD_FLAGS) | xargs -I {} Scripts/dist/install {} '$(DESTDIR)' '$(PREFIX)'
 
 format: setup ## format every Swift file in place
 	@swift format -i -r $(SWIFT_PATHS)

@@ -21,6 +21,9 @@ func client(_ names: String...) -> [Target.Dependency] {
     Context.environment["NACRE_URLSESSION"] == nil ? names.map { .target(name: $0, condition: .when(platforms: [.linux])) } : []
 }
 
+/// What `make dist` builds from; other builds say no commit, so that a new one compiles nothing again.
+let commit = Context.environment["NACRE_COMMIT"].flatMap { text in text.allSatisfy { $0.isHexDigit || $0 == "+" } ? text : nil }
+
 let package = Package(
     name: "nacre",
     products: [
@@ -43,6 +46,7 @@ let package = Package(
         module("NacreRandom"),
         module("NacreTelemetry", ["NacreLocks"]),
         .target(name: "CNacreStart"),
+        .target(name: "CNacreBuild", cSettings: commit.map { [.define("NACRE_COMMIT", to: "\"\($0)\"")] }),
         .target(name: "CNacreFileReads", linkerSettings: [.linkedLibrary("sqlite3")]),
         module("CoreLocation"),
         module("NacreFoundationGaps"),
@@ -72,7 +76,9 @@ let package = Package(
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
-            dependencies: ["NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient"],
+            dependencies: [
+                "NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient", "CNacreBuild",
+            ],
             swiftSettings: settings),
 
         .target(

@@ -1,17 +1,18 @@
+import Foundation
 import Glibc
 import NacreCloudServer
 
 /// The `nacre` executable: reads the command line, runs the command, and says how it ended.
 @main
 struct Nacre {
-    static let root = Command(
+    static let root: Command = Command(
         "nacre", "The CloudKit that you can run yourself: server and tools in one.",
         discussion: """
             Data goes to standard output, messages to standard error. Exit status: 0 done, 1 failed, 2 damaged, 64 wrong usage, 69 no server answers, \
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, Up.command, PrintEnvironment.command,
+            Serve.command, Up.command, Exec.command, PrintEnvironment.command,
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
@@ -19,53 +20,48 @@ struct Nacre {
             AuditCommands.command,
             SchemaCommands.command, CktoolCommands.command, RecordCommands.command, ZoneCommands.command, QueryCommands.command, CheckCommand.command,
             AssetCommands.command, TaskCommands.command,
-            BackupCommands.command, Migrate.command, Explain.command, ShowVersion.command,
+            BackupCommands.command, Migrate.command, Explain.command, ConfigCommands.command, Completions.command, Manual.command,
+            ShowVersion.command,
         ])
 
     static func main() async {
+        Output.openStandardDescriptors()
+        let words = Array(CommandLine.arguments.dropFirst())
+        let report = ErrorReport(root: root, isJSON: words.prefix { $0 != "--" }.contains(SharedOptions.json.spelling))
         do {
-            let request = try Parser(root: root).parse(Array(CommandLine.arguments.dropFirst()))
-            exit(await answer(request).rawValue)
+            let request = try Parser(root: root).parse(words)
+            exit(await answer(request, report))
         } catch {
-            exit(report(error).rawValue)
+            exit(report.print(error).rawValue)
         }
     }
 
-    private static func answer(_ request: Request) async -> ExitCode {
+    private static func answer(_ request: Request, _ given: ErrorReport) async -> Int32 {
+        var report = given
         do {
             switch request {
             case .help(let path): try Output.data(HelpText(path: path).text)
             case .version: try ShowVersion.show()
-            case .run(let command, let call): try await command.action?(call)
+            case .run(let command, let call):
+                if call.has(Command.quiet) { Output.beQuiet() }
+                var call = call
+                try Settings.add(to: &call, of: command, all: Serve.settings, environment: ProcessInfo.processInfo.environment)
+                report.settings = call.settings
+                try await command.action?(call)
             }
-            return .success
+            return ExitCode.success.rawValue
+        } catch let child as Exec.Ended {
+            return child.status
         } catch let error as UsageError {
-            return report(error)
+            return report.print(error).rawValue
         } catch let failure as CommandFailure {
-            return report(failure)
+            return report.print(failure).rawValue
         } catch let error as PrivateFileError {
-            return report(CommandFailure(error))
+            return report.print(CommandFailure(error)).rawValue
         } catch let fault as BackupFault {
-            return report(CommandFailure(fault))
+            return report.print(CommandFailure(fault)).rawValue
         } catch {
-            return report(CommandFailure(.failure, "\(error)"))
+            return report.print(CommandFailure(.failure, "\(error)")).rawValue
         }
-    }
-
-    private static func report(_ failure: CommandFailure) -> ExitCode {
-        Output.message("Error: \(Output.withoutControls(failure.message))")
-        if let remedy = failure.remedy { Output.message("  \(remedy)") }
-        return failure.code
-    }
-
-    private static func report(_ error: UsageError) -> ExitCode {
-        var path = [root]
-        for name in error.path.dropFirst() {
-            if let next = path.last?.subcommands.first(where: { $0.name == name }) { path.append(next) }
-        }
-        Output.message("Error: \(error.message)")
-        Output.message("Usage: \(HelpText(path: path).usage)")
-        Output.message("  See '\(error.path.joined(separator: " ")) --help' for more information.")
-        return .usage
     }
 }

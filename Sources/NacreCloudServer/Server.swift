@@ -49,6 +49,7 @@ package final class Server: Sendable {
         var backups: BackupRunner
         var scheduled: ScheduledBackups?
         var sweep: BackgroundWork
+        var requestsUnderWay: Gauge
     }
 
     package init(_ configuration: ServerConfiguration) {
@@ -164,7 +165,7 @@ package final class Server: Sendable {
                 $0 = .running(
                     Running(
                         store: store, assets: assets, hub: hub, tasks: tasks, publicServer: publicServer, adminServer: adminServer, adminFile: file,
-                        backups: backups, scheduled: scheduled, sweep: sweep))
+                        backups: backups, scheduled: scheduled, sweep: sweep, requestsUnderWay: telemetry.gauge(.httpInFlight)))
             }
             if configuration.doesTasks {
                 await takeUpTasks(cloud)
@@ -221,6 +222,11 @@ package final class Server: Sendable {
         await parts.assets.close()
         await parts.store.close()
         logger.tellFolded()
+    }
+
+    /// Requests of clients whose answers are being made; those that wait for a change are none.
+    package var requestsUnderWay: Int {
+        life.withLock { if case .running(let parts) = $0 { parts.requestsUnderWay.value } else { 0 } }
     }
 
     // MARK: Parts

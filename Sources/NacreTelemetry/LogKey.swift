@@ -27,6 +27,7 @@ package enum LogKey: String, Sendable {
     case route
     case status
     case task
+    case url
     case user
     case version
     case zone

@@ -70,6 +70,7 @@ extension String {
 enum Confinement {
     /// A module, and the beginnings of the paths that may import it.
     static let places: [String: [String]] = [
+        "CNacreBuild": ["Sources/NacreCloudCLI/"],
         "CNacreChecksum": ["Sources/NacreCloudContainer/Storage/"],
         "CNacreOpenSSL": ["Sources/NacreCrypto/", "Tests/NacreCryptoTests/"],
         "CNacreSodium": ["Sources/NacreCrypto/", "Tests/NacreCryptoTests/"],

@@ -10,12 +10,15 @@ struct Command: Sendable {
     let arguments: [Argument]
     let options: [Option]
     let subcommands: [Command]
+    /// Of its options those that variables and a file set as well.
+    let settings: [Option]
     /// nil for a noun.
     let action: Action?
 
     /// A verb. Of its arguments only the last may be optional.
+    /// - Parameter settings: options that are set elsewhere, too; nil: the data folder alone.
     init(
-        _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [],
+        _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [], settings: [Option]? = nil,
         action: @escaping Action
     ) {
         self.name = name
@@ -24,6 +27,7 @@ struct Command: Sendable {
         self.arguments = arguments
         self.options = options
         self.subcommands = []
+        self.settings = settings ?? options.filter { $0.name == SharedOptions.data.name }
         self.action = action
     }
 
@@ -35,11 +39,15 @@ struct Command: Sendable {
         self.arguments = []
         self.options = options
         self.subcommands = subcommands
+        self.settings = []
         self.action = nil
     }
 
     /// What every command takes besides its own.
     static let help = Option.flag("help", short: "h", "Show help information.")
+
+    /// What every verb takes.
+    static let quiet = Option.flag("quiet", short: "q", "Print data and errors, and nothing else.")
 }
 
 /// The values with which a command was called.
@@ -51,21 +59,26 @@ struct Call: Sendable {
     /// Every value of each option, in the order given.
     private var allValues: [String: [String]] = [:]
     private(set) var flags: Set<String> = []
+    /// What variables and a file say of options, by their names.
+    var settings: [String: Setting] = [:]
 
     init(path: [String]) {
         self.path = path
     }
 
-    func has(_ flag: Option) -> Bool { flags.contains(flag.name) }
+    func has(_ flag: Option) -> Bool { flags.contains(flag.name) || settings[flag.name]?.values.last == Setting.yes }
 
-    /// The value given, or the one that holds without; nil where there is neither.
-    func value(_ option: Option) -> String? { values[option.name] ?? option.fallback }
+    /// The value given, or set elsewhere, or the one that holds without; nil where there is none.
+    func value(_ option: Option) -> String? { values[option.name] ?? settings[option.name]?.values.last ?? option.fallback }
 
     /// All values of an option that may be given several times.
-    func all(_ option: Option) -> [String] { allValues[option.name] ?? [] }
+    func all(_ option: Option) -> [String] { allValues[option.name] ?? settings[option.name]?.values ?? [] }
 
-    /// Whether the option itself was given.
+    /// Whether the option itself stands on the command line.
     func isGiven(_ option: Option) -> Bool { values[option.name] != nil || flags.contains(option.name) }
+
+    /// Whether it is given, or set elsewhere.
+    func isSet(_ option: Option) -> Bool { isGiven(option) || settings[option.name].map { $0.values.last != Setting.no } ?? false }
 
     /// The value of a required option, which the parser has made sure of.
     func require(_ option: Option) throws -> String {

@@ -33,6 +33,7 @@ struct HelpText {
 
     private func sections(of command: Command) -> [String] {
         var options = command.options.map { (label: Self.label($0), help: Self.explanation($0)) }
+        if command.action != nil { options.append((label: Self.label(Command.quiet), help: Command.quiet.help)) }
         if path.count == 1 { options.append((label: "--version", help: Parser.version.help)) }
         options.append((label: "-h, --help", help: Command.help.help))
         return [
@@ -46,7 +47,7 @@ struct HelpText {
         option.short.map { "-\($0), \(option.spelling)" } ?? option.spelling
     }
 
-    private static func explanation(_ option: Option) -> String {
+    static func explanation(_ option: Option) -> String {
         var notes: [String] = []
         if case .value(_, let values) = option.kind, !values.isEmpty { notes.append("values: \(values.joined(separator: ", "))") }
         if let fallback = option.fallback { notes.append("default: \(fallback)") }

@@ -4,14 +4,17 @@ struct Argument: Sendable {
     let name: String
     let help: String
     let isRequired: Bool
+    /// It and all words behind it; the last one of a command.
+    let takesRest: Bool
 
-    init(_ name: String, _ help: String, isRequired: Bool = true) {
+    init(_ name: String, _ help: String, isRequired: Bool = true, takesRest: Bool = false) {
         self.name = name
         self.help = help
         self.isRequired = isRequired
+        self.takesRest = takesRest
     }
 
-    var usage: String { isRequired ? "<\(name)>" : "[<\(name)>]" }
+    var usage: String { takesRest ? "-- <\(name)> ..." : isRequired ? "<\(name)>" : "[<\(name)>]" }
 }
 
 /// What a command takes by name: `--name value`, `--name=value`, or a flag, which has no value.
@@ -32,8 +35,13 @@ struct Option: Sendable {
     let fallback: String?
     /// All words up to the next option are its values.
     let takesSeveral: Bool
+    /// It may be given several times, and every value counts.
+    let repeats: Bool
 
-    private init(_ name: String, _ short: Character?, _ kind: Kind, _ help: String, isRequired: Bool, fallback: String?, takesSeveral: Bool = false) {
+    private init(
+        _ name: String, _ short: Character?, _ kind: Kind, _ help: String, isRequired: Bool, fallback: String?, takesSeveral: Bool = false,
+        repeats: Bool = false
+    ) {
         self.name = name
         self.short = short
         self.kind = kind
@@ -41,6 +49,7 @@ struct Option: Sendable {
         self.isRequired = isRequired
         self.fallback = fallback
         self.takesSeveral = takesSeveral
+        self.repeats = repeats
     }
 
     static func flag(_ name: String, short: Character? = nil, isRequired: Bool = false, _ help: String) -> Option {
@@ -55,6 +64,11 @@ struct Option: Sendable {
 
     static func required(_ name: String, _ placeholder: String, oneOf values: [String] = [], _ help: String) -> Option {
         Option(name, nil, .value(placeholder, oneOf: values), help, isRequired: true, fallback: nil)
+    }
+
+    /// `--name value --name value`: every one counts.
+    static func repeated(_ name: String, _ placeholder: String, _ help: String) -> Option {
+        Option(name, nil, .value(placeholder, oneOf: []), help, isRequired: false, fallback: nil, repeats: true)
     }
 
     /// `--name value value`: several values behind one name.

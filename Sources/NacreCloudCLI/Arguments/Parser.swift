@@ -13,6 +13,12 @@ struct Parser: Sendable {
     /// What the root takes besides commands.
     static let version = Option.flag("version", "Show the version.")
 
+    /// Options of other programs that people try here, and what is meant.
+    private static let meant = [
+        "-v": "--version", "-V": "--version", "--port": "--listen", "-p": "--listen", "--bind": "--listen", "--address": "--listen",
+        "--verbose": "--log-level", "--dir": "--data", "--data-dir": "--data", "--configuration": "--config", "-c": "--config",
+    ]
+
     /// - Parameter words: the command line behind the program's name.
     /// - Throws: `UsageError`.
     func parse(_ words: [String]) throws(UsageError) -> Request {
@@ -35,6 +41,8 @@ struct Parser: Sendable {
 
     /// The commands that `help container create` names.
     private func commands(named words: ArraySlice<String>) throws(UsageError) -> [Command] {
+        // What helps with the help is the list of what it helps with.
+        if words.first == "help" { return [root] }
         var path = [root]
         for word in words where !word.hasPrefix("-") { path.append(try subcommand(word, of: path)) }
         return path
@@ -43,7 +51,10 @@ struct Parser: Sendable {
     private func subcommand(_ word: String, of path: [Command]) throws(UsageError) -> Command {
         let known = path.last?.subcommands ?? []
         if let command = known.first(where: { $0.name == word }) { return command }
-        if word.hasPrefix("-") { throw UsageError(.unknownOption(word, nearest: nil), path: names(path)) }
+        if word.hasPrefix("-") {
+            let options = (path.count == 1 ? ["--version"] : []) + ["--help"]
+            throw UsageError(.unknownOption(word, nearest: Self.nearest(word, among: options)), path: names(path))
+        }
         guard !known.isEmpty else { throw UsageError(.unexpectedArgument(word), path: names(path)) }
         let candidates = known.map(\.name) + (path.count == 1 ? ["help"] : [])
         throw UsageError(.unknownCommand(word, nearest: Nearest.match(word, among: candidates)), path: names(path))
@@ -61,7 +72,7 @@ struct Parser: Sendable {
                 takesOptions = false
             } else if takesOptions, word.hasPrefix("-"), word != "-" {
                 try read(word, &rest, of: command, into: &call)
-            } else if call.arguments.count < command.arguments.count {
+            } else if call.arguments.count < command.arguments.count || command.arguments.last?.takesRest == true {
                 call.add(argument: word)
             } else {
                 throw UsageError(.unexpectedArgument(word), path: call.path)
@@ -74,9 +85,10 @@ struct Parser: Sendable {
     private func read(_ word: String, _ rest: inout ArraySlice<String>, of command: Command, into call: inout Call) throws(UsageError) {
         let equals = word.hasPrefix("--") ? word.firstIndex(of: "=") : nil
         let name = String(word[..<(equals ?? word.endIndex)])
-        guard let option = command.options.first(where: { "--\($0.name)" == name || $0.short.map { "-\($0)" } == name }) else {
-            let known = command.options.map { "--\($0.name)" } + ["--help"]
-            throw UsageError(.unknownOption(name, nearest: Nearest.match(name, among: known)), path: call.path)
+        let options = command.options + [Command.quiet]
+        guard let option = options.first(where: { "--\($0.name)" == name || $0.short.map { "-\($0)" } == name }) else {
+            let known = options.map { "--\($0.name)" } + ["--help"]
+            throw UsageError(.unknownOption(name, nearest: Self.nearest(name, among: known)), path: call.path)
         }
         switch option.kind {
         case .flag:
@@ -104,6 +116,11 @@ struct Parser: Sendable {
                 rest = rest.dropFirst()
             }
         }
+    }
+
+    private static func nearest(_ word: String, among options: [String]) -> String? {
+        if let meant = meant[word], options.contains(meant) { return meant }
+        return Nearest.match(word, among: options)
     }
 
     private func checkRequired(_ command: Command, _ call: Call) throws(UsageError) {

@@ -1,8 +1,14 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// What the command says: data on standard output, messages on standard error. Unbuffered, so nothing is lost however the process ends.
 enum Output {
+    private static let isQuiet = Atomic(false)
+
+    /// Prints data and errors from now on, and no messages.
+    static func beQuiet() { isQuiet.store(true, ordering: .relaxed) }
+
     /// A line of data.
     static func data(_ line: String) throws {
         try write(line + "\n", to: STDOUT_FILENO)
@@ -15,15 +21,36 @@ enum Output {
 
     /// One JSON object, as a line of data.
     static func json(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        try data(String(decoding: try encoder.encode(value), as: UTF8.self))
+        try data(line(of: value))
     }
 
-    /// A line for people. Where the reader has closed its end, the line is lost, and nothing else happens.
+    /// One JSON object in a line.
+    static func line(of value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self)
+    }
+
+    /// A line for people, unless they want none. Where the reader has closed its end, the line is lost, and nothing else happens.
     static func message(_ line: String) {
+        if !isQuiet.load(ordering: .relaxed) { error(line) }
+    }
+
+    /// A line of an error: printed in any case.
+    static func error(_ line: String) {
         try? write(line + "\n", to: STDERR_FILENO)
     }
+
+    /// Opens what is closed of standard input, output and error on nothing: else the next file to be opened would have that number, and be written into.
+    static func openStandardDescriptors() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
+            // The lowest number that is free is this one: those below it are open.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
+    /// Whether a person reads what stands on standard error.
+    static var isOnTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// A text of somebody else's in one line that does nothing to a terminal: a space for each control character.
     static func withoutControls(_ text: String) -> String {
@@ -32,7 +59,7 @@ enum Output {
 
     /// A line that helps with what comes next: only where a person reads the output.
     static func hint(_ line: String) {
-        if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { message(line) }
+        if isOnTerminal, isatty(STDOUT_FILENO) == 1 { message(line) }
     }
 
     private static func write(_ text: String, to descriptor: Int32) throws {

@@ -7,11 +7,11 @@ package struct StartFault: Error, Sendable {
     package var text: String
     package var remedy: String?
 
-    /// - Parameter address: the `host:port` that was to be listened on, for errors that do not tell.
-    package init(_ error: any Error, listen address: String, dataFolder: String) {
+    /// - Parameter addresses: where was to be listened, for errors that do not tell.
+    package init(_ error: any Error, listen addresses: [ListenAddress], dataFolder: String) {
         switch error {
         case let error as StartFault: self = error
-        case let error as ServerStartError: self.init(error, address)
+        case let error as ServerStartError: self.init(error, addresses)
         case let error as StoreError: self.init(error, dataFolder)
         case let error as AdminFileInUse:
             let holder = error.pid.map { "process \($0)" } ?? "another process"
@@ -34,12 +34,15 @@ package struct StartFault: Error, Sendable {
         }
     }
 
-    private init(_ error: ServerStartError, _ address: String) {
+    private init(_ error: ServerStartError, _ addresses: [ListenAddress]) {
+        let address = addresses.map(\.description).joined(separator: " or ")
         let cause = String(cString: strerror(error.code))
         switch error.step {
         case .bind where error.code == EADDRINUSE:
+            let holder = PortHolder.first(of: addresses.map(\.port))
             self.init(
-                "\(address) is in use by another process", "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
+                "\(holder.map { ":\($0.port)" } ?? address) is in use by \(holder?.text ?? "another process")",
+                "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
         case .bind where error.code == EACCES:
             self.init("\(address) needs more rights than this user has", "take a port from 1024 on, such as --listen 127.0.0.1:8787")
         case .bind, .unknownHost:

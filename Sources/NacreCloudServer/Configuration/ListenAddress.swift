@@ -1,3 +1,5 @@
+import NacreHTTPServer
+
 /// Where to listen, as `HOST:PORT`; `[::1]:8787` for IPv6. Port 0 is any free one.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package var host: String
@@ -16,6 +18,9 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         guard !host.isEmpty else { return nil }
         self.init(host: String(host), port: Int(port))
     }
+
+    /// Only this machine reaches it.
+    package var isLoopback: Bool { host.lowercased() == "localhost" || IPAddress.isLoopback(host) }
 
     package var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -20,10 +20,17 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory admin-listen open-sign-up backup-dir backup-every backup-keep no-migration-backup log-format log-level public-url host "
+            "data listen memory admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level config public-url host "
                 + "trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host json"
         ),
+        Documented(
+            "config show",
+            "data listen memory admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
+                + "config public-url host trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
+                + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
+        ),
+        Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
         Documented("assets verify", "data server token-file json"),
@@ -105,7 +112,8 @@ struct HelpTests {
         Documented("zone changes", "container environment database zone owner format since"),
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
         Documented("explain", "markdown json"),
-        Documented("up", "environment email env-file listen data server token-file json"),
+        Documented("up", "environment email env-file listen data server token-file config json"),
+        Documented("exec", "environment email env-file listen memory data server token-file config"),
         Documented("env", "env-file"),
         Documented("listen", "container device count"),
         Documented("version", "json"),
@@ -118,7 +126,7 @@ struct HelpTests {
         #expect(asked.status == 0 && asked.messages.isEmpty)
         #expect(asked.output.hasPrefix("OVERVIEW: "))
         #expect(asked.output.contains("USAGE: nacre \(command.path.joined(separator: " "))"))
-        for option in command.options + ["-h, --help"] { #expect(asked.output.contains("\n  \(option)"), "\(option)") }
+        for option in command.options + ["-h, --help", "-q, --quiet"] { #expect(asked.output.contains("\n  \(option)"), "\(option)") }
         // Options that are not in the list above would go untested.
         let named = asked.output.split(separator: "\n").compactMap { line -> String? in
             line.hasPrefix("  --") ? String(line.dropFirst(2).prefix { $0 != " " }) : nil
@@ -132,7 +140,7 @@ struct HelpTests {
 
     @Test func `without a command, and for a noun alone, the subcommands are listed`() async throws {
         let folder = try TemporaryFolder()
-        for arguments in [[], ["help"], ["--help"]] {
+        for arguments in [[], ["help"], ["--help"], ["help", "help"]] {
             let run = try await Nacre.run(arguments, in: folder.path)
             #expect(run.status == 0)
             for noun in ["serve", "demo", "container", "token", "user", "schema", "version"] { #expect(run.output.contains("\n  \(noun) ")) }
@@ -154,6 +162,30 @@ struct HelpTests {
         #expect(version.status == 0 && version.line.split(separator: ".").count == 3)
         #expect(try await Nacre.run(["--version"], in: folder.path).output == version.output)
         #expect(try await Nacre.run(["version", "--json"], in: folder.path).object()["version"] as? String == version.line)
+    }
+
+    @Test func `with --json an error is one object in a line, a wrong command line's too`() async throws {
+        let folder = try TemporaryFolder()
+        struct Report: Decodable {
+            struct Fault: Decodable {
+                var exitCode: Int32
+                var message: String
+                var remedy: String?
+                var usage: String?
+            }
+            var error: Fault
+        }
+        for (arguments, status, says) in [
+            (["container", "list", "--json"], 69, "no server runs"), (["container", "lst", "--json"], 64, "Did you mean 'list'?"),
+            (["serve", "--listen", "nowhere", "--json"], 64, "HOST:PORT"),
+        ] {
+            let run = try await Nacre.run(arguments, in: folder.path)
+            #expect(run.status == Int32(status) && run.output.isEmpty)
+            let report = try JSONDecoder().decode(Report.self, from: Data(run.messages.utf8))
+            #expect(report.error.exitCode == run.status && report.error.message.contains(says))
+            #expect((report.error.usage == nil) == (status != 64) && report.error.remedy != nil)
+            #expect(run.messages.hasSuffix("}\n") && run.messages.dropLast().allSatisfy { !$0.isNewline })
+        }
     }
 
     private static let explain = ["query", "explain", "--container", "iCloud.a.b", "--environment", "development", "--database", "public"]
@@ -195,7 +227,10 @@ struct HelpTests {
         (["serve", "--backup-dir", "x", "--backup-keep", "0"], "--backup-keep"),
         (["serve", "--backup-dir", "x", "--memory"], "--memory"), (["serve", "--asset-size-web", "many"], "--asset-size-web"),
         (["serve", "--asset-size-app", "10G"], "--asset-size-app"),
-        (["help", "nothing"], "nothing"),
+        (["help", "nothing"], "nothing"), (["--verison"], "Did you mean '--version'?"), (["-v"], "Did you mean '--version'?"),
+        (["container", "-v"], "-v"), (["serve", "--port", "8080"], "Did you mean '--listen'?"), (["completions", "tcsh"], "bash, zsh, fish"),
+        (["serve", "--admin-listen", "0.0.0.0:9000"], "--insecure-admin"), (["serve", "--admin-listen", "[::]:0"], "--insecure-admin"),
+        (["exec", "iCloud.a.b"], "<command>"), (["up", "iCloud.a.b", "--port", "8080"], "Did you mean '--listen'?"),
     ]
 
     @Test(arguments: wrong)
@@ -204,7 +239,8 @@ struct HelpTests {
         let run = try await Nacre.run(arguments, in: folder.path)
         #expect(run.status == 64)
         #expect(run.output.isEmpty)
-        #expect(run.messages.hasPrefix("Error: ") && run.messages.contains(says), "\(run.messages)")
-        #expect(run.messages.contains("Usage: nacre"))
+        let isJSON = arguments.contains("--json")
+        #expect(run.messages.hasPrefix(isJSON ? "{\"error\":" : "Error: ") && run.messages.contains(says), "\(run.messages)")
+        #expect(run.messages.contains(isJSON ? "\"usage\":\"nacre" : "Usage: nacre"))
     }
 }

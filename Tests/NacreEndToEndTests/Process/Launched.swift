@@ -24,9 +24,10 @@ final class Launched: Sendable {
     ///   - folder: takes its output: `NAME.out` and `NAME.err`.
     ///   - input: what it reads; nothing when nil.
     ///   - environment: added to the test's own, without any setting of CloudKit.
+    ///   - isOnTerminal: it speaks to a terminal, of which both its outputs go to the first file; the process is that of `script`, whose child it is.
     init(
         _ arguments: [String], program: String = "nacre", named name: String = UUID().uuidString, in folder: String, input: String? = nil,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], isOnTerminal: Bool = false
     ) throws {
         output = folder + "/" + name + ".out"
         errors = folder + "/" + name + ".err"
@@ -36,10 +37,11 @@ final class Launched: Sendable {
         let read = folder + "/" + name + ".in"
         try Data((input ?? "").utf8).write(to: URL(filePath: read))
         let variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("CLOUDKIT_") }.merging(environment) { _, given in given }
-        let path = Self.path(of: program)
-        let command = Program(
-            isDirect ? path : "/usr/bin/env", isDirect ? arguments : [path] + arguments, in: folder, environment: variables)
-        pid = try command.start(input: read, output: output, errors: errors)
+        let words = [Self.path(of: program)] + arguments
+        let line = words.map { "'\($0)'" }.joined(separator: " ")
+        let command = isOnTerminal ? ["/usr/bin/script", "-qefc", line, "/dev/null"] : isDirect ? words : ["/usr/bin/env"] + words
+        let started = Program(command[0], Array(command.dropFirst()), in: folder, environment: variables)
+        pid = try started.start(input: read, output: output, errors: errors)
         Thread.detachNewThread { [pid, ending] in
             Program.awaitEnd(of: pid)
             let (status, waiting) = ending.withLock { state -> (Ending, [CheckedContinuation<Ending, Never>]) in

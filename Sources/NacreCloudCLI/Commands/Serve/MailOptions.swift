@@ -16,7 +16,7 @@ enum MailOptions {
     /// nil where no server is given.
     static func configuration(_ call: Call, publicURL: String?) throws -> MailConfiguration? {
         guard let url = call.value(smtp) else {
-            if let option = all.first(where: call.isGiven) {
+            if let option = all.first(where: call.isSet) {
                 throw UsageError(
                     .invalid("--\(option.name)", "give --\(smtp.name) with it"), path: call.path)
             }

@@ -20,7 +20,7 @@ enum OpenIDOptions {
     /// nil where no issuer is given.
     static func configuration(_ call: Call) throws -> OpenIDConfiguration? {
         guard let url = call.value(issuer) else {
-            if let option = all.first(where: call.isGiven) {
+            if let option = all.first(where: call.isSet) {
                 throw UsageError(
                     .invalid("--\(option.name)", "give --\(issuer.name) with it"), path: call.path)
             }

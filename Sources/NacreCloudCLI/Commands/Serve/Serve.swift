@@ -9,9 +9,12 @@ enum Serve {
     private static let memory = Option.flag("memory", "Keep the data in memory, until the server ends.")
     private static let adminListen = Option.value(
         "admin-listen", "host:port", fallback: "127.0.0.1:0", "Where administrators reach it; they find it by the data folder.")
+    private static let insecureAdmin = Option.flag(
+        "insecure-admin",
+        "Let administrators reach it from other machines, where --admin-listen says so: without encryption, so only behind a proxy or a tunnel.")
     private static let openSignUp = Option.flag("open-sign-up", "Let anybody make an account.")
     private static let publicURL = Option.value("public-url", "url", "The URL by which apps reach the server, where a proxy stands before it.")
-    private static let host = Option.value(
+    private static let host = Option.repeated(
         "host", "name", "A name under which the server answers besides that of --public-url; may be given several times. Addresses need none.")
     private static let trustedProxy = Option.value(
         "trusted-proxy", "addresses", "Proxies whose X-Forwarded-For is believed: addresses or networks, with commas between.")
@@ -29,58 +32,87 @@ enum Serve {
         "asset-size-web", "size", fallback: "50M", "How large a file of a web client may be: a number of bytes, with K, M or G of 1024.")
     private static let assetSizeApp = Option.value(
         "asset-size-app", "size", fallback: "250M", "How large a file of an app with the framework may be, likewise.")
+    private static let logFile = Option.value(
+        "log-file", "file", "Append the log to this file, which SIGHUP has opened anew. By default standard error has it.")
     private static let logFormat = Option.value(
         "log-format", "format", oneOf: ServerConfiguration.LogFormat.allCases.map(\.rawValue),
-        "How log lines look on standard error. By default text on a terminal, else json.")
-    private static let logLevel = Option.value(
+        "How log lines look. By default text on a terminal, else json.")
+    static let logLevel = Option.value(
         "log-level", "level", oneOf: ServerConfiguration.logLevels, fallback: "notice", "What is logged; info has a line for each request.")
 
     private static let backupDir = Option.value("backup-dir", "dir", "Where the server puts a backup by itself, now and then; made if it is missing.")
     private static let backupEvery = Option.value("backup-every", "time", fallback: "24h", "How often: a number with s, m, h or d.")
     private static let backupKeep = Option.value("backup-keep", "count", fallback: "14", "How many finished ones it keeps.")
 
-    private static let webPushHost = Option.value(
+    private static let webPushHost = Option.repeated(
         "web-push-host", "name",
         "A host of push services that browsers may name, *.NAME for any below it, in the place of those of Chrome, Firefox, Safari and Edge; may be given several times."
     )
+
+    /// What variables and a file set as well as the command line.
+    static let settings =
+        [
+            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
+            adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
+        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel]
 
     static let command = Command(
         "serve", "Run the server.",
         discussion: """
             Serves until it is interrupted; then requests under way are finished, for at most ten seconds. A second interrupt ends it at once. Whatever \
-            was acknowledged is on the disk in either case. With --json one object with the addresses is printed when the server is ready.
+            was acknowledged is on the disk in either case. SIGHUP ends nothing: it opens the file of --log-file anew. With --json one object with the \
+            addresses is printed when the server is ready. Every option but that may also stand in the environment, --admin-listen as NACRE_ADMIN_LISTEN, \
+            and in a file of settings: nacre config show.
             """,
-        options: [
-            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
-            adminListen, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
-        ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFormat, logLevel, SharedOptions.json]
+        options: settings + [Settings.file, SharedOptions.json], settings: settings
     ) { call in
-        try await run(try configuration(call), call) { screen in
+        try await run(call) { screen in
             if call.has(SharedOptions.json) { try Output.json(screen) }
-            Output.message(screen.text)
+            if Output.isOnTerminal { Output.message(screen.text) }
+            return .serves
         }
     }
 
+    /// What becomes of a server that is ready.
+    enum Next {
+        /// It serves until it is interrupted.
+        case serves
+        /// It was needed no longer than until now.
+        case ends
+    }
+
     /// Serves until it is interrupted.
-    /// - Parameter isReady: is called once it serves; where it throws, the server ends.
-    static func run(_ configuration: ServerConfiguration, _ call: Call, _ isReady: (FirstScreen) async throws -> Void) async throws {
-        let signals = StopSignals()
+    /// - Parameter isReady: is called once it serves, and says how it goes on; where it throws, the server ends.
+    static func run(_ call: Call, _ isReady: (FirstScreen) async throws -> Next) async throws {
+        let file = try call.value(logFile).map(LogFile.open)
+        let configuration = try configuration(call, file)
+        let signals = StopSignals { configuration.reopenLog(file) }
         let server = Server(configuration)
         let addresses: Server.Addresses
         do {
             addresses = try await server.start()
         } catch {
-            let wanted = [configuration.listen, configuration.adminListen].filter { $0.port != 0 }.map(\.description)
-            throw CommandFailure(StartFault(error, listen: wanted.joined(separator: " or "), dataFolder: configuration.dataFolder))
+            let wanted = [configuration.listen, configuration.adminListen].filter { $0.port != 0 }
+            throw CommandFailure(StartFault(error, listen: wanted, dataFolder: configuration.dataFolder))
         }
         let screen = FirstScreen(addresses, configuration)
         do {
-            try await isReady(screen)
+            configuration.logServing(at: screen.url, data: screen.data, version: ShowVersion.text)
+            if try await isReady(screen) == .ends { return await server.shutdown() }
         } catch {
             await server.shutdown()
             throw error
         }
+        ServiceNotice.isReady(at: screen.url)
         await signals.first()
+        ServiceNotice.isStopping()
+        let count = server.requestsUnderWay
+        if count > 0 {
+            let patience = Server.shutdownGrace.components.seconds
+            Output.message(
+                "\(count == 1 ? "A request is" : "\(count) requests are") under way and may take \(patience) seconds to end; another Ctrl-C ends the server at once."
+            )
+        }
         await server.shutdown()
         switch configuration.engine {
         case .memory: Output.message("in memory: discarded (use --data without --memory to keep)")
@@ -88,15 +120,24 @@ enum Serve {
         }
     }
 
-    static func configuration(_ call: Call) throws -> ServerConfiguration {
+    /// - Parameter log: takes the log; nil: standard error does.
+    static func configuration(_ call: Call, _ log: LogFile? = nil) throws -> ServerConfiguration {
         let format = call.value(logFormat).flatMap(ServerConfiguration.LogFormat.init(rawValue:)) ?? .usual
         let folder = try call.require(data)
-        guard var configuration = ServerConfiguration(dataFolder: folder, logFormat: format, logLevel: try call.require(logLevel)) else {
+        guard var configuration = ServerConfiguration(dataFolder: folder, logFormat: format, logLevel: try call.require(logLevel), logFile: log)
+        else {
             throw UsageError(.invalid("--\(logLevel.name)", ServerConfiguration.logLevels.joined(separator: ", ")), path: call.path)
         }
         configuration.engine = call.has(memory) ? .memory : .sqlite
         configuration.listen = try address(listen, call)
         configuration.adminListen = try address(adminListen, call)
+        guard call.has(insecureAdmin) || configuration.adminListen.isLoopback else {
+            throw UsageError(
+                .invalid(
+                    "--\(adminListen.name)",
+                    "administrators reach it from this machine alone, such as 127.0.0.1:0, unless --\(insecureAdmin.name) is given"),
+                path: call.path)
+        }
         configuration.opensSignUp = call.has(openSignUp)
         configuration.openID = try OpenIDOptions.configuration(call)
         configuration.backsUpBeforeMigration = !call.has(Migrate.noBackup)
@@ -144,7 +185,7 @@ enum Serve {
 
     private static func schedule(_ call: Call) throws -> BackupSchedule? {
         guard let folder = call.value(backupDir) else {
-            if let option = [backupEvery, backupKeep].first(where: call.isGiven) {
+            if let option = [backupEvery, backupKeep].first(where: { call.isSet($0) && call.value($0) != $0.fallback }) {
                 throw UsageError(.invalid("--\(option.name)", "give --\(backupDir.name) with it"), path: call.path)
             }
             return nil

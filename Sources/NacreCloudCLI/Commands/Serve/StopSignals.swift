@@ -12,7 +12,8 @@ final class StopSignals: @unchecked Sendable {
     private let signals: AsyncStream<Void>
     private let sources: [any DispatchSourceSignal]
 
-    init() {
+    /// - Parameter hangup: is called at every SIGHUP, on a thread of Dispatch's, which then ends nothing; nil: it is as the others.
+    init(hangup: (@Sendable () -> Void)? = nil) {
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         self.signals = signals
         let isStopping = Locked(false)
@@ -20,6 +21,7 @@ final class StopSignals: @unchecked Sendable {
         sources = [SIGINT, SIGTERM, SIGHUP].map { signal in
             let source = DispatchSource.makeSignalSource(signal: signal, queue: queue)
             source.setEventHandler {
+                if signal == SIGHUP, let hangup { return hangup() }
                 let wasStopping = isStopping.withLock { isStopping in
                     defer { isStopping = true }
                     return isStopping

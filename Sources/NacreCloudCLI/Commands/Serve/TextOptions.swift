@@ -11,7 +11,7 @@ enum TextOptions {
     /// nil where no service is given.
     static func configuration(_ call: Call) throws -> TextConfiguration? {
         guard let url = call.value(webhook) else {
-            if call.isGiven(tokenFile) {
+            if call.isSet(tokenFile) {
                 throw UsageError(.invalid("--\(tokenFile.name)", "give --\(webhook.name) with it"), path: call.path)
             }
             return nil

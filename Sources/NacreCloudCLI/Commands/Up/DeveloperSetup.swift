@@ -16,6 +16,15 @@ struct DeveloperSetup: Encodable {
 
     /// What an app reads, in this order.
     static let variables = ["CLOUDKIT_SERVER_URL", "CLOUDKIT_CONTAINER", "CLOUDKIT_ENVIRONMENT", "CLOUDKIT_API_TOKEN", "CLOUDKIT_ACCOUNT_TOKEN"]
+
+    /// Those variables.
+    var values: [String: String] {
+        [
+            "CLOUDKIT_SERVER_URL": url, "CLOUDKIT_CONTAINER": container, "CLOUDKIT_ENVIRONMENT": environment, "CLOUDKIT_API_TOKEN": apiToken,
+            "CLOUDKIT_ACCOUNT_TOKEN": accountToken,
+        ]
+    }
+
     private static let user = "NACRE_USER"
     private static let password = "NACRE_PASSWORD"
 
@@ -48,7 +57,7 @@ struct DeveloperSetup: Encodable {
         if let accountToken {
             token = accountToken
         } else {
-            token = try await signIn(user, password, apiToken, container, environment, client, admin)
+            token = try await signIn(user, password, isNew: known == nil, apiToken, container, environment, client, admin)
             file["CLOUDKIT_ACCOUNT_TOKEN"] = token
             try file.write(path)
         }
@@ -68,16 +77,19 @@ struct DeveloperSetup: Encodable {
         return try await admin.create(AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre up")).token
     }
 
+    /// - Parameter isNew: there is no such account yet; else there may be none any more.
     private static func signIn(
-        _ email: String, _ password: String, _ apiToken: String, _ container: String, _ environment: String, _ client: PublicClient,
+        _ email: String, _ password: String, isNew: Bool, _ apiToken: String, _ container: String, _ environment: String, _ client: PublicClient,
         _ admin: AdminClient
     ) async throws -> String {
         let request = AccountMessages.SignIn(
             email: email, password: password, apiToken: apiToken, container: container, environment: environment, kind: .account, device: "nacre up")
-        do {
-            return try await client.signIn(request).token
-        } catch let failure as CommandFailure where failure.code == .authentication {
-            // There is no such account, or it has another password.
+        if !isNew {
+            do {
+                return try await client.signIn(request).token
+            } catch let failure as CommandFailure where failure.code == .authentication {
+                // There is no such account, or it has another password.
+            }
         }
         do {
             _ = try await admin.create(AdminMessages.NewUser(email: email, password: password))

@@ -17,13 +17,17 @@ enum Up {
             Asks the server of the data folder; where none runs it starts one, as nacre serve does, and serves until it is interrupted. What is there already \
             stays, so it may run any number of times. Then eval "$(nacre env)" sets the variables in a shell.
             """,
-        arguments: [container], options: [environment, email, envFile, Serve.listen] + AdminServer.options + [SharedOptions.json]
+        arguments: [container], options: [environment, email, envFile, Serve.listen] + AdminServer.options + [Settings.file, SharedOptions.json],
+        settings: Serve.settings
     ) { call in
         let admin: AdminClient
         do {
             admin = try await AdminClient.connect(call)
         } catch let failure as CommandFailure where failure.code == .unreachable && !call.isGiven(AdminServer.tokenFile) {
-            return try await Serve.run(try Serve.configuration(call), call) { _ in try await prepare(call, by: try await AdminClient.connect(call)) }
+            return try await Serve.run(call) { _ in
+                try await prepare(call, by: try await AdminClient.connect(call))
+                return .serves
+            }
         }
         if call.isGiven(Serve.listen) {
             Output.message("The server of this data folder runs already; --\(Serve.listen.name) does not change where it listens.")
@@ -31,9 +35,13 @@ enum Up {
         try await prepare(call, by: admin)
     }
 
-    private static func prepare(_ call: Call, by admin: AdminClient) async throws {
-        let setup = try await DeveloperSetup.prepare(
+    static func setUp(_ call: Call, by admin: AdminClient) async throws -> DeveloperSetup {
+        try await DeveloperSetup.prepare(
             try call.require(container), try call.require(environment), email: call.value(email), file: try call.require(envFile), by: admin)
+    }
+
+    private static func prepare(_ call: Call, by admin: AdminClient) async throws {
+        let setup = try await setUp(call, by: admin)
         if call.has(SharedOptions.json) { try Output.json(setup) }
         Output.message(setup.text)
     }

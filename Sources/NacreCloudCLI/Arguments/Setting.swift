@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+
+/// What a variable or a file says of an option.
+struct Setting: Sendable, Equatable {
+    /// The values of a flag.
+    static let yes = "true"
+    static let no = "false"
+
+    /// Several where an option may be given several times.
+    var values: [String]
+    /// Where it stands: `NACRE_LISTEN`, or `nacre.conf:3`.
+    var origin: String
+}
+
+/// Options of the server in the environment and in a file, by the same names: `--admin-listen` is `NACRE_ADMIN_LISTEN`, and `admin-listen = …` in the file.
+enum Settings {
+    private static let prefix = "NACRE_"
+    static let file = Option.value(
+        "config", "file", "A file of settings, a line each: listen = 127.0.0.1:8787. By default ./nacre.conf where it is there.")
+    private static let usualFile = "nacre.conf"
+
+    static func variable(of option: Option) -> String {
+        prefix + option.name.uppercased().replacing("-", with: "_")
+    }
+
+    /// What variables and the file say of the options of a command, put into its call.
+    /// - Parameter all: every option that may be set so; what the file says of others than the command's own is right, and has no effect here.
+    static func add(to call: inout Call, of command: Command, all: [Option], environment: [String: String]) throws(CommandFailure) {
+        guard !command.settings.isEmpty else { return }
+        let named = call.value(file) ?? environment[variable(of: file)]
+        let settings = if let named { try SettingsFile.read(named) } else { try SettingsFile.read(ifThere: usualFile) }
+        call.settings = try found(all, environment: environment, file: settings).filter { name, _ in command.settings.contains { $0.name == name } }
+    }
+
+    /// A variable counts before the file, and of several lines the last one, unless the option may be given several times.
+    /// - Throws: `CommandFailure` 64 for a value that an option cannot have, a name that no setting has, and a variable that is nearly a setting's.
+    static func found(_ options: [Option], environment: [String: String], file: SettingsFile?) throws(CommandFailure) -> [String: Setting] {
+        var settings: [String: Setting] = [:]
+        for line in file?.lines ?? [] {
+            guard let option = options.first(where: { $0.name == line.name }) else {
+                throw unknown("\(line.origin): there is no setting \(line.name)", Nearest.match(line.name, among: options.map(\.name)))
+            }
+            let earlier = option.repeats ? settings[option.name]?.values ?? [] : []
+            settings[option.name] = Setting(values: earlier + [try checked(line.value, option, at: line.origin)], origin: line.origin)
+        }
+        for option in options {
+            let name = variable(of: option)
+            guard let text = environment[name], !text.isEmpty else { continue }
+            var values: [String] = []
+            for part in option.repeats ? text.split(separator: ",").map(String.init) : [text] { values.append(try checked(part, option, at: name)) }
+            settings[option.name] = Setting(values: values, origin: name)
+        }
+        let variables = options.map(variable) + [variable(of: Self.file)]
+        for name in environment.keys.sorted() where name.hasPrefix(prefix) && !variables.contains(name) {
+            // Others of the same beginning are not ours to judge: only what is one slip away was meant for us.
+            if let meant = variables.first(where: { Nearest.distance($0, name) == 1 }) { throw unknown("there is no variable \(name)", meant) }
+        }
+        return settings
+    }
+
+    private static func unknown(_ message: String, _ nearest: String?) -> CommandFailure {
+        let list = "nacre config show lists all."
+        return CommandFailure(.usage, message, remedy: nearest.map { "Did you mean \($0)? \(list)" } ?? list)
+    }
+
+    private static func checked(_ text: String, _ option: Option, at origin: String) throws(CommandFailure) -> String {
+        let allowed: [String] =
+            switch option.kind {
+            case .flag: [Setting.yes, Setting.no]
+            case .value(_, let values): values
+            }
+        guard !text.isEmpty, allowed.isEmpty || allowed.contains(text) else {
+            let expected = allowed.isEmpty ? "a value" : allowed.joined(separator: " or ")
+            throw CommandFailure(.usage, "\(origin): \(option.name) must be \(expected)")
+        }
+        return text
+    }
+}
+
+/// A file of settings: `name = value` a line; empty lines, and those that begin with `#`, say nothing.
+struct SettingsFile {
+    /// A larger file is none. Ours: a few hundred bytes are usual.
+    private static let bytesMax = 64 * 1024
+
+    struct Line: Equatable {
+        var name: String
+        var value: String
+        /// The file and the line's number.
+        var origin: String
+    }
+
+    let lines: [Line]
+
+    /// - Throws: `CommandFailure` 64 for a line that is no setting.
+    init(text: String, path: String) throws(CommandFailure) {
+        var lines: [Line] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            guard !line.isEmpty, !line.hasPrefix("#") else { continue }
+            let origin = "\(path):\(index + 1)"
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw CommandFailure(.usage, "\(origin): not a setting", remedy: "Write name = value; # begins a line that says nothing.")
+            }
+            lines.append(Line(name: parts[0], value: parts[1], origin: origin))
+        }
+        self.lines = lines
+    }
+
+    static func read(_ path: String) throws(CommandFailure) -> SettingsFile {
+        guard let file = try read(ifThere: path) else {
+            throw CommandFailure(.usage, "\(path): there is no such file", remedy: "Name a file of settings with --config or NACRE_CONFIG.")
+        }
+        return file
+    }
+
+    /// nil where there is no file.
+    static func read(ifThere path: String) throws(CommandFailure) -> SettingsFile? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw CommandFailure(.failure, "\(path) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        defer { try? file.close() }
+        let data = (try? file.read(upToCount: bytesMax + 1)) ?? Data()
+        guard data.count <= bytesMax, let text = String(data: data, encoding: .utf8) else {
+            throw CommandFailure(.usage, "\(path) is not a file of settings")
+        }
+        return try SettingsFile(text: text, path: path)
+    }
+}

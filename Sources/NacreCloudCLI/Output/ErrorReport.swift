@@ -1,0 +1,46 @@
+/// Says on standard error why a command failed: in sentences, or with `--json` as one object in a line.
+struct ErrorReport {
+    let root: Command
+    let isJSON: Bool
+    /// What is set elsewhere than on the command line, so that a fault of it can be found.
+    var settings: [String: Setting] = [:]
+
+    private struct Object: Encodable {
+        var error: Fault
+    }
+
+    private struct Fault: Encodable {
+        /// With which the process ends.
+        var exitCode: Int32
+        var message: String
+        var remedy: String?
+        /// Of a command line that does not read.
+        var usage: String?
+    }
+
+    /// - Returns: with what the process ends.
+    func print(_ failure: CommandFailure) -> ExitCode {
+        print(Fault(exitCode: failure.code.rawValue, message: failure.message, remedy: failure.remedy))
+        return failure.code
+    }
+
+    /// - Returns: with what the process ends.
+    func print(_ error: UsageError) -> ExitCode {
+        var path = [root]
+        for name in error.path.dropFirst() {
+            if let next = path.last?.subcommands.first(where: { $0.name == name }) { path.append(next) }
+        }
+        let origins = settings.filter { error.message.contains("--\($0.key)'") }.values.map(\.origin).sorted()
+        let message = origins.isEmpty ? error.message : "\(error.message) It is set by \(origins.joined(separator: " and "))."
+        let help = "See '\(error.path.joined(separator: " ")) --help' for more information."
+        print(Fault(exitCode: ExitCode.usage.rawValue, message: message, remedy: help, usage: HelpText(path: path).usage))
+        return .usage
+    }
+
+    private func print(_ fault: Fault) {
+        if isJSON, let line = try? Output.line(of: Object(error: fault)) { return Output.error(line) }
+        Output.error("Error: \(Output.withoutControls(fault.message))")
+        if let usage = fault.usage { Output.error("Usage: \(usage)") }
+        if let remedy = fault.remedy { Output.error("  \(remedy)") }
+    }
+}

@@ -1,0 +1,44 @@
+import FoundationEssentials
+
+/// The process that listens on a port of this machine, as far as the kernel tells this user: `/proc` of others is closed to all but root.
+struct PortHolder {
+    let port: Int
+    let pid: Int
+    let name: String
+
+    var text: String { "\(name), process \(pid)" }
+
+    /// The first of these ports that somebody is found to listen on. Reads the descriptors of every process: for a start that failed.
+    static func first(of ports: [Int]) -> PortHolder? {
+        for port in ports {
+            let held = Set(["tcp", "tcp6"].flatMap { Self.sockets(listeningOn: port, in: text("/proc/net/\($0)")) }.map { "socket:[\($0)]" })
+            guard !held.isEmpty else { continue }
+            for pid in names("/proc").compactMap(Int.init) {
+                let holds = names("/proc/\(pid)/fd").contains { descriptor in
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(descriptor)")).map { held.contains($0) } ?? false
+                }
+                guard holds else { continue }
+                let name = text("/proc/\(pid)/comm").filter { !$0.isNewline }
+                return PortHolder(port: port, pid: pid, name: name.isEmpty ? "a program" : name)
+            }
+        }
+        return nil
+    }
+
+    /// The inodes of listening sockets, from the kernel's table (proc_net_tcp.txt): the second column ends in the port, the fourth is 0A, the tenth the inode.
+    static func sockets(listeningOn port: Int, in table: String) -> [Substring] {
+        table.split(separator: "\n").dropFirst().compactMap { line in
+            let columns = line.split(separator: " ")
+            guard columns.count > 9, columns[3] == "0A", let colon = columns[1].lastIndex(of: ":") else { return nil }
+            return Int(columns[1][columns[1].index(after: colon)...], radix: 16) == port ? columns[9] : nil
+        }
+    }
+
+    private static func names(_ folder: String) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    }
+
+    private static func text(_ path: String) -> String {
+        (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    }
+}

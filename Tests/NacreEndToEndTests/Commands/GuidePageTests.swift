@@ -1,0 +1,78 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+/// The code of the pages that users read, run as it stands there, one block after the other in one shell for each page.
+@Suite(.timeLimit(.minutes(5))) struct GuidePageTests {
+    private static let docs = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "docs")
+
+    /// Code of a page, and what it is said to print; nil: nothing is said.
+    private struct Part {
+        var script: String
+        var printed: String?
+    }
+
+    /// Blocks of `sh`, `python` and `javascript`, and the block of `text` that follows one. Others are run elsewhere, or are no code.
+    private static func parts(of page: String) throws -> [Part] {
+        var parts: [Part] = []
+        var language: Substring?
+        var last: Substring = ""
+        var text = ""
+        for line in try String(contentsOf: docs.appending(path: page), encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false) {
+            guard line.hasPrefix("```") else {
+                if language != nil { text += line + "\n" }
+                continue
+            }
+            guard let ended = language else {
+                language = line.dropFirst(3)
+                continue
+            }
+            switch ended {
+            case "sh": parts.append(Part(script: text))
+            case "python": parts.append(Part(script: "/usr/bin/python3 - <<'@END'\n\(text)@END\n"))
+            case "javascript": parts.append(Part(script: "node --input-type=module - <<'@END'\n\(text)@END\n"))
+            case "text" where ["sh", "python", "javascript"].contains(last): parts[parts.count - 1].printed = text
+            default: break
+            }
+            last = ended
+            language = nil
+            text = ""
+        }
+        return parts
+    }
+
+    /// Whether a page's reader has run `nacre up` before; how many of its blocks say what they print.
+    private static let pages = [(page: "ten-minutes.md", isPrepared: false, printed: 5), ("web-api.md", true, 8), ("data-modelling.md", true, 0)]
+
+    private static let tools = ["/usr/bin/jq", "/usr/bin/python3", "/usr/bin/node"]
+
+    @Test(
+        .enabled(if: mayRun(tools.allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }), "jq, python3 or nodejs is not installed"),
+        arguments: pages)
+    func `every block of a page runs, and prints what the page says`(page: String, isPrepared: Bool, printed: Int) async throws {
+        let parts = try Self.parts(of: page)
+        #expect(!parts.isEmpty && parts.count { $0.printed != nil } >= printed)
+        try await RunningServer.with { server in
+            // Where the commands look for a server without more.
+            try FileManager.default.createSymbolicLink(atPath: server.scratch + "/nacre-data", withDestinationPath: server.data)
+            let tools = URL(filePath: Launched.executable).deletingLastPathComponent().path
+            let up = "nacre up iCloud.com.example.Notes 2> up.log; eval \"$(nacre env)\"; . ./.env\n"
+            let script = (isPrepared ? up : "") + parts.map { $0.script + "echo @@\n" }.joined()
+            let environment = ProcessInfo.processInfo.environment.merging([
+                "CLOUDKIT_SERVER_URL": server.url, "PATH": tools + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+            ]) { $1 }
+            let (status, output) = try await Program(
+                "/bin/bash", ["-euo", "pipefail", "-c", "exec 2> errors\n" + script], in: server.scratch, environment: environment
+            ).run(input: [UInt8](try Data(contentsOf: URL(filePath: server.data + "/admin.json"))))
+            let printed = String(decoding: output, as: UTF8.self)
+            let errors = (try? String(contentsOfFile: server.scratch + "/errors", encoding: .utf8)) ?? ""
+            #expect(status == 0, "\(printed)\(errors)")
+            let outputs = printed.components(separatedBy: "@@\n")
+            for (part, output) in zip(parts, outputs) {
+                if let expected = part.printed { #expect(output == expected, "\(part.script)") }
+            }
+            #expect(outputs.count == parts.count + 1)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import NacreCloudServer
+import NacreCloudTestSupport
+import Testing
+
+/// How `nacre serve` behaves among services: signals, logs, terminals, descriptors, and who supervises it.
+struct ServiceTests {
+    @Test func `SIGHUP opens the log anew under its name, and the server serves on`() async throws {
+        let logs = try TemporaryFolder()
+        let file = logs.path + "/nacre.log"
+        try await RunningServer.with(["--log-file", file, "--log-level", "info"]) { server in
+            let first = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(first.contains("\"Serving\"") && first.contains(server.url))
+            try FileManager.default.moveItem(atPath: file, toPath: file + ".1")
+            let appearance = try FileAppearance(of: "nacre.log", in: logs.path)
+            for _ in 1...3 { try server.process.signal(SIGHUP) }
+            #expect(await appearance.wait(while: try server.process, seconds: RunningServer.patienceSeconds))
+            let cloud = try await NewCloud(server)
+            try await cloud.addUser(Device.ada)
+            _ = try await cloud.device(of: Device.ada)
+            #expect(try await server.stop() == 0)
+            let second = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(second.contains("Told to open the log anew") && second.contains("\"msg\":\"request\""))
+            #expect(try String(contentsOfFile: file + ".1", encoding: .utf8).hasPrefix(first))
+            #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+            #expect(try !server.process.errorText.contains("{"))
+        }
+    }
+
+    @Test func `SIGHUP without a file ends nothing either`() async throws {
+        try await RunningServer.with { server in
+            try server.process.signal(SIGHUP)
+            _ = try await NewCloud(server)
+            #expect(try await server.stop() == 0)
+        }
+    }
+
+    @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/bin/script")), "script is not installed"), arguments: [false, true])
+    func `a terminal is shown the first screen, unless it is to be quiet`(isQuiet: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let data = folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let appearance = try FileAppearance(of: AdminFile.name, in: data)
+        let process = try Launched(
+            ["serve", "--data", data, "--listen", "127.0.0.1:0"] + (isQuiet ? ["-q"] : []), named: "serve", in: folder.path,
+            environment: ["NO_COLOR": "1"], isOnTerminal: true)
+        #expect(await appearance.wait(while: process, seconds: RunningServer.patienceSeconds))
+        _ = kill(try AdminFile.read(folder: data).pid, SIGINT)
+        #expect(await process.ended() == 0)
+        let text = process.outputText
+        #expect(text.contains("export CLOUDKIT_SERVER_URL=") != isQuiet && text.contains("saved to \(data)") != isQuiet)
+        // The log is no message. It has no colours here.
+        #expect(text.contains("notice   Serving") && !text.contains("\u{1B}["))
+    }
+
+    @Test func `who supervises it is told that it serves, and that it stops`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(folder.path + "/notify")
+        try await RunningServer.with(environment: ["NOTIFY_SOCKET": socket.path]) { server in
+            let ready = await socket.next()
+            #expect(ready == "READY=1\nSTATUS=Serving at \(server.url)")
+            let ending = try await server.stop()
+            #expect(ending == 0)
+            let stopping = await socket.next()
+            #expect(stopping.hasPrefix("STOPPING=1\n"))
+        }
+    }
+
+    @Test(arguments: ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+    func `with descriptors closed no file of the server takes their place`(closed: String) async throws {
+        let folder = try TemporaryFolder()
+        // What the log writes goes nowhere: into no file of the data folder.
+        let script = "exec '\(Launched.executable)' serve --data data --listen 127.0.0.1:1 --admin-listen 192.0.2.1:1 --insecure-admin \(closed)"
+        let (status, _) = try await Program("/bin/sh", ["-c", script], in: folder.path).run()
+        #expect(status == 1)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.path + "/data") {
+            let bytes = FileManager.default.contents(atPath: folder.path + "/data/" + name)
+            #expect(!String(decoding: bytes ?? Data(), as: UTF8.self).contains("Error:"), "\(name)")
+        }
+    }
+}
+
+/// A socket as systemd has one for each service.
+private final class NotifySocket: Sendable {
+    let path: String
+    private let descriptor: Int32
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isBound = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 }
+        }
+        guard isBound else { throw POSIXFault(call: "bind", code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next thing that was told; nothing where none comes for half a minute.
+    func next() async -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [descriptor] in
+                var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                var bytes = [UInt8](repeating: 0, count: 1024)
+                let count = poll(&wait, 1, 30_000) == 1 ? recv(descriptor, &bytes, bytes.count, 0) : 0
+                continuation.resume(returning: String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self))
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import NacreCloudTestSupport
+import Testing
+
+@testable import NacreCloudCLI
+
+/// Settings of the server on the command line, in the environment and in a file.
+struct SettingsTests {
+    private static func found(_ environment: [String: String], _ text: String? = nil) throws -> [String: Setting] {
+        try Settings.found(Serve.settings, environment: environment, file: try text.map { try SettingsFile(text: $0, path: "f") })
+    }
+
+    @Test func `every setting may stand in the environment and in the file, by its name`() throws {
+        for option in Serve.settings {
+            let value: String =
+                switch option.kind {
+                case .flag: "true"
+                case .value(_, let values): values.first ?? "x"
+                }
+            let variable = "NACRE_" + option.name.uppercased().replacing("-", with: "_")
+            #expect(try Self.found([variable: value])[option.name] == Setting(values: [value], origin: variable))
+            #expect(try Self.found([:], "\n# nothing\n  \(option.name) =  \(value) \n")[option.name] == Setting(values: [value], origin: "f:3"))
+            #expect(try Self.found([variable: value], "\(option.name) = \(value)")[option.name]?.origin == variable)
+        }
+    }
+
+    @Test func `the last line counts, unless an option may be given several times`() throws {
+        let settings = try Self.found(["NACRE_WEB_PUSH_HOST": "a.example,b.example"], "listen = 1\nhost = a.example\nlisten = 2\nhost = b.example")
+        #expect(settings["listen"] == Setting(values: ["2"], origin: "f:3"))
+        #expect(settings["host"] == Setting(values: ["a.example", "b.example"], origin: "f:4"))
+        #expect(settings["web-push-host"]?.values == ["a.example", "b.example"])
+    }
+
+    private static let wrong: [(environment: [String: String], text: String?, says: [String])] = [
+        ([:], "lisen = 1", ["f:1: there is no setting lisen", "Did you mean listen?"]), ([:], "nothing = 1", ["f:1"]),
+        ([:], "listen", ["f:1: not a setting"]),
+        ([:], "= 1", ["f:1"]), ([:], "listen =", ["f:1", "a value"]), ([:], "memory = yes", ["f:1", "true or false"]),
+        ([:], "log-level = loud", ["f:1"]), (["NACRE_LISEN": "1"], nil, ["NACRE_LISEN", "Did you mean NACRE_LISTEN?"]),
+        (["NACRE_MEMORY": "1"], nil, ["NACRE_MEMORY", "true or false"]), ([:], "json = true", ["there is no setting json"]),
+    ]
+
+    @Test(arguments: wrong) func `what is no setting is an error that says where it stands`(
+        environment: [String: String], text: String?, says: [String]
+    ) throws {
+        let failure = #expect(throws: CommandFailure.self) { try Self.found(environment, text) }
+        #expect(failure?.code == .usage)
+        let told = [failure?.message, failure?.remedy].compactMap(\.self).joined(separator: " ")
+        for text in says { #expect(told.contains(text), "\(told)") }
+    }
+
+    @Test func `variables of others are let be, and empty ones are none`() throws {
+        #expect(try Self.found(["NACRE_TESTS": "require", "NACRE_SEED": "1", "NACRE_LISTEN": "", "LISTEN": "1"]) == [:])
+    }
+
+    @Test func `the command line counts before the environment, and that before the file, and each is named`() async throws {
+        let folder = try TemporaryFolder()
+        try "data = from-file\nlisten = 127.0.0.1:1\nadmin-listen = 127.0.0.1:2\nopen-sign-up = true\n"
+            .write(toFile: folder.path + "/nacre.conf", atomically: true, encoding: .utf8)
+        func show(_ arguments: [String], _ environment: [String: String]) async throws -> Nacre {
+            try await Nacre.run(["config", "show"] + arguments, in: folder.path, environment: environment)
+        }
+        let shown = try await show(["--origin", "--listen", "127.0.0.1:3"], ["NACRE_LISTEN": "127.0.0.1:4", "NACRE_OPEN_SIGN_UP": "false"])
+        #expect(shown.status == 0 && shown.messages.isEmpty)
+        for text in [
+            "# nacre.conf:1\ndata = from-file\n", "# --listen\nlisten = 127.0.0.1:3\n", "# NACRE_OPEN_SIGN_UP\nopen-sign-up = false\n",
+            "# nacre.conf:3\nadmin-listen = 127.0.0.1:2\n", "request-rate = ",
+        ] { #expect(shown.output.contains(text), "\(text)") }
+        // What it prints is a file of settings, which says the same.
+        try shown.output.write(toFile: folder.path + "/again.conf", atomically: true, encoding: .utf8)
+        let plain = try await show(["--listen", "127.0.0.1:3"], ["NACRE_LISTEN": "127.0.0.1:4", "NACRE_OPEN_SIGN_UP": "false"])
+        #expect(try await show([], ["NACRE_CONFIG": "again.conf"]).output == plain.output)
+        // A value that does not read is told with the place where it stands.
+        let wrong = try await show(["--config", "again.conf"], ["NACRE_LISTEN": "nowhere"])
+        #expect(wrong.status == 64 && wrong.messages.contains("HOST:PORT") && wrong.messages.contains("set by NACRE_LISTEN"))
+        #expect(try await show(["--config", "missing.conf"], [:]).messages.contains("missing.conf"))
+    }
+
+    @Test func `commands find the server by the data folder of the environment and of the file`() async throws {
+        try await RunningServer.with { server in
+            let folder = try TemporaryFolder()
+            let list = ["container", "list"]
+            #expect(try await Nacre.run(list, in: folder.path).status == 69)
+            #expect(try await Nacre.run(list, in: folder.path, environment: ["NACRE_DATA": server.data]).status == 0)
+            try "data = \(server.data)\nlisten = 127.0.0.1:1\n".write(toFile: folder.path + "/nacre.conf", atomically: true, encoding: .utf8)
+            #expect(try await Nacre.run(list, in: folder.path).status == 0)
+            #expect(try await Nacre.run(list + ["--data", folder.path], in: folder.path).status == 69)
+        }
+    }
+}
