@@ -14,7 +14,7 @@ LISTEN ?=
 DATA ?= ./nacre-data
 ONCE ?=
 
-SWIFT_PATHS := Sources Tests Fuzz Package.swift
+SWIFT_PATHS := Sources Tests Fuzz Samples Package.swift
 
 # `make bench`: QUICK=1 for one short round, QUESTIONS='batches lookups' for some of Benchmarks/*.py.
 QUICK ?=

@@ -1,0 +1,72 @@
+import CloudKit
+
+/// A folder or a note, as this device has it: what the app shows, and what the sync knows of it.
+struct Entry: Equatable {
+    enum Kind: String {
+        case folder = "Folder"
+        case note = "Note"
+    }
+
+    enum Key {
+        static let title: CKRecord.FieldKey = "title"
+        static let text: CKRecord.FieldKey = "text"
+        static let folder: CKRecord.FieldKey = "folder"
+    }
+
+    static let zoneID = CKRecordZone.ID(zoneName: "Notes")
+
+    /// The name of its record.
+    let name: String
+    let kind: Kind
+    var title: String
+    var text = ""
+    /// The name of a note's folder.
+    var folder: String?
+    /// The system fields of the server's version that this one was made from; nil: the server has none yet.
+    var systemFields: Data?
+    /// Changed here, and not sent yet.
+    var isUnsent = true
+    /// Deleted here, and the server does not know yet.
+    var isGone = false
+
+    static func recordID(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
+    var recordID: CKRecord.ID { Self.recordID(name) }
+}
+
+extension Entry {
+    /// What the server has; nil where the record is neither a folder nor a note.
+    init?(_ record: CKRecord) {
+        guard let kind = Kind(rawValue: record.recordType), let title = record[Key.title] as? String else { return nil }
+        name = record.recordID.recordName
+        self.kind = kind
+        self.title = title
+        text = record[Key.text] as? String ?? ""
+        folder = (record[Key.folder] as? CKRecord.Reference)?.recordID.recordName
+        systemFields = Self.systemFields(of: record)
+        isUnsent = false
+    }
+
+    static func systemFields(of record: CKRecord) -> Data {
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        record.encodeSystemFields(with: coder)
+        return coder.encodedData
+    }
+
+    /// What is sent. With the change tag of the version that it was made from, so that the server tells where another device was faster.
+    var record: CKRecord {
+        let record = known ?? CKRecord(recordType: kind.rawValue, recordID: recordID)
+        record[Key.title] = title
+        if kind == .note {
+            record[Key.text] = text
+            // The server takes the notes along when the folder is deleted.
+            record[Key.folder] = folder.map { CKRecord.Reference(recordID: Self.recordID($0), action: .deleteSelf) }
+        }
+        return record
+    }
+
+    private var known: CKRecord? {
+        guard let systemFields, let coder = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
+        coder.requiresSecureCoding = true
+        return CKRecord(coder: coder)
+    }
+}
