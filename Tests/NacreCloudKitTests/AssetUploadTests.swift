@@ -138,6 +138,18 @@ struct AssetUploadTests {
         #expect(result.words == ["folder": "assetNotAvailable"])
     }
 
+    @Test func `what was to come from a photo library is not available, and fails its record alone`() async throws {
+        let id = try JSONDecoder().decode(CKAsset.ExportedAssetID.self, from: Data("\"x\"".utf8))
+        #expect(try JSONEncoder().encode(id) == Data("\"x\"".utf8))
+        let imported = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "imported"))
+        let asset = CKAsset(importing: id)
+        imported["photo"] = asset
+        #expect(asset.fileURL == nil)
+        let result = await save([note("a", try file("a")), imported])
+        #expect(result.words == ["a": "ok", "imported": "assetNotAvailable"] && result.end == "ok")
+        #expect(result.errors["imported"]?.userInfo["CKErrorField"] as? String == "photo")
+    }
+
     @Test func `a place that was asked for long ago is asked for again`() async throws {
         let time = setting.time
         // Time passes when four files are on their way and the fifth waits.

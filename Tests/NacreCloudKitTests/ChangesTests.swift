@@ -172,6 +172,37 @@ import Testing
         #expect(diary.entries == ["+a __defaultOwner__", "-b", "token 1", "purged c", "-d", "end ok 2"])
     }
 
+    @Test func `the oldest fetch of changes takes one batch of a zone, and says whether there is more`() async throws {
+        await setting.cloud.answerZoneChanges(page(["b", "a"], deleted: ["c"], token: "1", more: true, data: [1, 2]))
+        let diary = Diary()
+        let operation = CKFetchRecordChangesOperation(recordZoneID: zoneID, previousServerChangeToken: CKServerChangeToken(wire: "0"))
+        (operation.resultsLimit, operation.desiredKeys) = (9, ["n"])
+        operation.recordChangedBlock = { diary.note($0.recordID.recordName) }
+        operation.recordWithIDWasDeletedBlock = { diary.note("-\($0.recordName)") }
+        operation.fetchRecordChangesCompletionBlock = { [unowned operation] token, data, error in
+            diary.note("\(token?.wire ?? "") \(data?.count ?? 0) \(error == nil) \(operation.moreComing)")
+        }
+        await setting.run(operation)
+        #expect(diary.entries == ["b", "a", "-c", "1 2 true true"])
+        let requests = try await zoneRequests()
+        #expect(requests.map(\.syncToken) == ["0"])
+        #expect(requests.allSatisfy { $0.resultsLimit == 9 && $0.desiredKeys == ["n"] })
+    }
+
+    @Test func `the oldest fetch of changes of a zone that is gone, and of none, fails as a whole`() async throws {
+        await setting.cloud.answerZoneChanges(.failure(zoneID.wire, ServerError(.zoneNotFound, "Zone does not exist")))
+        let diary = Diary()
+        for operation in [CKFetchRecordChangesOperation(recordZoneID: zoneID, previousServerChangeToken: nil), CKFetchRecordChangesOperation()] {
+            operation.fetchRecordChangesCompletionBlock = { token, _, error in
+                diary.note("\(token?.wire ?? "none") \((error as? CKError)?.errorCode ?? 0)")
+            }
+            await setting.run(operation)
+            #expect(!operation.moreComing)
+        }
+        #expect(diary.entries == ["none 26", "none 12"])
+        #expect(try await zoneRequests().count == 1)
+    }
+
     @Test func `zones of a shared database keep their owner`() async throws {
         let shared = ZoneID(zoneName: "s", ownerRecordName: "_bob")
         await setting.cloud.answerChanges(ChangesDatabaseResponse(zones: [.init(zoneID: shared)], syncToken: "1", moreComing: false))

@@ -10,6 +10,12 @@ struct AssetUpload: Sendable {
     /// Which of the field's assets.
     let place: Int
     let object: CKAsset
+
+    /// Looks at the file; blocks while the system does.
+    func source() throws(CKError) -> SourceFile {
+        guard !object.isImport else { throw .assetNotImported(key) }
+        return try SourceFile(object.fileURL, key: key)
+    }
 }
 
 /// A file that is on the server, for one field of one record alone, and in no record yet. CloudKit: a receipt proves it.
@@ -149,7 +155,7 @@ extension Conversation {
     /// The files of saves whose files are all there, and what is wrong with the others.
     private func look(at uploads: [AssetUpload]) async -> (files: [(upload: AssetUpload, source: SourceFile)], failures: [Int: CKError]) {
         let sources = await FileWork.run {
-            uploads.map { upload in Result { () throws(CKError) in try SourceFile(upload.object.fileURL, key: upload.key) } }
+            uploads.map { upload in Result { () throws(CKError) in try upload.source() } }
         }
         var failures: [Int: CKError] = [:]
         var files: [(upload: AssetUpload, source: SourceFile)] = []

@@ -8,9 +8,27 @@ import NacreLocks
 /// neither moved nor deleted. Only its bytes travel: no name and no attributes. A fetched asset names a file in a folder of caches, which is this app's
 /// until something sweeps it: move or copy the file before the app goes on. An instance belongs to one field of one record. Compares by identity. Apple: iOS 8.
 open class CKAsset: NSObject, @unchecked Sendable {
-    // Sendable: the first two properties are constants, and values; the third is `Locked`.
+    // Sendable: all properties but the last are constants, and values; that one is `Locked`.
+
+    /// Names a file of a photo library, for `CKAsset(importing:)`. The library gives it out; it is bound to its device, and expires. Apple: iOS 27.
+    ///
+    /// On this server: Linux has no such library, so an ID comes from an archive alone, and nothing can be imported by it.
+    public struct ExportedAssetID: Codable, Sendable {
+        private let name: String
+
+        public init(from decoder: any Decoder) throws {
+            name = try decoder.singleValueContainer().decode(String.self)
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(name)
+        }
+    }
 
     private let file: URL?
+    /// Whether the bytes were to come from a photo library.
+    let isImport: Bool
     /// What the server has, or had when this was fetched or saved; nil for a file that is still to be sent.
     let known: Asset?
     /// What was sent of this file for a save that did not come about.
@@ -21,9 +39,17 @@ open class CKAsset: NSObject, @unchecked Sendable {
         self.init(file: fileURL, known: nil)
     }
 
-    init(file: URL?, known: Asset?) {
+    /// An asset whose bytes the server copies out of a photo library when its record is saved. It has no `fileURL`. Apple: iOS 27.
+    ///
+    /// On this server: the save fails with `assetNotAvailable`, as it does for an ID that has expired.
+    public convenience init(importing exportedAssetID: CKAsset.ExportedAssetID) {
+        self.init(file: nil, known: nil, isImport: true)
+    }
+
+    init(file: URL?, known: Asset?, isImport: Bool = false) {
         self.file = file
         self.known = known
+        self.isImport = isImport
         super.init()
     }
 

@@ -148,6 +148,12 @@ extension CKError {
             details: [.field: key, .remedy: "Give a regular file that this process may read"])
     }
 
+    static func assetNotImported(_ key: String) -> CKError {
+        CKError(
+            .assetNotAvailable, text: "The asset's bytes are in no photo library of this machine",
+            details: [.field: key, .remedy: "Write them into a file, and use CKAsset(fileURL:)"])
+    }
+
     static func assetFileModified(_ key: String) -> CKError {
         CKError(
             .assetFileModified, text: "The asset's file changed while it was saved",

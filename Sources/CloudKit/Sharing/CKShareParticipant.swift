@@ -35,6 +35,11 @@ extension CKShare {
     }
 }
 
+/// Apple: transitional names of iOS 10 and 12.
+public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+public typealias CKShare_Participant_Role = CKShare.ParticipantRole
+
 /// Somebody who takes part in a share, or is invited to.
 ///
 /// Its permission and role can be set; they count once the share is saved that it is in. Equal to another one with the same participant ID, user record ID
