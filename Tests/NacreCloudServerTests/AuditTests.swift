@@ -40,6 +40,22 @@ struct AuditTests {
         #expect(await !scene.administrate("GET", "/admin/1/audit").text.contains("secret"))
     }
 
+    @Test func `each look into a private database is noted, whoever's it is and whatever it finds`() async throws {
+        let scene = try await AdministeredServer()
+        let place = #""container":"\#(TestServer.container)","environment":"development""#
+        let looks = [
+            ("query/explain", #"{\#(place),"database":"private","user":"ada@example.com","request":"{}"}"#),
+            ("subscriptions/list", #"{\#(place),"database":"private","user":"ada@example.com"}"#),
+            ("subscriptions/why", #"{\#(place),"database":"private","user":"ada@example.com","subscription":"s","record":"a"}"#),
+            ("shares/list", #"{\#(place),"user":"ada@example.com"}"#),
+            ("shares/who", #"{\#(place),"user":"ada@example.com","zone":"Trip","record":"a"}"#),
+        ]
+        for (path, body) in looks { _ = await scene.administrate("POST", "/admin/1/\(path)", body) }
+        let lines = try await log(of: scene)
+        #expect(lines.map(\.action) == looks.map { "POST /admin/1/\($0.0)" })
+        #expect(lines.allSatisfy { $0.subject["user"] == "ada@example.com" && $0.subject["container"] == TestServer.container })
+    }
+
     @Test func `what only reads, what cannot be read and what nobody may ask is not noted`() async throws {
         let scene = try await AdministeredServer()
         #expect(await scene.administrate("GET", "/admin/1/users").status == 200)

@@ -216,7 +216,7 @@ extension AuthorisationTable {
             GET    /admin/1/push/apns             -  401  403  403  400
             POST   /admin/1/push/apns/set         -  401  403  403  400
             POST   /admin/1/push/apns/remove      -  401  403  403  400
-            GET    /admin/1/subscriptions         -  401  403  403  400
+            POST   /admin/1/subscriptions/list    -  401  403  403  400
             POST   /admin/1/subscriptions/why     -  401  403  403  400
             POST   /admin/1/shares/list           -  401  403  403  400
             POST   /admin/1/shares/who            -  401  403  403  400

@@ -228,9 +228,8 @@ struct AdminClient {
     }
 
     func subscriptions(of user: String, in container: String, _ environment: String, _ database: String) async throws -> AdminMessages.Subscriptions {
-        try await get(
-            AdminMessages.Subscriptions.self, "/admin/1/subscriptions",
-            [("container", container), ("environment", environment), ("database", database), ("user", user)])
+        let asked = AdminMessages.NewSubscriptionList(container: container, environment: environment, database: database, user: user)
+        return try read(AdminMessages.Subscriptions.self, try await web.send("POST", "/admin/1/subscriptions/list", bearer: token, body: asked))
     }
 
     func explain(_ asked: AdminMessages.NewNotificationQuestion) async throws -> AdminMessages.NotificationAnswer {

@@ -142,9 +142,7 @@ extension AdminAPI {
     private static let ofPush = [
         get("push/apns", "Push", "Which keys of Apple's push services a container has.", Messages.PushKeys.self, query: [.required("container")]),
         post("push/apns/set", "Push", "Gives a container its key.", Messages.NewPushKey.self, Messages.PushKey.self),
-        get(
-            "subscriptions", "Push", "A user's subscriptions.", Messages.Subscriptions.self,
-            query: place + [.required("database"), .required("user")]),
+        post("subscriptions/list", "Push", "A user's subscriptions.", Messages.NewSubscriptionList.self, Messages.Subscriptions.self),
         post(
             "subscriptions/why", "Push", "Why a subscription fired for a record, or not.", Messages.NewNotificationQuestion.self,
             Messages.NotificationAnswer.self),

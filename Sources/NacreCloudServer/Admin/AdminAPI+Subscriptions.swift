@@ -5,18 +5,14 @@ import NacreHTTPServer
 /// The subscriptions of a user, and why they fired or not.
 extension AdminAPI {
     func addSubscriptionRoutes(to router: inout Router) {
-        router.get("/admin/1/subscriptions", subscriptions)
+        router.post("/admin/1/subscriptions/list", bodyBytesMax: Limits.accountBodyBytes, listSubscriptions)
         router.post("/admin/1/subscriptions/why", bodyBytesMax: Limits.accountBodyBytes, explainNotification)
     }
 
-    /// `GET /admin/1/subscriptions?container=…&environment=…&database=…&user=…`
-    @Sendable private func subscriptions(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        func value(_ name: String) throws -> String {
-            guard let value = request.query(name) else { throw ServerError.missingQuery(name) }
-            return value
-        }
-        let (target, user) = try await subscriber(
-            try value("user"), of: try value("container"), environment: try value("environment"), database: try value("database"))
+    /// `POST /admin/1/subscriptions/list`
+    @Sendable private func listSubscriptions(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewSubscriptionList.self, of: request)
+        let (target, user) = try await subscriber(asked.user, of: asked.container, environment: asked.environment, database: asked.database)
         let found = try await cloud.listSubscriptions(in: target, by: Caller(.user(user)))
         let lines = found.subscriptions.compactMap { result -> AdminMessages.SubscriptionLine? in
             if case .subscription(let subscription) = result { AdminMessages.SubscriptionLine(subscription) } else { nil }

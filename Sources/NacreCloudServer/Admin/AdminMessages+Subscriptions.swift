@@ -1,5 +1,22 @@
 extension AdminMessages {
-    /// `GET /admin/1/subscriptions`: a user's, in the order of their IDs.
+    /// `POST /admin/1/subscriptions/list`: with a body, as all that looks into a database, and is noted.
+    package struct NewSubscriptionList: Codable, Hashable, Sendable {
+        package var container: String
+        package var environment: String
+        /// `public`, `private` or `shared`.
+        package var database: String
+        /// An e-mail address or a user record name.
+        package var user: String
+
+        package init(container: String, environment: String, database: String, user: String) {
+            self.container = container
+            self.environment = environment
+            self.database = database
+            self.user = user
+        }
+    }
+
+    /// A user's subscriptions, in the order of their IDs.
     package struct Subscriptions: Codable, Hashable, Sendable {
         package var subscriptions: [SubscriptionLine]
     }

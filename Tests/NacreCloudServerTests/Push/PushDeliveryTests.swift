@@ -190,7 +190,8 @@ import Testing
         #expect(!told.text.contains("Secret words") && !told.text.contains(Self.token))
         #expect(await why("nothing").json?.at("fires") == .bool(false))
         let list = await scene.server.administrate(
-            "GET", "/admin/1/subscriptions?container=\(TestServer.container)&environment=development&database=private&user=ada@example.com")
+            "POST", "/admin/1/subscriptions/list",
+            #"{"container":"\#(TestServer.container)","environment":"development","database":"private","user":"ada@example.com"}"#)
         #expect(list.json?.at("subscriptions[0].id")?.text == "notes" && list.json?.at("subscriptions[0].firesOn")?.text == "create")
     }
 
