@@ -14,6 +14,17 @@ extension Scenario {
         "public/records/modify", .ada, Body.modify("create", #""recordName":"n","recordType":"Note","fields":{"text":{"value":"a","type":"STRING"}}"#)
     )
 
+    private static let wrongFilter = #"{"fieldName":"nothing","comparator":"EQUALS","fieldValue":{"value":1,"type":"INT64"}}"#
+
+    private static func refusal(_ subscription: String, in scope: String = "private", _ code: String, _ reason: String) -> Step {
+        .post("\(scope)/subscriptions/modify", .ada, operations(operation("create", subscription))).gives(
+            200,
+            [
+                "subscriptions": .count(1), "subscriptions[0].serverErrorCode": .equals(.string(code)),
+                "subscriptions[0].reason": .equals(.string(reason)),
+            ])
+    }
+
     static let subscriptions: [Scenario] = [
         Scenario(
             "subscriptions are saved, listed, looked up and deleted, and are their user's own", .makeWork(), note,
@@ -58,6 +69,21 @@ extension Scenario {
                     "subscriptions[0].reason": "database subscriptions are not supported in the public database",
                 ]),
             .get("private/subscriptions/list", .ada).gives(200, ["subscriptions": .count(1)])),
+        Scenario(
+            "what is wrong with a subscription is its own error, and nothing of it is saved", note,
+            refusal(
+                #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Note","filterBy":[\#(wrongFilter)]},"firesOn":["create"]"#,
+                "BAD_REQUEST", "Unknown field 'nothing'"),
+            refusal(
+                #""subscriptionID":"s","subscriptionType":"query","query":{"recordType":"Users"},"firesOn":["create"]"#, "BAD_REQUEST",
+                "Can't query system types"),
+            refusal(ofWork, "ZONE_NOT_FOUND", "Zone does not exist"),
+            refusal(query.replacing("\"red\",\"subscriptionType", with: "\"\",\"subscriptionType"), "BAD_REQUEST", "missing required field"),
+            refusal(query.replacing("[\"create\",\"delete\"]", with: "[]"), "BAD_REQUEST", "a query subscription fires on nothing"),
+            refusal(query, in: "shared", "BAD_REQUEST", "query subscriptions are not supported in the shared database"),
+            refusal(ofWork, in: "public", "BAD_REQUEST", "zone subscriptions are not supported in the public database"),
+            .get("private/subscriptions/list", .ada).gives(200, ["subscriptions": .count(0)]),
+            .get("shared/subscriptions/list", .ada).gives(200, ["subscriptions": .count(0)])),
         Scenario(
             "a push token is made for who is signed in, under both paths, and registered",
             .post("/device/1/iCloud.test.scenes/development/tokens/create", .ada, #"{"apnsEnvironment":"development","clientId":"tab"}"#).gives(
