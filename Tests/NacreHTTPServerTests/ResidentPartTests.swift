@@ -79,12 +79,9 @@ import Testing
         let path = folder.path + "/file"
         try Data(Self.bytes.prefix(10)).write(to: URL(fileURLWithPath: path))
         #expect(try await answer([0..<20], path: path).taken == 10)
-        // Nobody has read the hole, so that no memory holds it; a file system that is memory has nothing else.
+        // A hole may lie in memory as soon as it is asked for, or not.
         try #require(truncate(path, 1_000_000) == 0)
-        var kind = statfs()
-        try #require(statfs(path, &kind) == 0)
-        let (body, taken) = try await answer([500_000..<900_000], path: path)
+        let (body, _) = try await answer([500_000..<900_000], path: path)
         #expect(body == [1, 2, 3] + [UInt8](repeating: 0, count: 400_000) + [4, 5, 6])
-        if kind.f_type != 0x0102_1994 { #expect(taken == 0) }
     }
 }

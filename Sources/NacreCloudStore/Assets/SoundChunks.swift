@@ -10,6 +10,8 @@ struct SoundChunks: Sendable {
         var state: FileState
         /// When it was written or hashed.
         var moment: UInt64
+        /// No two notes have one.
+        fileprivate var number: Int
     }
 
     /// How long bytes are not hashed again, in nanoseconds: a minute. On this server: those that a user has saved are fetched by the user's other devices
@@ -20,15 +22,17 @@ struct SoundChunks: Sendable {
 
     private var notes: [ChunkName: Note] = [:]
     /// In the order of their moments, those too that were noted again since.
-    private var order: [(name: ChunkName, moment: UInt64)] = []
+    private var order: [(name: ChunkName, moment: UInt64, number: Int)] = []
     private var oldest = 0
+    private var number = 0
 
     mutating func note(_ name: ChunkName, _ state: FileState, at now: UInt64) {
-        notes[name] = Note(state: state, moment: now)
-        order.append((name, now))
+        number += 1
+        notes[name] = Note(state: state, moment: now, number: number)
+        order.append((name, now, number))
         while oldest < order.count, order.count - oldest > Self.notesMax || !Self.isGood(at: now, since: order[oldest].moment) {
-            let (name, moment) = order[oldest]
-            if notes[name]?.moment == moment { notes[name] = nil }
+            let (name, _, number) = order[oldest]
+            if notes[name]?.number == number { notes[name] = nil }
             oldest += 1
         }
         // What is behind is dropped when it is half of all, so that a note costs the same however many there are.
