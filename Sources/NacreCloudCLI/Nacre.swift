@@ -12,7 +12,7 @@ struct Nacre {
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, Up.command, Exec.command, PrintEnvironment.command,
+            Serve.command, StatusCommand.command, Up.command, Exec.command, PrintEnvironment.command,
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,

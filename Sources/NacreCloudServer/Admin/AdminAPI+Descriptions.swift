@@ -47,7 +47,7 @@ extension AdminAPI {
             "proof", "Server", "Proves that this is the server of an admin.json.", Messages.Proof.self,
             query: [.required("nonce"), .optional("token")],
             by: []),
-        get("server", "Server", "The server's version and where apps reach it.", Messages.Server.self),
+        get("server", "Server", "The server's version, where apps reach it, and what files of assets take.", Messages.Server.self),
         get("audit", "Server", "What administrators did, newest first.", Messages.AuditLog.self, query: [after]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],

@@ -158,7 +158,8 @@ package struct AdminAPI: Sendable {
     }
 
     @Sendable private func server(_: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
-        try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL, localURL: localURL))
+        let assets = cloud.assets?.usage.map { AdminMessages.AssetsKept(chunks: $0.chunks, bytes: $0.bytes) }
+        return try answer(AdminMessages.Server(version: ServerVersion.current, publicURL: publicURL, localURL: localURL, assets: assets))
     }
 
     /// `GET /admin/1/containers?after=…`

@@ -11,6 +11,14 @@ package enum AdminMessages {
         package var publicURL: String
         /// Where the same listener is reached on the server's machine.
         package var localURL: String
+        /// Absent: not counted yet.
+        package var assets: AssetsKept?
+    }
+
+    /// What the files of assets take, those that no record has any more included.
+    package struct AssetsKept: Codable, Hashable, Sendable {
+        package var chunks: Int
+        package var bytes: Int64
     }
 
     /// `GET /admin/1/containers`

@@ -92,6 +92,9 @@ struct AssetCommandTests {
             }
             #expect(metrics.contains("nacre_asset_bytes \(bytes)\n"), "\(metrics)")
             #expect(metrics.contains("nacre_asset_chunks \(chunks.count)\n"))
+            let status = try await run(server, "status")
+            #expect(status.status == 0 && status.output.contains("assets \(bytes) bytes in \(chunks.count) chunks\n"), "\(status)")
+            #expect(try await run(server, "status", "--json").output.contains("\"bytes\":\(bytes)"))
             #expect(!FileManager.default.fileExists(atPath: stray))
         }
     }
