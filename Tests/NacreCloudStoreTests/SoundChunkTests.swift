@@ -54,7 +54,7 @@ import Testing
         try #require(chunks.count >= 3)
 
         let written = await files.resident(chunks)
-        #expect(written.count == chunks.count && written.allSatisfy { $0.isSound() })
+        #expect(written.count == chunks.count && written.allSatisfy { $0.isSound(true) })
         var read: [UInt8] = []
         for (file, chunk) in zip(written, chunks) { read += try #require(contents(file.descriptor, chunk.size)) }
         #expect(read == bytes)
@@ -62,11 +62,18 @@ import Testing
         #expect(await files.resident([chunks[0], stranger, chunks[1]]).count == 1)
         #expect(await files.resident([stranger, chunks[0]]).isEmpty)
 
+        // No more files are open than there is room for, however many ask, and all that were are had again.
+        var many: [[ResidentChunk]] = []
+        while let more = Optional(await files.resident(chunks)), !more.isEmpty { many.append(more) }
+        #expect(many.reduce(written.count) { $0 + $1.count } == 128)
+        many = []
+        #expect(await files.resident(chunks).count == chunks.count)
+
         // Changed in its place: what is open already says so.
         let path = files.path(of: chunks[1].name)
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         try (Data([whole[0] ^ 1]) + whole.dropFirst()).write(to: URL(fileURLWithPath: path))
-        #expect(written[0].isSound() && !written[1].isSound())
+        #expect(written[0].isSound(true) && !written[1].isSound(true))
         #expect(await files.resident(chunks).count == 1)
         await #expect(throws: StoreError.self) { try await files.chunk(chunks[1], under: Self.key) }
         #expect(await files.resident(chunks).count == 1)
@@ -77,9 +84,19 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         #expect(await files.resident(chunks).count == 1)
 
+        // What left the kernel's memory is hashed again, whoever had opened the file.
+        let again = await files.resident(chunks)
+        _ = try await files.chunk(chunks[0], under: Self.key)
+        #expect(!again[0].isSound(true))
+        let (one, other) = (await files.resident(chunks), await files.resident(chunks))
+        #expect(one[0].isSound(false) && !one[0].isSound(true) && !other[0].isSound(true))
+        #expect(await files.resident(chunks).isEmpty)
+        _ = try await files.chunk(chunks[0], under: Self.key)
+        #expect(await files.resident(chunks).count == 1)
+
         // Its minute is over.
         now.withLock { $0 += Self.minute }
-        #expect(!written[0].isSound())
+        #expect(!written[0].isSound(true))
         #expect(await files.resident(chunks).isEmpty)
         _ = try await files.chunk(chunks[0], under: Self.key)
         #expect(await files.resident(chunks).count == 1)

@@ -23,7 +23,7 @@ import Testing
 
     @Test func `parts of files are taken by sockets alone`() async throws {
         let content = HTTPContent(length: 1) { _, writer in
-            #expect(try await writer.write([ResidentPart(descriptor: 0, bytes: 0..<1) { true }]) == 0)
+            #expect(try await writer.write([ResidentPart(descriptor: 0, bytes: 0..<1) { _ in true }]) == 0)
             try await writer.write([7])
         }
         #expect(try await HTTPResponse.Body.content(content).collect() == [7])

@@ -11,7 +11,7 @@ import Testing
     /// Answers with parts of a file between other bytes, and with what was not taken of them read by the handler.
     /// - Returns: what the client got, and how many bytes of the parts were taken.
     private func answer(
-        _ parts: [Range<Int>], path: String, isSound: @escaping @Sendable () -> Bool = { true }
+        _ parts: [Range<Int>], path: String, isSound: @escaping @Sendable (Bool) -> Bool = { _ in true }
     ) async throws -> (body: [UInt8], taken: Int) {
         let file = open(path, O_RDONLY)
         try #require(file >= 0)
@@ -64,7 +64,7 @@ import Testing
         try Data(Self.bytes).write(to: URL(fileURLWithPath: folder.path + "/file"))
         for good in [0, 1, 3] {
             let asked = Locked(0)
-            let (body, taken) = try await answer([0..<1_000_000], path: folder.path + "/file") {
+            let (body, taken) = try await answer([0..<1_000_000], path: folder.path + "/file") { _ in
                 asked.withLock { asked in
                     asked += 1
                     return asked <= good
@@ -78,10 +78,33 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path + "/file"
         try Data(Self.bytes.prefix(10)).write(to: URL(fileURLWithPath: path))
-        #expect(try await answer([0..<20], path: path).taken == 10)
-        // A hole may lie in memory as soon as it is asked for, or not.
-        try #require(truncate(path, 1_000_000) == 0)
-        let (body, _) = try await answer([500_000..<900_000], path: path)
-        #expect(body == [1, 2, 3] + [UInt8](repeating: 0, count: 400_000) + [4, 5, 6])
+        let told = Locked<[Bool]>([])
+        let short = try await answer([0..<20], path: path) { isWhole in
+            told.withLock { $0.append(isWhole) }
+            return true
+        }
+        #expect(short.taken == 10 && told.withLock { $0 } == [false])
+
+        try Data(Self.bytes).write(to: URL(fileURLWithPath: path))
+        let file = open(path, O_RDONLY)
+        defer { close(file) }
+        try #require(fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0)
+        told.withLock { $0 = [] }
+        let (body, taken) = try await answer([500_000..<900_000], path: path) { isWhole in
+            told.withLock { $0.append(isWhole) }
+            return true
+        }
+        #expect(body == [1, 2, 3] + Self.bytes[500_000..<900_000] + [4, 5, 6])
+        // A file system that is memory has nothing else.
+        if try !Self.isMemory(path) { #expect(taken == 0 && told.withLock { $0 } == [false]) }
+    }
+
+    /// Whether a file is of a file system that is memory: proc(5), `mountinfo`.
+    private static func isMemory(_ path: String) throws -> Bool {
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        let device = " \(status.st_dev >> 8):\(status.st_dev & 0xff) "
+        let mounts = try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+        return mounts.split(separator: "\n").contains { $0.contains(device) && $0.contains(" - tmpfs ") }
     }
 }

@@ -49,10 +49,11 @@ extension AssetStorage {
 /// An open file that is a chunk.
 package struct ResidentChunk: Sendable {
     package let descriptor: Int32
-    /// Whether what was read of the file just now, from the kernel's memory, is what was kept. It keeps the descriptor open, and waits for nothing.
-    package let isSound: @Sendable () -> Bool
+    /// Whether what was read of the file just now, from the kernel's memory, is what was kept. It is told whether all that was asked for lay there: else the
+    /// kernel may be bringing in the rest, which nobody has hashed. It keeps the descriptor open, and waits for nothing.
+    package let isSound: @Sendable (_ isWhole: Bool) -> Bool
 
-    package init(descriptor: Int32, isSound: @escaping @Sendable () -> Bool) {
+    package init(descriptor: Int32, isSound: @escaping @Sendable (_ isWhole: Bool) -> Bool) {
         self.descriptor = descriptor
         self.isSound = isSound
     }

@@ -15,6 +15,8 @@ package final class AssetFiles: AssetStorage {
     /// What lies in each part that was looked through. Its lock is held while a file comes into a part or goes, so that the numbers are what is there.
     private let parts = Locked<[UInt8: AssetUsage]>([:])
 
+    /// Files that are open for downloads.
+    private let open = Locked(0)
     /// Whose bytes need not be looked at again for a while.
     private let sound = Locked(SoundChunks())
     /// Nanoseconds since some moment, those of sleep included.
@@ -63,6 +65,7 @@ package final class AssetFiles: AssetStorage {
     package func chunk(_ chunk: AssetChunk, under key: [UInt8]) async throws -> [UInt8] {
         let path = path(of: chunk.name)
         return try await threads.run { [self] in
+            willRead(chunk.name)
             guard let file = try FileCall.open(path) else {
                 throw StoreError(.corrupt, "A chunk of an asset is missing", ["chunk": chunk.name.text])
             }
@@ -84,9 +87,18 @@ package final class AssetFiles: AssetStorage {
         let files = try? await threads.run { [self] in
             var files: [ResidentChunk] = []
             for (name, note) in known {
-                guard let file = try FileCall.open(path(of: name)), file.state == note.state else { break }
+                guard let place = OpenPlace(among: open), let file = try FileCall.open(path(of: name)), file.state == note.state else { break }
                 files.append(
-                    ResidentChunk(descriptor: file.descriptor) { [clock] in file.state == note.state && SoundChunks.isGood(note, at: clock()) })
+                    ResidentChunk(descriptor: file.descriptor) { [self] isWhole in
+                        withExtendedLifetime(place) {
+                            let now = clock()
+                            return sound.withLock { sound in
+                                let stands = sound.stands(note, of: name, at: now)
+                                if !isWhole { sound.forget(name) }
+                                return stands
+                            } && file.state == note.state
+                        }
+                    })
             }
             return files
         }
@@ -128,6 +140,9 @@ package final class AssetFiles: AssetStorage {
         }
     }
 
+    /// To be told before a chunk's file is read: what that brings in from the disk is not known to be right.
+    func willRead(_ name: ChunkName) { sound.withLock { $0.forget(name) } }
+
     /// Moves a chunk that was written just now from the file aside to its place.
     func place(_ aside: String, as name: ChunkName) throws(StoreError) {
         try changing(name) { () throws(StoreError) in try FileCall.move(aside, to: path(of: name)) }
@@ -164,4 +179,25 @@ package final class AssetFiles: AssetStorage {
             for name in names { pins.unpin(name) }
         }
     }
+}
+
+/// One of so many files as may be open for downloads; free again with the last reference.
+private final class OpenPlace: Sendable {
+    /// Half of the descriptors that connections leave to others (`ServerLimits.descriptorsKept`).
+    private static let filesMax = 128
+
+    private let taken: Locked<Int>
+
+    /// nil where all are taken.
+    init?(among taken: Locked<Int>) {
+        let isFree = taken.withLock { taken in
+            if taken >= Self.filesMax { return false }
+            taken += 1
+            return true
+        }
+        guard isFree else { return nil }
+        self.taken = taken
+    }
+
+    deinit { taken.withLock { $0 -= 1 } }
 }

@@ -47,7 +47,16 @@ struct SoundChunks: Sendable {
         notes[name].flatMap { Self.isGood($0, at: now) ? $0 : nil }
     }
 
-    static func isGood(_ note: Note, at now: UInt64) -> Bool { isGood(at: now, since: note.moment) }
+    /// To be told before anything may bring the chunk's file into memory from the disk that does not hash it first: what has a note from before is not
+    /// good any more.
+    mutating func forget(_ name: ChunkName) { notes[name] = nil }
+
+    /// Whether a note still stands.
+    func stands(_ note: Note, of name: ChunkName, at now: UInt64) -> Bool {
+        notes[name]?.number == note.number && Self.isGood(note, at: now)
+    }
+
+    private static func isGood(_ note: Note, at now: UInt64) -> Bool { isGood(at: now, since: note.moment) }
 
     private static func isGood(at now: UInt64, since moment: UInt64) -> Bool { now >= moment && now - moment < lifetime }
 

@@ -6,10 +6,11 @@ import NacreLocks
 package struct ResidentPart: Sendable {
     let descriptor: Int32
     let bytes: Range<Int>
-    /// Whether what was just read of the file may go out. It keeps the descriptor open. Asked on the loop's thread: to be answered at once.
-    let isSound: @Sendable () -> Bool
+    /// Whether what was just read of the file may go out, told whether that was all that was asked for: where it was not, the kernel may be bringing in
+    /// the rest, and nothing more is read. It keeps the descriptor open. Asked on the loop's thread: to be answered at once.
+    let isSound: @Sendable (_ isWhole: Bool) -> Bool
 
-    package init(descriptor: Int32, bytes: Range<Int>, isSound: @escaping @Sendable () -> Bool) {
+    package init(descriptor: Int32, bytes: Range<Int>, isSound: @escaping @Sendable (_ isWhole: Bool) -> Bool) {
         self.descriptor = descriptor
         self.bytes = bytes
         self.isSound = isSound
@@ -175,12 +176,15 @@ extension HTTPStreamWriter.State {
         while count < buffer.count, let part = parts.first {
             let wanted = min(buffer.count - count, part.bytes.count - sentOfPart)
             let got = nacre_read_resident(part.descriptor, buffer.baseAddress.map { $0 + count }, wanted, off_t(part.bytes.lowerBound + sentOfPart))
-            guard got > 0, part.isSound() else {
+            let isSound = part.isSound(got == wanted)
+            if got > 0, isSound {
+                count += got
+                sentOfPart += got
+            }
+            guard got == wanted, isSound else {
                 parts = []
                 break
             }
-            count += got
-            sentOfPart += got
             if sentOfPart == part.bytes.count {
                 parts.removeFirst()
                 sentOfPart = 0
@@ -189,6 +193,8 @@ extension HTTPStreamWriter.State {
         sentOfParts += count
         if count == 0 { isStarved = true }
         guard parts.isEmpty else { return (.bytes(count), nil, 0) }
+        // An empty slice would keep the files open.
+        parts = []
         defer { writer = nil }
         return (count > 0 ? .bytes(count) : .empty, writer, sentOfParts)
     }
