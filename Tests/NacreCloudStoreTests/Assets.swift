@@ -180,6 +180,20 @@ import Testing
         await second.close()
     }
 
+    @Test func `a file of which a chunk could not be written is refused at the latest at its end, though nobody waited for the chunk`() async throws {
+        let folder = try TemporaryFolder()
+        let files = try await AssetFiles.open(folder: folder.path)
+        for size in [200_000, 1_500_000] {
+            let bytes = bytes(size, seed: UInt64(size))
+            try FileManager.default.removeItem(atPath: folder.path + "/incoming")
+            await #expect(throws: StoreError.self) { _ = try await keep(bytes, in: files) }
+            try FileManager.default.createDirectory(atPath: folder.path + "/incoming", withIntermediateDirectories: false)
+            let kept = try await keep(bytes, in: files)
+            #expect(try await read(kept, from: files) == bytes)
+        }
+        await files.close()
+    }
+
     @Test(arguments: Kind.here.filter { $0 != .memory })
     func `a chunk that was altered, cut or lengthened is an error, and another upload of it mends it`(kind: Kind) async throws {
         try await withStorage(kind) { storage, folder in

@@ -5,11 +5,20 @@ import NacreLocks
 
 /// Takes a file into a folder of chunks.
 final class FileReceiver: AssetReceiver {
-    private struct State {
+    /// Between who brings bytes and the threads. Its lock is never held for long.
+    private struct Waiting {
         /// Bytes that no thread has taken yet.
-        var buffer: [UInt8] = []
-        var cutter = ContentCutter()
+        var bytes: [UInt8] = []
+        /// All that came.
         var size: Int64 = 0
+        /// A thread was asked to take them, and has not done so.
+        var isAsked = false
+        /// What went wrong when nobody waited.
+        var failure: (any Error)?
+    }
+
+    private struct State {
+        var cutter = ContentCutter()
         var chunks: [AssetChunk] = []
         /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
         var pinned: [ChunkName: String?] = [:]
@@ -24,12 +33,13 @@ final class FileReceiver: AssetReceiver {
     /// milliseconds then, and four hundred one by one.
     private static let chunksForAll = 5
 
-    /// A thread is asked for so many bytes at a time.
-    private static let bufferBytes = 256 * 1024
+    /// A thread is asked for so many bytes at a time, and while it works on them as many more may come.
+    private static let bufferBytes = 128 * 1024
 
     private let files: AssetFiles
     private let key: [UInt8]
     private let prefix: String
+    private let waiting = Locked(Waiting())
     private let state = Locked(State())
 
     init(_ files: AssetFiles, key: [UInt8], prefix: String) {
@@ -39,23 +49,38 @@ final class FileReceiver: AssetReceiver {
     }
 
     func add(_ piece: [UInt8]) async throws {
-        let isFull = state.withLock { state in
-            state.size += Int64(piece.count)
-            state.buffer += piece
-            return state.buffer.count >= Self.bufferBytes
+        let (mustAsk, isFull) = try waiting.withLock { waiting in
+            if let failure = waiting.failure { throw failure }
+            waiting.size += Int64(piece.count)
+            waiting.bytes += piece
+            let mustAsk = !waiting.isAsked && waiting.bytes.count >= Self.bufferBytes
+            if mustAsk { waiting.isAsked = true }
+            return (mustAsk, waiting.bytes.count >= Self.bufferBytes * 2)
         }
+        if mustAsk {
+            try files.threads.start { [self] in
+                // Noted under the lock, so that `finish` cannot miss it.
+                state.withLock { state in
+                    do { try take(&state) } catch { waiting.withLock { $0.failure = error } }
+                }
+                waiting.withLock { $0.isAsked = false }
+            }
+        }
+        // Where the threads are behind, who brings bytes waits for them.
         if isFull { try await files.threads.run { [self] in try state.withLock { try take(&$0) } } }
     }
 
     func finish() async throws -> ReceivedAsset {
         try await files.threads.run { [self] in
             try state.withLock { state in
-                if state.size <= inlineAssetBytesMax { return inline(&state) }
+                let (size, failure) = waiting.withLock { ($0.size, $0.failure) }
+                if let failure { throw failure }
+                if size <= inlineAssetBytesMax { return inline() }
                 try take(&state)
                 if let rest = state.cutter.rest() { try keep(rest, &state) }
                 try moveIntoPlace(&state)
                 return ReceivedAsset(
-                    size: state.size, checksum: ChunkNaming.checksum(of: state.chunks, under: key), chunks: state.chunks, inline: nil)
+                    size: size, checksum: ChunkNaming.checksum(of: state.chunks, under: key), chunks: state.chunks, inline: nil)
             }
         }
     }
@@ -66,6 +91,7 @@ final class FileReceiver: AssetReceiver {
             // Pinned before it is looked for: from here on nobody removes it.
             files.pin(chunk.name)
             do {
+                files.willRead(chunk.name)
                 let bytes = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
                 guard let bytes, (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else {
                     files.unpin([chunk.name])
@@ -126,15 +152,17 @@ final class FileReceiver: AssetReceiver {
         return names ?? []
     }
 
-    private func inline(_ state: inout State) -> ReceivedAsset {
-        let bytes = state.buffer
+    private func inline() -> ReceivedAsset {
+        let bytes = waiting.withLock { $0.bytes }
         let chunks = bytes.isEmpty ? [] : [AssetChunk(name: ChunkNaming.name(of: bytes, under: key), size: bytes.count)]
-        return ReceivedAsset(size: state.size, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: [], inline: bytes)
+        return ReceivedAsset(size: Int64(bytes.count), checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: [], inline: bytes)
     }
 
     private func take(_ state: inout State) throws {
-        let piece = state.buffer
-        state.buffer = []
+        let piece = waiting.withLock { waiting in
+            defer { waiting.bytes = [] }
+            return waiting.bytes
+        }
         var ends: [[UInt8]] = []
         state.cutter.add(piece) { ends.append($0) }
         for bytes in ends { try keep(bytes, &state) }
@@ -151,6 +179,7 @@ final class FileReceiver: AssetReceiver {
         guard state.pinned[name] == nil, !state.isReleased else { return }
         files.pin(name)
         state.pinned[name] = .some(nil)
+        files.willRead(name)
         if try FileCall.contents(files.path(of: name), bytesMax: bytes.count) == bytes {
             // It may be another receiver's, that has not come to its end.
             state.unsynced.insert(files.subfolder(of: name))

@@ -28,14 +28,23 @@ final class FileThreads: Sendable {
     /// - Throws: what `body` throws; `StoreError.closed` after `close`.
     func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
-            let isTaken = state.withLock { state in
-                guard !state.isClosed else { return false }
-                state.waiting.append { continuation.resume(with: Result(catching: body)) }
-                return true
+            do {
+                try start { continuation.resume(with: Result(catching: body)) }
+            } catch {
+                continuation.resume(throwing: error)
             }
-            guard isTaken else { return continuation.resume(throwing: StoreError(.closed, "The files of assets are closed")) }
-            work.notify()
         }
+    }
+
+    /// Runs what blocks, after what was asked for before it, and does not wait for it.
+    /// - Throws: `StoreError.closed` after `close`.
+    func start(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
+        let isTaken = state.withLock { state in
+            if !state.isClosed { state.waiting.append(body) }
+            return !state.isClosed
+        }
+        guard isTaken else { throw StoreError(.closed, "The files of assets are closed") }
+        work.notify()
     }
 
     /// Serves what was asked for, then ends the threads. Idempotent.
