@@ -282,7 +282,7 @@ package final class Server: Sendable {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
-            localURL: urls.local, requestRate: configuration.requestRate, logger: configuration.logger
+            localURL: urls.local, requestRate: configuration.requestRate, logger: configuration.logger, recentLog: configuration.recentLog
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router

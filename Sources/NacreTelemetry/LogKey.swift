@@ -1,6 +1,7 @@
 /// What a log line may tell besides its message. An enum, so that a name is spelt once and a search finds all its uses; add a case when you need one.
 package enum LogKey: String, Sendable {
     case address
+    case answerBytes = "answer_bytes"
     case attempt
     case bytes
     case code

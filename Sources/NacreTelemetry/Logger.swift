@@ -21,6 +21,8 @@ package struct Logger: Sendable {
     let now: @Sendable () -> LogTime
     private var values: [(LogKey, LogValue)] = []
     private var folding: LogFolding?
+    /// Keeps the last lines for who looks at the running server.
+    private var recent: RecentLog?
 
     package init(level: LogLevel, format: Format, sink: any LogSink, now: @escaping @Sendable () -> LogTime = { .now }) {
         self.level = level
@@ -46,6 +48,16 @@ package struct Logger: Sendable {
         return copy
     }
 
+    /// The same logger, whose lines are kept as well, and made for who follows them where it does not write them.
+    package func keeping(_ recent: RecentLog) -> Logger {
+        var copy = self
+        copy.recent = recent
+        return copy
+    }
+
+    /// Whether a line of this level goes anywhere.
+    package func takes(_ level: LogLevel) -> Bool { level >= self.level || recent?.wants(level) == true }
+
     /// The same logger, which writes no message of level `notice` or above more than twenty times in ten seconds, and tells how often it was left out.
     /// Lines below that level are written always: who wants them wants all.
     package func foldingRepeats() -> Logger {
@@ -69,7 +81,7 @@ package struct Logger: Sendable {
 
     /// Writes a line. `message` is static, so that equal events count as equal; what differs goes into the values, which are only built if needed.
     package func log(_ level: LogLevel, _ message: StaticString, _ values: @autoclosure () -> KeyValuePairs<LogKey, LogValue> = [:]) {
-        guard level >= self.level else { return }
+        guard takes(level) else { return }
         let time = now()
         if let folding, level >= .notice {
             let (isWritten, folded) = folding.admit(level, message, time)
@@ -80,6 +92,8 @@ package struct Logger: Sendable {
     }
 
     private func write(_ time: LogTime, _ level: LogLevel, _ message: StaticString, _ all: [(LogKey, LogValue)]) {
+        recent?.add(LogLine.json(time, level, message, all), at: time)
+        guard level >= self.level else { return }
         switch format {
         case .json: sink.write(LogLine.json(time, level, message, all))
         case .human(let colours): sink.write(LogLine.human(time, level, message, all, colours: colours))

@@ -50,6 +50,14 @@ struct AdminClient {
         try await eachPage(AdminMessages.AuditLog.self, "/admin/1/audit", [], body)
     }
 
+    /// Lines of the server's log behind a number.
+    /// - Parameter level: lines of this level are made for who follows.
+    func logs(after: Int?, level: String?) async throws -> AdminMessages.Logs {
+        let query = [("after", after.map(String.init)), ("level", level)].compactMap { name, value in value.map { "\(name)=\($0)" } }
+        let path = "/admin/1/logs" + (query.isEmpty ? "" : "?" + query.joined(separator: "&"))
+        return try read(AdminMessages.Logs.self, try await web.send("GET", path, bearer: token))
+    }
+
     /// All containers, page by page.
     func eachPageOfContainers(_ body: (AdminMessages.Containers) throws -> Void) async throws {
         try await eachPage(AdminMessages.Containers.self, "/admin/1/containers", [], body)

@@ -26,6 +26,7 @@ package struct CallerDatabase: Sendable {
 
     /// - Throws: `ServerError` where a zone of that owner cannot be one of this database, whatever its name.
     func zone(_ zoneID: ZoneID) throws(ServerError) -> RequestedZone {
+        WorkMeter.current?.note(zone: zoneID.zoneName)
         if let fault = ownerVerdict(zoneID, in: key, by: caller) { throw fault }
         return RequestedZone(zoneID: zoneID, database: self)
     }

@@ -8,7 +8,7 @@ package final class WorkMeter: Sendable {
 
     /// The request that it counts for.
     package let requestID: String
-    private let sums = Locked((rows: 1, bytes: 0))
+    private let sums = Locked((rows: 1, bytes: 0, zone: String?.none))
 
     package init(requestID: String = "") {
         self.requestID = requestID
@@ -20,6 +20,11 @@ package final class WorkMeter: Sendable {
             sums.bytes += bytes
         }
     }
+
+    /// The zone that the request names, for the log; of several the last.
+    package var zone: String? { sums.withLock { $0.zone } }
+
+    func note(zone name: String) { sums.withLock { $0.zone = name } }
 
     package var cost: Int { sums.withLock { $0.rows + $0.bytes / 1000 } }
 }

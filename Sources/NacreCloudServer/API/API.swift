@@ -162,6 +162,7 @@ struct API: Sendable {
                         identity, request, by: credential, container: target.container, environment: target.environment)
                 }, payers: payers)
             try request.account.belong(to: call.holder)
+            defer { request.account.zone = meter.zone }
             response = try await WorkMeter.$current.withValue(meter) { try await answer(call, endpoint) }
         } catch let error as CancellationError {
             // The client went away: nobody reads an answer, and nothing failed.

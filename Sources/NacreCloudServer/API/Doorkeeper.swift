@@ -102,11 +102,16 @@ struct Doorkeeper: Sendable {
         return response
     }
 
+    /// Of a body whose length is known before it is sent; 0 for others.
+    private static func bytes(of body: HTTPResponse.Body) -> Int {
+        if case .bytes(let bytes) = body { bytes.count } else { 0 }
+    }
+
     /// Never the target: its query carries tokens.
     private func log(_ request: HTTPRequest, _ response: HTTPResponse, took duration: Duration) {
         // 503 is not logged as an error: the part that is full logs it once, with what to do.
         let level: LogLevel = response.status.rawValue >= 500 && response.status != .serviceUnavailable ? .error : .info
-        guard level >= logger.level else { return }
+        guard logger.takes(level) else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
         let place = RequestPlace(request)
         logger.log(
@@ -114,7 +119,9 @@ struct Doorkeeper: Sendable {
             [
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
                 .status: .int(response.status.rawValue), .durationMilliseconds: .double((milliseconds * 1000).rounded() / 1000),
-                .container: .string(place.container), .environment: .string(place.environment), .database: .string(place.database),
+                .operation: .string(place.operation), .container: .string(place.container), .environment: .string(place.environment),
+                .database: .string(place.database), .zone: .string(request.account.zone ?? ""), .user: .string(request.account.userName ?? ""),
+                .bytes: .int(request.header("Content-Length").flatMap { Int($0) } ?? 0), .answerBytes: .int(Self.bytes(of: response.body)),
                 .address: .string(request.clientAddress),
             ])
     }

@@ -10,6 +10,8 @@ struct RequestPlace {
     let container: String
     let environment: String
     let database: String
+    /// What is asked of it, such as `records/modify`.
+    let operation: String
 
     init(_ request: HTTPRequest) {
         let segments = (try? request.segments) ?? []
@@ -17,6 +19,7 @@ struct RequestPlace {
         container = isDatabase ? segments[2] : ""
         environment = isDatabase ? segments[3] : ""
         database = isDatabase && segments.count > 4 ? segments[4] : ""
+        operation = isDatabase ? segments.dropFirst(5).joined(separator: "/") : ""
     }
 }
 
@@ -83,8 +86,9 @@ struct ErrorAnswer: Sendable {
             [
                 .requestID: .string(request.id), .code: .string(error.code.rawValue), .reason: .string(error.reason),
                 .remedy: .string(error.remedy ?? ""), .name: .string(error.field ?? ""), .count: .int(count),
-                .route: .string(request.route ?? "none"), .container: .string(place.container), .environment: .string(place.environment),
-                .database: .string(place.database),
+                .route: .string(request.route ?? "none"), .operation: .string(place.operation), .container: .string(place.container),
+                .environment: .string(place.environment), .database: .string(place.database), .zone: .string(request.account.zone ?? ""),
+                .user: .string(request.account.userName ?? ""),
             ])
     }
 

@@ -49,6 +49,9 @@ extension AdminAPI {
             by: []),
         get("server", "Server", "The server's version, where apps reach it, and what files of assets take.", Messages.Server.self),
         get("audit", "Server", "What administrators did, newest first.", Messages.AuditLog.self, query: [after]),
+        get(
+            "logs", "Server", "The last lines of the log.", Messages.Logs.self,
+            query: [after, .optional("level", .word(ServerConfiguration.logLevels))]),
         EndpointDescription(
             method: .get, pattern: documentPath, summary: "This document.", group: "Server", credentials: [[.adminToken]],
             answers: [.init(status: 200, schema: .map(.any))], errors: errors),

@@ -21,6 +21,7 @@ package struct AdminAPI: Sendable {
     /// What holds where nothing is set for a container.
     let serverRates: Rates
     private let logger: Logger
+    let recentLog: RecentLog
 
     /// - Parameters:
     ///   - token: the one in the admin file.
@@ -28,7 +29,7 @@ package struct AdminAPI: Sendable {
     ///   - localURL: the same on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        localURL: String, requestRate: Int? = nil, logger: Logger = .silent
+        localURL: String, requestRate: Int? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog()
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -39,6 +40,7 @@ package struct AdminAPI: Sendable {
         self.localURL = localURL
         serverRates = Rates(requestRate: requestRate)
         self.logger = logger
+        self.recentLog = recentLog
     }
 
     /// Makes `router` that of the admin listener: its routes, who may use them, and how its errors look.
@@ -56,6 +58,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/proof", proof)
         router.get("/admin/1/server", server)
         router.get("/admin/1/audit", listAudit)
+        router.get("/admin/1/logs", listLogs)
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)

@@ -33,7 +33,9 @@ package struct ServerConfiguration: Sendable {
     package var texts: TextConfiguration?
     /// Which push services are sent to.
     var pushServices = PushServices()
-    package var logger: Logger
+    package var logger: Logger { didSet { logger = logger.keeping(recentLog) } }
+    /// The last lines of that.
+    let recentLog = RecentLog()
     /// Threads that serve HTTP.
     package var loopCount = 1
     package var clock: ServerClock = .system
@@ -85,7 +87,7 @@ package struct ServerConfiguration: Sendable {
 
     package init(dataFolder: String, logger: Logger) {
         self.dataFolder = dataFolder
-        self.logger = logger
+        self.logger = logger.keeping(recentLog)
     }
 
     /// Whether text is a name of `hosts`: letters, digits, dots and hyphens.

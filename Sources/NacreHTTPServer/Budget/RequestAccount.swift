@@ -13,6 +13,7 @@ package final class RequestAccount: Sendable {
         var isBodyOver = false
         var isAnswerOver = false
         var isOverdue = false
+        var zone: String?
     }
 
     private let budgets: ByteBudgets?
@@ -41,6 +42,17 @@ package final class RequestAccount: Sendable {
         guard moves else { throw refused(.bodies) }
         let (held, free) = budgets.answers.room(of: holder)
         if held > 0, held >= free { throw refused(.answers) }
+    }
+
+    /// Who asks, where somebody has signed in: the name of a share of memory, and so of a user.
+    package var userName: String? {
+        state.withLock { $0.holder.kind == .user ? $0.holder.name : nil }
+    }
+
+    /// The part of a database that the request is about, once that is known: for the log.
+    package var zone: String? {
+        get { state.withLock { $0.zone } }
+        set { state.withLock { $0.zone = newValue } }
     }
 
     /// The handler took too long and is cancelled. False: that was known.

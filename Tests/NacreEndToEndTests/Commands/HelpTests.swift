@@ -30,6 +30,7 @@ struct HelpTests {
                 + "config public-url host trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
         ),
+        Documented("logs", "level status code container environment zone user operation request format data server token-file"),
         Documented("completions", ""), Documented("manual", "format"),
         Documented("backup create", "bandwidth data server token-file json"),
         Documented("backup verify", "json"),
