@@ -46,7 +46,7 @@ import Testing
         case .caddy:
             try #require(text.hasPrefix("cloud.example.com {"))
             let here = text.replacing("cloud.example.com {", with: "https://localhost:\(port) {\n\ttls \(certificate.certificate) \(certificate.key)")
-            return "{\n\tadmin off\n\tauto_https off\n\tpersist_config off\n\tskip_install_trust\n\tstorage file_system \(place)/caddy\n}\n\(here)"
+            return "{\n\tadmin off\n\tauto_https off\n\tskip_install_trust\n\tstorage file_system \(place)/caddy\n}\n\(here)"
         }
     }
 

@@ -66,6 +66,41 @@ struct ServiceTests {
         }
     }
 
+    @Test(.enabled(if: mayRun(FileManager.default.isExecutableFile(atPath: "/usr/bin/jq")), "jq is not installed"))
+    func `a request that is under way at Ctrl-C is told, and ends well`() async throws {
+        try await RunningServer.with { server in
+            #expect(try await Administrator(server: server).run(["up", Administrator.container]).status == 0)
+            let variables = ProcessInfo.processInfo.environment.merging([
+                "ADMIN": try server.adminURL, "SERVER": "\(try server.process.pid)", "ERRORS": server.scratch + "/serve-1.err",
+            ]) { $1 }
+            let (status, output) = try await Program("/bin/bash", ["-euo", "pipefail", "-c", Self.slowUpload], in: server.scratch, environment: variables).run()
+            #expect(status == 0, "\(String(decoding: output, as: UTF8.self))")
+            #expect(try await server.process.ended() == 0)
+            let messages = try server.process.errorText
+            #expect(messages.contains("A request is under way and may take 7 seconds to end; another Ctrl-C ends the server at once."))
+            #expect(messages.hasSuffix("saved to \(server.data)\n"))
+        }
+    }
+
+    /// Sends half a file, interrupts the server, and sends the rest once it says that it waits.
+    private static let slowUpload = #"""
+        . ./.env
+        root=$CLOUDKIT_SERVER_URL/database/1/$CLOUDKIT_CONTAINER/$CLOUDKIT_ENVIRONMENT/private
+        url=$(curl -fsS -H "Authorization: Bearer $CLOUDKIT_ACCOUNT_TOKEN" "$root/assets/upload" \
+            --data '{"tokens": [{"recordType": "Note", "fieldName": "picture", "recordName": "sea"}]}' | jq -r '.tokens[0].url')
+        mkfifo picture
+        curl -fsS -X POST -T picture "$url" > receipt.json & upload=$!
+        exec 3> picture
+        printf 'half of it, ' >&3
+        until curl -fsS "$ADMIN/metrics" | grep -qx 'nacre_http_requests_in_flight 1'; do kill -0 $upload; done
+        kill -INT "$SERVER"
+        until grep -q 'under way' "$ERRORS"; do kill -0 "$SERVER"; done
+        printf 'and the rest' >&3
+        exec 3>&-
+        wait $upload
+        jq -e .singleFile.receipt receipt.json
+        """#
+
     @Test(arguments: ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
     func `with descriptors closed no file of the server takes their place`(closed: String) async throws {
         let folder = try TemporaryFolder()
