@@ -34,8 +34,8 @@ enum Claims {
     /// Rows whose test is not there: a suite in a file of tests, and in one of its files the sentence as the name of a function.
     static func findings(_ rows: [Row], on page: String = security.page, tests: [String]) -> [Finding] {
         rows.compactMap { row in
-            let isThere = tests.contains { $0.contains(" \(row.suite) {") && $0.contains("func `\(row.sentence)`(") }
-            return isThere ? nil : Finding(path: page, line: row.line, message: "no test of \(row.suite) says: \(row.sentence)")
+            isThere(suite: row.suite, sentence: row.sentence, in: tests)
+                ? nil : Finding(path: page, line: row.line, message: "no test of \(row.suite) says: \(row.sentence)")
         }
     }
 
@@ -55,5 +55,10 @@ enum Claims {
             bare.append(Finding(path: "README.md", line: offset + 1, message: "no test in \(Self.readme.page) shows: \(cell)"))
         }
         return foreign + bare
+    }
+
+    /// Whether one of the files has the suite, and in it the sentence as the name of a function.
+    static func isThere(suite: String, sentence: String, in tests: [String]) -> Bool {
+        tests.contains { $0.contains(" \(suite) {") && $0.contains("func `\(sentence)`(") }
     }
 }
