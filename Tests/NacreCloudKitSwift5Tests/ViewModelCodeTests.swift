@@ -1,0 +1,1 @@
+../NacreCloudKitTests/ViewModelCodeTests.swift
