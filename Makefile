@@ -32,7 +32,7 @@ CHECKS ?=
 CONTRACT_SECONDS ?= 60
 ASKERS ?=
 
-.PHONY: help setup run test bench soak browsers contract push dist dist-check install format coverage clean
+.PHONY: help setup run test bench soak browsers contract push dist dist-check install format coverage docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -97,9 +97,12 @@ format: setup ## format every Swift file in place
 
 coverage: setup ## measure how much of Apple's CloudKit is there; writes docs/coverage.md
 	@mkdir -p .build docs
-	@Scripts/api-coverage --markdown > .build/coverage.md
+	@BUILD_FLAGS='$(BUILD_FLAGS)' Scripts/api-coverage --markdown > .build/coverage.md
 	@mv .build/coverage.md docs/coverage.md
-	@tail -n 1 docs/coverage.md
+	@grep -E '^(coverage|with)' docs/coverage.md
+
+docs: setup ## write the framework's documentation into .build/docs, as pages for any web server
+	@BUILD_FLAGS='$(BUILD_FLAGS)' Scripts/docs
 
 # No setup first: removing files must work on a machine where nothing can be installed.
 clean: ## remove what was built (your data stays)

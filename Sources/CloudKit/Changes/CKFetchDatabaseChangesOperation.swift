@@ -13,7 +13,9 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     open var resultsLimit: Int = 0
     /// Whether to go on until there are no more changes.
     open var fetchAllChanges: Bool = true
+    /// Called for each zone that is new, or in which something changed.
     open var recordZoneWithIDChangedBlock: ((CKRecordZone.ID) -> Void)?
+    /// Called for each zone that is gone and whose reason has no block of its own.
     open var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)?
     /// Called instead of `recordZoneWithIDWasDeletedBlock`, where it is set, when the user removed the app's data.
     open var recordZoneWithIDWasPurgedBlock: ((CKRecordZone.ID) -> Void)?
@@ -41,6 +43,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         super.init()
     }
 
+    /// An operation that fetches what changed since a token; nil: since the beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken

@@ -16,7 +16,9 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     open var desiredKeys: [String]?
     /// Whether another operation, with the token that the completion block got, finds more. Good from the completion block on.
     open var moreComing: Bool { end?.moreComing ?? false }
+    /// Called for each changed record, as it is now.
     open var recordChangedBlock: ((CKRecord) -> Void)?
+    /// Called for each record that is gone.
     open var recordWithIDWasDeletedBlock: ((CKRecord.ID) -> Void)?
     /// Called last, with the token up to which everything was told, and what the app gave the newest save as `clientChangeTokenData`.
     open var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
@@ -28,6 +30,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         super.init()
     }
 
+    /// An operation that fetches one batch of a zone's changes since a token; nil: since the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID

@@ -11,12 +11,15 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     /// nil: the zones that have a configuration, in the order of their names.
     open var recordZoneIDs: [CKRecordZone.ID]?
+    /// Since when, how much and which fields, for each zone.
     open var configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]?
     /// The old form of `configurationsByRecordZoneID`; counts where that has nothing for a zone. Apple: deprecated in iOS 12.
     open var optionsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]?
     /// Whether to go on in each zone until there are no more changes.
     open var fetchAllChanges: Bool = true
+    /// Called for each changed record, as it is now, or with why it could not be had.
     open var recordWasChangedBlock: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
+    /// Called for each record that is gone, with the type that it had.
     open var recordWithIDWasDeletedBlock: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)?
     /// Called between a zone's batches: up to this token everything was told.
     open var recordZoneChangeTokensUpdatedBlock: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)?
@@ -62,6 +65,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         super.init()
     }
 
+    /// An operation that fetches the changes of these zones.
     public convenience init(
         recordZoneIDs: [CKRecordZone.ID]? = nil,
         configurationsByRecordZoneID: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]? = nil

@@ -22,6 +22,7 @@ open class CKServerChangeToken: NSObject, NSCopying, NSSecureCoding, @unchecked 
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -5,6 +5,7 @@ extension CKDatabase {
     public enum DatabaseChange {
         /// A zone that is new or has changes.
         public struct Modification: Sendable, Hashable {
+            /// The zone that is new, or in which something changed.
             public let zoneID: CKRecordZone.ID
         }
 
@@ -12,6 +13,7 @@ extension CKDatabase {
         public struct Deletion: Sendable, Hashable {
             /// Apple: iOS 17.
             public enum Reason: Sendable, Equatable, Hashable {
+                /// An app deleted the zone.
                 case deleted
                 /// The user removed the app's data from storage settings: wipe, do not upload again.
                 case purged
@@ -19,7 +21,9 @@ extension CKDatabase {
                 case encryptedDataReset
             }
 
+            /// The zone that is gone.
             public let zoneID: CKRecordZone.ID
+            /// Why the zone is gone.
             public let reason: Reason
 
             /// Apple: deprecated in iOS 17 in favour of `reason`.
@@ -31,12 +35,15 @@ extension CKDatabase {
     public enum RecordZoneChange {
         /// A record that is new or has changes, as it is now. Compares its record by identity, as records do.
         public struct Modification: Sendable, Hashable {
+            /// The record as it is now.
             public let record: CKRecord
         }
 
         /// A record that is gone.
         public struct Deletion: Sendable, Hashable {
+            /// The record that is gone.
             public let recordID: CKRecord.ID
+            /// The type that it had.
             public let recordType: CKRecord.RecordType
         }
     }

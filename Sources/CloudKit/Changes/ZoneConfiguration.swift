@@ -45,6 +45,7 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
         super.init()
     }
 
+    /// What to fetch of a zone; what is left out is as the properties say.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil, desiredKeys: [CKRecord.FieldKey]? = nil
     ) {
@@ -77,6 +78,7 @@ open class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCo
             previousServerChangeToken: previousServerChangeToken, resultsLimit: resultsLimit, desiredKeys: desiredKeys)
     }
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
@@ -98,16 +100,19 @@ open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying 
         super.init()
     }
 
+    /// nil: since the beginning.
     open var previousServerChangeToken: CKServerChangeToken? {
         get { choice.previousServerChangeToken }
         set { choice.previousServerChangeToken = newValue }
     }
 
+    /// 0: as many as the server sends at a time.
     open var resultsLimit: Int {
         get { choice.resultsLimit }
         set { choice.resultsLimit = newValue }
     }
 
+    /// nil: all fields; empty: none.
     open var desiredKeys: [String]? {
         get { choice.desiredKeys }
         set { choice.desiredKeys = newValue }
@@ -119,6 +124,7 @@ open class CKFetchRecordZoneChangesOptions: NSObject, NSSecureCoding, NSCopying 
         return copy
     }
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -5,6 +5,7 @@ import NacreCloudWire
 public enum CKAccountStatus: Int, Sendable {
     /// An error says why.
     case couldNotDetermine = 0
+    /// The user's data can be asked for.
     case available = 1
     /// The account's administrator does not allow it.
     case restricted = 2

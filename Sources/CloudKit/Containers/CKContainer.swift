@@ -25,6 +25,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The container that `CloudKitServer.setDefaultContainer`, `CLOUDKIT_CONTAINER` or the configuration file names.
     open class func `default`() -> CKContainer { shared }
 
+    /// A container by its identifier, such as `iCloud.com.example.Notes`. Nothing is asked until the first request.
     public convenience init(identifier containerIdentifier: String) {
         self.init(line: ServerLine(identifier: containerIdentifier, source: .ambient))
     }
@@ -39,8 +40,11 @@ open class CKContainer: NSObject, @unchecked Sendable {
 
     // MARK: Databases
 
+    /// The user's own data.
     open var privateCloudDatabase: CKDatabase { database(with: .private) }
+    /// What all users of the app share.
     open var publicCloudDatabase: CKDatabase { database(with: .public) }
+    /// What others share with the user.
     open var sharedCloudDatabase: CKDatabase { database(with: .shared) }
 
     /// The same instance each time.
@@ -75,6 +79,7 @@ open class CKContainer: NSObject, @unchecked Sendable {
         try body(CKContainer(line: line, configuration: configuration?.snapshot, group: group))
     }
 
+    /// Runs `body` with a view of this container whose single calls have the configuration and the group.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -16,7 +16,9 @@ import NacreLocks
 public struct CloudKitServer: Hashable, Sendable {
     /// Development takes new record types and fields as they come; production only what was deployed.
     public enum Environment: String, Sendable {
+        /// New record types and fields come with saves.
         case development
+        /// What was deployed.
         case production
     }
 
@@ -29,6 +31,7 @@ public struct CloudKitServer: Hashable, Sendable {
     /// The token of a user's device; without one the private and shared databases answer `notAuthenticated`.
     public var accountToken: String?
 
+    /// A server, and who the app is to it.
     public init(url: URL, environment: Environment? = nil, apiToken: String? = nil, accountToken: String? = nil) {
         self.url = url
         self.environment = environment

@@ -57,7 +57,7 @@ extension CKDatabase {
 
     // MARK: Several records
 
-    /// - Parameter desiredKeys: nil: all fields; empty: system fields alone.
+    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, and empty for the system fields alone.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -66,7 +66,7 @@ extension CKDatabase {
         fetching(recordIDs, desiredKeys) { completionHandler($0.mapError { $0 as any Error }) }.start()
     }
 
-    /// - Parameter desiredKeys: nil: all fields; empty: system fields alone.
+    /// Fetches records, with a result for each. `desiredKeys` is nil for all fields, and empty for the system fields alone.
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {

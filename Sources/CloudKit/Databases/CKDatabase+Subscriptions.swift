@@ -1,6 +1,7 @@
 extension CKDatabase {
     // MARK: All subscriptions
 
+    /// The user's subscriptions of this database.
     @preconcurrency
     public func fetchAllSubscriptions(completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
         listing { result in
@@ -11,6 +12,7 @@ extension CKDatabase {
         }.start()
     }
 
+    /// The user's subscriptions of this database.
     @discardableResult
     public func allSubscriptions() async throws -> [CKSubscription] {
         try await SingleCall.result { listing($0) }.get().subscriptions
@@ -49,6 +51,7 @@ extension CKDatabase {
         try Self.only(subscription.subscriptionID, of: await SingleCall.result { modifying([subscription], [], $0) }.map(\.saves)).get()
     }
 
+    /// Deletes a subscription; one that there is not is an error.
     @preconcurrency
     public func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID, completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
@@ -59,6 +62,7 @@ extension CKDatabase {
         }.start()
     }
 
+    /// Deletes a subscription; one that there is not is an error.
     @discardableResult
     public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
         try Self.only(subscriptionID, of: await SingleCall.result { modifying([], [subscriptionID], $0) }.map(\.deletions)).get()
@@ -67,6 +71,7 @@ extension CKDatabase {
 
     // MARK: Several subscriptions
 
+    /// Fetches subscriptions, with a result for each.
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -75,10 +80,12 @@ extension CKDatabase {
         fetching(subscriptionIDs) { completionHandler($0.map(\.byID).mapError { $0 as any Error }) }.start()
     }
 
+    /// Fetches subscriptions, with a result for each.
     public func subscriptions(for ids: [CKSubscription.ID]) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
         try await SingleCall.result { fetching(ids, $0) }.get().byID
     }
 
+    /// Saves and deletes subscriptions, with a result for each.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
@@ -97,6 +104,7 @@ extension CKDatabase {
         }.start()
     }
 
+    /// Saves and deletes subscriptions, with a result for each.
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]
     ) async throws -> (

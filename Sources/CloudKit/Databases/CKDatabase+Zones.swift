@@ -69,6 +69,7 @@ extension CKDatabase {
 
     // MARK: Several zones
 
+    /// Fetches zones, with a result for each.
     @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
@@ -77,10 +78,12 @@ extension CKDatabase {
         fetching(zoneIDs) { completionHandler($0.map(\.byID).mapError { $0 as any Error }) }.start()
     }
 
+    /// Fetches zones, with a result for each.
     public func recordZones(for ids: [CKRecordZone.ID]) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
         try await SingleCall.result { fetching(ids, $0) }.get().byID
     }
 
+    /// Saves and deletes zones, with a result for each.
     @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],
@@ -99,6 +102,7 @@ extension CKDatabase {
         }.start()
     }
 
+    /// Saves and deletes zones, with a result for each.
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID]
     ) async throws -> (

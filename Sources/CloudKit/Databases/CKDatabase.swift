@@ -18,6 +18,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         case shared = 3
     }
 
+    /// Which of its container's databases this is.
     public let databaseScope: CKDatabase.Scope
     let line: ServerLine
     let configuration: CKOperation.Configuration.Values?
@@ -54,6 +55,7 @@ open class CKDatabase: NSObject, @unchecked Sendable {
         try body(configured(configuration, group))
     }
 
+    /// Runs `body` with a view of this database whose single calls have the configuration and the group.
     @discardableResult
     public func configuredWith<R>(
         configuration: CKOperation.Configuration? = nil, group: CKOperationGroup? = nil,

@@ -79,42 +79,79 @@ extension CKError {
         case participantAlreadyInvited = 37
     }
 
+    /// `CKError.Code.internalError`, to be caught by its name.
     public static var internalError: CKError.Code { .internalError }
+    /// `CKError.Code.partialFailure`, to be caught by its name.
     public static var partialFailure: CKError.Code { .partialFailure }
+    /// `CKError.Code.networkUnavailable`, to be caught by its name.
     public static var networkUnavailable: CKError.Code { .networkUnavailable }
+    /// `CKError.Code.networkFailure`, to be caught by its name.
     public static var networkFailure: CKError.Code { .networkFailure }
+    /// `CKError.Code.badContainer`, to be caught by its name.
     public static var badContainer: CKError.Code { .badContainer }
+    /// `CKError.Code.serviceUnavailable`, to be caught by its name.
     public static var serviceUnavailable: CKError.Code { .serviceUnavailable }
+    /// `CKError.Code.requestRateLimited`, to be caught by its name.
     public static var requestRateLimited: CKError.Code { .requestRateLimited }
+    /// `CKError.Code.missingEntitlement`, to be caught by its name.
     public static var missingEntitlement: CKError.Code { .missingEntitlement }
+    /// `CKError.Code.notAuthenticated`, to be caught by its name.
     public static var notAuthenticated: CKError.Code { .notAuthenticated }
+    /// `CKError.Code.permissionFailure`, to be caught by its name.
     public static var permissionFailure: CKError.Code { .permissionFailure }
+    /// `CKError.Code.unknownItem`, to be caught by its name.
     public static var unknownItem: CKError.Code { .unknownItem }
+    /// `CKError.Code.invalidArguments`, to be caught by its name.
     public static var invalidArguments: CKError.Code { .invalidArguments }
+    /// `CKError.Code.resultsTruncated`, to be caught by its name.
     public static var resultsTruncated: CKError.Code { .resultsTruncated }
+    /// `CKError.Code.serverRecordChanged`, to be caught by its name.
     public static var serverRecordChanged: CKError.Code { .serverRecordChanged }
+    /// `CKError.Code.serverRejectedRequest`, to be caught by its name.
     public static var serverRejectedRequest: CKError.Code { .serverRejectedRequest }
+    /// `CKError.Code.assetFileNotFound`, to be caught by its name.
     public static var assetFileNotFound: CKError.Code { .assetFileNotFound }
+    /// `CKError.Code.assetFileModified`, to be caught by its name.
     public static var assetFileModified: CKError.Code { .assetFileModified }
+    /// `CKError.Code.incompatibleVersion`, to be caught by its name.
     public static var incompatibleVersion: CKError.Code { .incompatibleVersion }
+    /// `CKError.Code.constraintViolation`, to be caught by its name.
     public static var constraintViolation: CKError.Code { .constraintViolation }
+    /// `CKError.Code.operationCancelled`, to be caught by its name.
     public static var operationCancelled: CKError.Code { .operationCancelled }
+    /// `CKError.Code.changeTokenExpired`, to be caught by its name.
     public static var changeTokenExpired: CKError.Code { .changeTokenExpired }
+    /// `CKError.Code.batchRequestFailed`, to be caught by its name.
     public static var batchRequestFailed: CKError.Code { .batchRequestFailed }
+    /// `CKError.Code.zoneBusy`, to be caught by its name.
     public static var zoneBusy: CKError.Code { .zoneBusy }
+    /// `CKError.Code.badDatabase`, to be caught by its name.
     public static var badDatabase: CKError.Code { .badDatabase }
+    /// `CKError.Code.quotaExceeded`, to be caught by its name.
     public static var quotaExceeded: CKError.Code { .quotaExceeded }
+    /// `CKError.Code.zoneNotFound`, to be caught by its name.
     public static var zoneNotFound: CKError.Code { .zoneNotFound }
+    /// `CKError.Code.limitExceeded`, to be caught by its name.
     public static var limitExceeded: CKError.Code { .limitExceeded }
+    /// `CKError.Code.userDeletedZone`, to be caught by its name.
     public static var userDeletedZone: CKError.Code { .userDeletedZone }
+    /// `CKError.Code.tooManyParticipants`, to be caught by its name.
     public static var tooManyParticipants: CKError.Code { .tooManyParticipants }
+    /// `CKError.Code.alreadyShared`, to be caught by its name.
     public static var alreadyShared: CKError.Code { .alreadyShared }
+    /// `CKError.Code.referenceViolation`, to be caught by its name.
     public static var referenceViolation: CKError.Code { .referenceViolation }
+    /// `CKError.Code.managedAccountRestricted`, to be caught by its name.
     public static var managedAccountRestricted: CKError.Code { .managedAccountRestricted }
+    /// `CKError.Code.participantMayNeedVerification`, to be caught by its name.
     public static var participantMayNeedVerification: CKError.Code { .participantMayNeedVerification }
+    /// `CKError.Code.serverResponseLost`, to be caught by its name.
     public static var serverResponseLost: CKError.Code { .serverResponseLost }
+    /// `CKError.Code.assetNotAvailable`, to be caught by its name.
     public static var assetNotAvailable: CKError.Code { .assetNotAvailable }
+    /// `CKError.Code.accountTemporarilyUnavailable`, to be caught by its name.
     public static var accountTemporarilyUnavailable: CKError.Code { .accountTemporarilyUnavailable }
+    /// `CKError.Code.participantAlreadyInvited`, to be caught by its name.
     public static var participantAlreadyInvited: CKError.Code { .participantAlreadyInvited }
 }
 

@@ -30,16 +30,23 @@ public struct CKError: Error, CustomNSError, Hashable, Sendable {
         _nsError = error
     }
 
+    /// An error as the framework makes it, for an app's own tests.
     public init(_ code: CKError.Code, userInfo: [String: Any] = [:]) {
         self.init(_nsError: NSError(domain: CKErrorDomain, code: code.rawValue, userInfo: userInfo))
     }
 
+    /// `CKErrorDomain`.
     public static var errorDomain: String { CKErrorDomain }
 
+    /// What kind of failure it is.
     public var code: CKError.Code { CKError.Code(rawValue: _nsError.code) ?? .internalError }
+    /// The code as a number.
     public var errorCode: Int { _nsError.code }
+    /// As `userInfo`.
     public var errorUserInfo: [String: Any] { _nsError.userInfo }
+    /// What else there is to say, under the framework's keys and Foundation's.
     public var userInfo: [String: Any] { _nsError.userInfo }
+    /// A sentence for people.
     public var localizedDescription: String { _nsError.localizedDescription }
 
     // MARK: What the user info says

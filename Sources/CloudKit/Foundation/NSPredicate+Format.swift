@@ -16,6 +16,7 @@ extension __NSPredicateFormatting where Self == NSPredicate {
         self = FormatPredicate(PredicateParser.tree(predicateFormat, args.map(PredicateOperand.init(argument:))))
     }
 
+    /// A predicate as `predicateFormat` says, whose `%@` and `%K` stand for the arguments. One that cannot be read fails where it is asked.
     public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
         self = FormatPredicate(PredicateParser.tree(predicateFormat, (arguments ?? []).map { PredicateOperand(argument: $0) }))
     }

@@ -26,6 +26,7 @@ open class CKNotificationID: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -22,17 +22,23 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
 
     /// Apple: iOS 8.
     public enum NotificationType: Int, Sendable {
+        /// Of a `CKQuerySubscription`.
         case query = 1
+        /// Of a `CKRecordZoneSubscription`.
         case recordZone = 2
         /// Of notifications that were marked as read: no server sends it any more.
         case readNotification = 3
+        /// Of a `CKDatabaseSubscription`.
         case database = 4
     }
 
+    /// Which kind of subscription fired.
     public let notificationType: NotificationType
     /// Equal for all notifications of one change.
     public let notificationID: CKNotification.ID?
+    /// The container in which something changed.
     public let containerIdentifier: String?
+    /// Whose subscription fired.
     public let subscriptionOwnerUserRecordID: CKRecord.ID?
     /// Something was left out, because a notification has room for so much.
     public let isPruned: Bool
@@ -64,19 +70,33 @@ open class CKNotification: NSObject, __CKNotificationReading, @unchecked Sendabl
 
     // MARK: What is shown. Apple: deprecated in iOS 17, in favour of UserNotifications.
 
+    /// The text of the alert.
     open var alertBody: String? { shown.alert.body }
+    /// Names the app's text of the alert.
     open var alertLocalizationKey: String? { shown.alert.key }
+    /// Values for the text of the alert.
     open var alertLocalizationArgs: [String]? { shown.alert.args }
+    /// The title of the alert.
     open var title: String? { shown.title.body }
+    /// Names the app's text of the title.
     open var titleLocalizationKey: String? { shown.title.key }
+    /// Values for the title.
     open var titleLocalizationArgs: [String]? { shown.title.args }
+    /// The second line of the alert.
     open var subtitle: String? { shown.subtitle.body }
+    /// Names the app's text of the second line.
     open var subtitleLocalizationKey: String? { shown.subtitle.key }
+    /// Values for the second line.
     open var subtitleLocalizationArgs: [String]? { shown.subtitle.args }
+    /// Names the app's text of the alert's button.
     open var alertActionLocalizationKey: String? { shown.actionKey }
+    /// The image that is shown while the app starts.
     open var alertLaunchImage: String? { shown.launchImage }
+    /// The number on the app's icon.
     open var badge: NSNumber? { shown.badge.map { NSNumber(value: $0) } }
+    /// Names the app's sound.
     open var soundName: String? { shown.soundName }
+    /// Names the actions that the app offers.
     open var category: String? { shown.category }
 
     open override var description: String {
@@ -90,8 +110,11 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
 
     /// Apple: iOS 8.
     public enum Reason: Int, Sendable {
+        /// A record is new, and matches.
         case recordCreated = 1
+        /// A record that matches was changed.
         case recordUpdated = 2
+        /// A record that matched is gone.
         case recordDeleted = 3
     }
 
@@ -99,6 +122,7 @@ open class CKQueryNotification: CKNotification, @unchecked Sendable {
     public let queryNotificationReason: Reason
     /// nil: left out.
     public let recordID: CKRecord.ID?
+    /// The database in which the record is.
     public let databaseScope: CKDatabase.Scope
     private let fields: [String: FieldValue]?
 
@@ -125,6 +149,7 @@ open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
 
     /// nil: left out.
     public let recordZoneID: CKRecordZone.ID?
+    /// The database in which the zone is.
     public let databaseScope: CKDatabase.Scope
 
     fileprivate init(_ payload: NotificationPayload) {
@@ -138,6 +163,7 @@ open class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
 open class CKDatabaseNotification: CKNotification, @unchecked Sendable {
     // Sendable: as `CKNotification` says.
 
+    /// The database in which something changed.
     public let databaseScope: CKDatabase.Scope
 
     fileprivate init(_ payload: NotificationPayload) {

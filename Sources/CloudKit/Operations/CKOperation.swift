@@ -10,6 +10,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     // Sendable: `phase` and `settings` are `Locked`; subclasses' settings and blocks are set before the operation starts, which happens
     // before everything that reads them, and what a running operation collects is touched on `callbackQueue` alone.
 
+    /// Names an operation.
     public typealias ID = String
 
     private enum Phase {
@@ -55,6 +56,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         }
     }
 
+    /// The group to which the operation belongs; its defaults hold where the operation says nothing.
     open var group: CKOperationGroup? {
         get { settings.withLock { $0.group } }
         set { settings.withLock { $0.group = newValue } }
@@ -81,21 +83,25 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { configuration.container = newValue }
     }
 
+    /// The configuration's.
     open var allowsCellularAccess: Bool {
         get { configuration.allowsCellularAccess }
         set { configuration.allowsCellularAccess = newValue }
     }
 
+    /// The configuration's.
     open var isLongLived: Bool {
         get { configuration.isLongLived }
         set { configuration.isLongLived = newValue }
     }
 
+    /// The configuration's.
     open var timeoutIntervalForRequest: TimeInterval {
         get { configuration.timeoutIntervalForRequest }
         set { configuration.timeoutIntervalForRequest = newValue }
     }
 
+    /// The configuration's.
     open var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
         set { configuration.timeoutIntervalForResource = newValue }
@@ -132,12 +138,15 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     // MARK: The engine
 
+    /// True: starting an operation does not wait for it.
     open override var isAsynchronous: Bool { true }
 
+    /// Whether it has started and not ended.
     open override var isExecuting: Bool {
         phase.withLock { if case .executing = $0 { true } else { false } }
     }
 
+    /// Whether its last block has returned.
     open override var isFinished: Bool {
         phase.withLock { if case .finished = $0 { true } else { false } }
     }

@@ -7,13 +7,21 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     /// About how much travels.
     public enum TransferSize: Int, Sendable {
+        /// Nobody can say.
         case unknown = 0
+        /// Up to a megabyte.
         case kilobytes = 1
+        /// Up to ten megabytes.
         case megabytes = 2
+        /// From ten megabytes to a hundred.
         case tensOfMegabytes = 3
+        /// From a hundred megabytes to a gigabyte.
         case hundredsOfMegabytes = 4
+        /// Up to ten gigabytes.
         case gigabytes = 5
+        /// From ten gigabytes to a hundred.
         case tensOfGigabytes = 6
+        /// From a hundred gigabytes on.
         case hundredsOfGigabytes = 7
     }
 
@@ -62,11 +70,13 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         set { state.withLock { $0.quantity = newValue } }
     }
 
+    /// How much the group will send.
     open var expectedSendSize: TransferSize {
         get { state.withLock { $0.expectedSendSize } }
         set { state.withLock { $0.expectedSendSize = newValue } }
     }
 
+    /// How much the group will fetch.
     open var expectedReceiveSize: TransferSize {
         get { state.withLock { $0.expectedReceiveSize } }
         set { state.withLock { $0.expectedReceiveSize = newValue } }
@@ -81,6 +91,7 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     /// A new group when the archive holds none. The configuration is not archived.

@@ -4,8 +4,10 @@ public import Foundation
 /// Sorts records by the distance of a location field from a place, nearest first; altitude does not count. Apple: iOS 8.
 open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
     let name: String
+    /// From where distances count.
     public let relativeLocation: CLLocation
 
+    /// The records whose place is nearest to `relativeLocation` first.
     public init(key: String, relativeLocation: CLLocation) {
         name = key
         self.relativeLocation = relativeLocation
@@ -33,6 +35,7 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     /// An archive without a key or a place reads as a descriptor that no query takes: its key is empty.

@@ -9,12 +9,14 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: type and predicate are `let`s of immutable objects; the descriptors are the app's to keep from being changed in use, and
     // operations copy the query.
 
+    /// The type of the records that are looked for.
     public let recordType: CKRecord.RecordType
     /// From a format, a value, or a compound of these; blocks cannot be sent.
     public let predicate: NSPredicate
     /// The first counts most. By `NSSortDescriptor(key:ascending:)` or `CKLocationSortDescriptor`; nil: in no order that can be relied on.
     open var sortDescriptors: [NSSortDescriptor]?
 
+    /// A query for the records of a type that match a predicate.
     public init(recordType: CKRecord.RecordType, predicate: NSPredicate) {
         self.recordType = recordType
         self.predicate = predicate
@@ -33,6 +35,7 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     /// An archive that holds no query reads as one that no operation takes.

@@ -29,6 +29,7 @@ open class CKQueryCursor: NSObject, NSCopying, NSSecureCoding, @unchecked Sendab
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -24,6 +24,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     open var cursor: CKQueryOperation.Cursor?
     /// nil: every zone of a private database, and the one zone of a public one. A shared database needs a zone.
     open var zoneID: CKRecordZone.ID?
+    /// How many records to tell; `maximumResults`: as many as the server sends at a time.
     open var resultsLimit: Int = CKQueryOperation.maximumResults
     /// nil: all fields; empty: system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]?
@@ -49,11 +50,13 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// An operation that asks a query from its beginning.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
+    /// An operation that goes on where another one ended.
     public convenience init(cursor: CKQueryOperation.Cursor) {
         self.init()
         self.cursor = cursor

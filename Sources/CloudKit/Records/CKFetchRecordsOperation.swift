@@ -10,6 +10,7 @@ import NacreCloudWire
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The records to fetch.
     open var recordIDs: [CKRecord.ID]?
     /// nil: all fields; empty: system fields alone.
     open var desiredKeys: [CKRecord.FieldKey]?
@@ -36,6 +37,7 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// An operation that fetches these records, of any zones of the database.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
         self.recordIDs = recordIDs

@@ -29,11 +29,15 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         case allKeys = 2
     }
 
+    /// The records to save.
     open var recordsToSave: [CKRecord]?
+    /// The records to delete.
     open var recordIDsToDelete: [CKRecord.ID]?
+    /// What becomes of a save over a newer version.
     open var savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged
     /// Opaque to the server, which hands the latest out with the changes of a zone.
     open var clientChangeTokenData: Data?
+    /// Whether a zone's part of the batch is done as a whole or not at all, where the zone can do that.
     open var isAtomic: Bool = true
     /// Called with 1.0 for each record that was saved, and before that with the part of its assets' bytes that was sent.
     open var perRecordProgressBlock: ((CKRecord, Double) -> Void)?
@@ -59,6 +63,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// An operation that saves and deletes records, of any zones of the database.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave

@@ -13,6 +13,7 @@ open class CKRecordID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
     /// Unique in its zone.
     public let recordName: String
+    /// The zone in which the record is.
     public let zoneID: CKRecordZone.ID
 
     /// A record of the default zone.
@@ -20,7 +21,7 @@ open class CKRecordID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
         self.init(recordName: recordName, zoneID: .default)
     }
 
-    /// - Parameter recordName: ASCII, 1 to 255 characters. What breaks these rules is an error when a request carries it, never a trap.
+    /// A record of a zone. `recordName` is ASCII, 1 to 255 characters; what breaks these rules is an error when a request carries it, never a trap.
     public init(recordName: String = UUID().uuidString, zoneID: CKRecordZone.ID = CKRecordZone.ID.default) {
         self.recordName = recordName
         self.zoneID = zoneID
@@ -45,6 +46,7 @@ open class CKRecordID: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable 
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

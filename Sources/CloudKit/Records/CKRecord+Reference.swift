@@ -26,15 +26,19 @@ open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue
     /// Apple: deprecated.
     public typealias Action = CKRecord.ReferenceAction
 
+    /// The target.
     public let recordID: CKRecord.ID
+    /// What becomes of the holder when the target is deleted.
     public let action: CKRecord.ReferenceAction
 
+    /// A reference to a record by its ID.
     public init(recordID: CKRecord.ID, action: CKRecord.ReferenceAction) {
         self.recordID = recordID
         self.action = action
         super.init()
     }
 
+    /// A reference to a record.
     public convenience init(record: CKRecord, action: CKRecord.ReferenceAction) {
         self.init(recordID: record.recordID, action: action)
     }
@@ -51,6 +55,7 @@ open class CKReference: NSObject, NSSecureCoding, NSCopying, __CKRecordObjCValue
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

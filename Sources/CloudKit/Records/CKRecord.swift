@@ -12,23 +12,34 @@ import NacreLocks
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, @unchecked Sendable {
     // Sendable: the only stored property is `Locked`.
 
+    /// The name of a type of records.
     public typealias RecordType = String
+    /// The name of a field.
     public typealias FieldKey = String
 
     /// Record types that CloudKit itself uses.
     public enum SystemType {
+        /// The type of users' records.
         public static let userRecord: CKRecord.RecordType = "Users"
+        /// The type of shares.
         public static let share: CKRecord.RecordType = "cloudkit.share"
     }
 
     /// Names of system fields, for predicates and sort descriptors.
     public enum SystemFieldKey {
+        /// The record's own ID.
         public static var recordID: CKRecord.FieldKey { "___recordID" }
+        /// Who saved the record first.
         public static var creatorUserRecordID: CKRecord.FieldKey { "___createdBy" }
+        /// When the record was saved first.
         public static var creationDate: CKRecord.FieldKey { "___createTime" }
+        /// Who saved the record last.
         public static var lastModifiedUserRecordID: CKRecord.FieldKey { "___modifiedBy" }
+        /// When the record was saved last.
         public static var modificationDate: CKRecord.FieldKey { "___modTime" }
+        /// The record below which it hangs.
         public static let parent: CKRecord.FieldKey = "___parent"
+        /// The share whose root it is.
         public static let share: CKRecord.FieldKey = "___share"
     }
 
@@ -54,7 +65,9 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     var snapshot: RecordState { state.withLock { $0 } }
 
+    /// The type under which the record is found; never changes.
     open var recordType: CKRecord.RecordType { snapshot.recordType }
+    /// Names the record in its database; never changes.
     open var recordID: CKRecord.ID { snapshot.recordID }
 
     // MARK: What the server sets
@@ -84,6 +97,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state.withLock { $0.set(object, forKey: key) }
     }
 
+    /// The value under a key; nil clears the field.
     open subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }
@@ -111,10 +125,12 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         set { state.withLock { $0.setParent(newValue) } }
     }
 
+    /// Hangs the record below another one of its zone, or below none.
     open func setParent(_ parentRecord: CKRecord?) {
         setParent(parentRecord?.recordID)
     }
 
+    /// Hangs the record below another one of its zone, or below none.
     open func setParent(_ parentRecordID: CKRecord.ID?) {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
@@ -131,6 +147,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     /// nil when the archive holds no record, or one of a later version of this framework. Reads archives of Apple's systems too; see

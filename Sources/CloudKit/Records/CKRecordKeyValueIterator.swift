@@ -1,5 +1,6 @@
 /// Walks the fields of a record as they were when it was made. Apple: iOS 8.
 public struct CKRecordKeyValueIterator: IteratorProtocol {
+    /// A key and its value.
     public typealias Element = (CKRecord.FieldKey, any CKRecordValueProtocol)
 
     private var rest: ArraySlice<CKRecord.FieldKey>

@@ -16,10 +16,15 @@ public protocol CKRecordValueProtocol {}
 
 /// Fields under keys. Apple: iOS 9.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol {
+    /// The value under a key, or nil.
     func object(forKey key: String) -> (any __CKRecordObjCValue)?
+    /// Sets the value under a key; nil clears the field.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: String)
+    /// The value under a key; nil clears the field.
     subscript(key: String) -> (any __CKRecordObjCValue)? { get set }
+    /// The keys that have a value.
     func allKeys() -> [String]
+    /// The keys that were set or cleared since the last fetch or save.
     func changedKeys() -> [String]
 }
 
@@ -30,6 +35,7 @@ extension CKRecordKeyValueSetting {
         set { setObject(newValue.map(settable), forKey: key) }
     }
 
+    /// The value under a key; nil clears the field.
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key) as? any CKRecordValueProtocol }
         set { setObject(newValue.map(settable), forKey: key) }

@@ -35,9 +35,11 @@ extension CKShare {
     }
 }
 
-/// Apple: transitional names of iOS 10 and 12.
+/// Apple: transitional name of iOS 10.
 public typealias CKShare_Participant_AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+/// Apple: transitional name of iOS 10.
 public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
+/// Apple: transitional name of iOS 12.
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 
 /// Somebody who takes part in a share, or is invited to.

@@ -8,6 +8,7 @@ open class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     private let watchedType: Locked<CKRecord.RecordType?>
 
+    /// A subscription under a name of the app's, by which saving it again finds it.
     public init(subscriptionID: CKSubscription.ID) {
         watchedType = Locked(nil)
         super.init(subscriptionID: subscriptionID, type: .database)

@@ -5,6 +5,7 @@ import NacreCloudWire
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The subscriptions to fetch.
     open var subscriptionIDs: [CKSubscription.ID]?
     /// Called once for each subscription.
     open var perSubscriptionResultBlock: ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)?
@@ -30,6 +31,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         super.init()
     }
 
+    /// An operation that fetches these subscriptions.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs

@@ -7,7 +7,9 @@ import NacreCloudWire
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The subscriptions to save.
     open var subscriptionsToSave: [CKSubscription]?
+    /// The subscriptions to delete.
     open var subscriptionIDsToDelete: [CKSubscription.ID]?
     /// Called once for each subscription to save.
     open var perSubscriptionSaveBlock: ((_ subscriptionID: CKSubscription.ID, _ saveResult: Result<CKSubscription, any Error>) -> Void)?
@@ -34,6 +36,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         super.init()
     }
 
+    /// An operation that saves and deletes subscriptions.
     public convenience init(subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil) {
         self.init()
         self.subscriptionsToSave = subscriptionsToSave

@@ -29,6 +29,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         super.init()
     }
 
+    /// What a notification shows; what is left out is not shown.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil, alertLocalizationArgs: [CKRecord.FieldKey] = [], title: String? = nil,
         titleLocalizationKey: String? = nil, titleLocalizationArgs: [CKRecord.FieldKey] = [], subtitle: String? = nil,
@@ -78,31 +79,37 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.alertLocalizationArgs = newValue } }
     }
 
+    /// The title of the alert.
     open var title: String? {
         get { values.withLock { $0.title } }
         set { values.withLock { $0.title = newValue } }
     }
 
+    /// Names the app's text of the title, which goes first.
     open var titleLocalizationKey: String? {
         get { values.withLock { $0.titleLocalizationKey } }
         set { values.withLock { $0.titleLocalizationKey = newValue } }
     }
 
+    /// Fields whose values go into the title.
     open var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { values.withLock { $0.titleLocalizationArgs } }
         set { values.withLock { $0.titleLocalizationArgs = newValue } }
     }
 
+    /// The second line of the alert.
     open var subtitle: String? {
         get { values.withLock { $0.subtitle } }
         set { values.withLock { $0.subtitle = newValue } }
     }
 
+    /// Names the app's text of the second line, which goes first.
     open var subtitleLocalizationKey: String? {
         get { values.withLock { $0.subtitleLocalizationKey } }
         set { values.withLock { $0.subtitleLocalizationKey = newValue } }
     }
 
+    /// Fields whose values go into the second line.
     open var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { values.withLock { $0.subtitleLocalizationArgs } }
         set { values.withLock { $0.subtitleLocalizationArgs = newValue } }
@@ -120,6 +127,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.alertLaunchImage = newValue } }
     }
 
+    /// Names the app's sound, or `default`.
     open var soundName: String? {
         get { values.withLock { $0.soundName } }
         set { values.withLock { $0.soundName = newValue } }
@@ -149,6 +157,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
         set { values.withLock { $0.shouldSendMutableContent = newValue } }
     }
 
+    /// Names the actions that the app offers.
     open var category: String? {
         get { values.withLock { $0.category } }
         set { values.withLock { $0.category = newValue } }
@@ -162,6 +171,7 @@ open class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -14,17 +14,21 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             self.rawValue = rawValue
         }
 
+        /// A new record matches.
         public static var firesOnRecordCreation: Options { Options(rawValue: 1 << 0) }
         /// A record that changed, and matches the predicate after it.
         public static var firesOnRecordUpdate: Options { Options(rawValue: 1 << 1) }
+        /// A record that matched is gone.
         public static var firesOnRecordDeletion: Options { Options(rawValue: 1 << 2) }
         /// The server deletes the subscription after its first notification.
         public static var firesOnce: Options { Options(rawValue: 1 << 3) }
     }
 
+    /// The type of the records.
     public let recordType: CKRecord.RecordType?
     /// What queries take; looked at when the subscription is saved. Of one that comes from the server: the predicate that asks the same.
     public let predicate: NSPredicate
+    /// What fires it.
     public let querySubscriptionOptions: Options
     private let watchedZone: Locked<CKRecordZone.ID?>
 
@@ -38,6 +42,7 @@ open class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         super.init(subscriptionID: id, type: .query)
     }
 
+    /// A subscription to the records of a type that match a predicate.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
         options querySubscriptionOptions: CKQuerySubscription.Options = [

@@ -10,6 +10,7 @@ open class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     public let zoneID: CKRecordZone.ID
     private let watchedType: Locked<CKRecord.RecordType?>
 
+    /// A subscription to all changes of a zone.
     public init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.zoneID = zoneID
         watchedType = Locked(nil)

@@ -9,17 +9,22 @@ import NacreLocks
 open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the constants are `let`s, and what changes, here and in the subclasses, is in `Locked`.
 
+    /// Names a subscription.
     public typealias ID = String
 
     /// Apple: iOS 8.
     public enum SubscriptionType: Int, Sendable {
+        /// `CKQuerySubscription`.
         case query = 1
+        /// `CKRecordZoneSubscription`.
         case recordZone = 2
+        /// `CKDatabaseSubscription`.
         case database = 3
     }
 
     /// Unique among the user's subscriptions of a database, and not empty.
     public let subscriptionID: ID
+    /// Which of the three kinds it is.
     public let subscriptionType: SubscriptionType
     private let shown: Locked<CKNotificationInfo?>
 
@@ -67,6 +72,7 @@ open class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         static let options = "QuerySubscriptionOptions"
     }
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     /// nil: an archive holds subscriptions of the three kinds, none of this class.

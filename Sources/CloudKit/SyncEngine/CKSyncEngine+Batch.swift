@@ -3,7 +3,9 @@ import NacreCloudWire
 extension CKSyncEngine {
     /// Records to save and to delete, sent together: a request for each zone. Apple: iOS 17.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
+        /// Records to save.
         public var recordsToSave: [CKRecord]
+        /// Records to delete.
         public var recordIDsToDelete: [CKRecord.ID]
         /// The batch's part in each zone is done as a whole or not at all: the items that are not at fault fail with `batchRequestFailed`.
         public var atomicByZone: Bool = false
@@ -13,7 +15,8 @@ extension CKSyncEngine {
 
         /// Walks the pending changes until the batch is full, by number or by size; the rest is for the next one.
         ///
-        /// - Parameter recordProvider: the record as it is to be saved; nil leaves the change out.
+        /// `recordProvider` gives the record as it is to be saved; nil leaves the change out.
+        ///
         /// - Returns: nil when nothing is left to be sent.
         public init?(
             pendingChanges: [CKSyncEngine.PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?

@@ -3,10 +3,14 @@ extension CKSyncEngine {
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
         /// Which zones' changes. Apple: iOS 17.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
+            /// Every zone.
             case all
+            /// Every zone but these.
             case allExcluding([CKRecordZone.ID])
+            /// These zones.
             case zoneIDs([CKRecordZone.ID])
 
+            /// Whether a zone is among those to be fetched.
             public func contains(_ zoneID: CKRecordZone.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -24,13 +28,14 @@ extension CKSyncEngine {
             }
         }
 
+        /// Which zones' changes.
         public var scope: CKSyncEngine.FetchChangesOptions.Scope
         /// Of the operations underneath.
         public var operationGroup: CKOperationGroup
         /// These come first, in this order, as far as they changed.
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
-        /// - Parameter operationGroup: nil: a new one.
+        /// A scope, and the group of the operations underneath; nil: a new one.
         public init(scope: CKSyncEngine.FetchChangesOptions.Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -41,7 +46,9 @@ extension CKSyncEngine {
 
     /// Why and what the engine fetches. Apple: iOS 17.
     public struct FetchChangesContext: Sendable, CustomStringConvertible {
+        /// Whether the app asked for it.
         public let reason: CKSyncEngine.SyncReason
+        /// What is fetched.
         public let options: CKSyncEngine.FetchChangesOptions
 
         public var description: String { "<CKSyncEngine.FetchChangesContext: \(reason), \(options)>" }
@@ -51,11 +58,16 @@ extension CKSyncEngine {
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
         /// Which pending changes. Apple: iOS 17.
         public enum Scope: Sendable, Equatable, CustomStringConvertible {
+            /// All that is pending.
             case all
+            /// All that is pending but in these zones.
             case allExcluding([CKRecordZone.ID])
+            /// What is pending in these zones.
             case zoneIDs([CKRecordZone.ID])
+            /// What is pending of these records.
             case recordIDs([CKRecord.ID])
 
+            /// Whether it is among what is to be sent.
             public func contains(_ recordID: CKRecord.ID) -> Bool {
                 switch self {
                 case .all: true
@@ -65,6 +77,7 @@ extension CKSyncEngine {
                 }
             }
 
+            /// Whether it is among what is to be sent.
             public func contains(_ pendingChange: CKSyncEngine.PendingRecordZoneChange) -> Bool {
                 contains(pendingChange.itemID)
             }
@@ -89,11 +102,12 @@ extension CKSyncEngine {
             }
         }
 
+        /// Which pending changes.
         public var scope: CKSyncEngine.SendChangesOptions.Scope
         /// Of the operations underneath.
         public var operationGroup: CKOperationGroup
 
-        /// - Parameter operationGroup: nil: a new one.
+        /// A scope, and the group of the operations underneath; nil: a new one.
         public init(scope: CKSyncEngine.SendChangesOptions.Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -104,7 +118,9 @@ extension CKSyncEngine {
 
     /// Why and what the engine sends. Apple: iOS 17.
     public struct SendChangesContext: Sendable, CustomStringConvertible {
+        /// Whether the app asked for it.
         public let reason: CKSyncEngine.SyncReason
+        /// What is sent.
         public let options: CKSyncEngine.SendChangesOptions
 
         public var description: String { "<CKSyncEngine.SendChangesContext: \(reason), \(options)>" }

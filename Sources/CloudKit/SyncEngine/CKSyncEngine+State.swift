@@ -3,7 +3,9 @@ import NacreLocks
 extension CKSyncEngine {
     /// A record that waits to be sent. Apple: iOS 17.
     public enum PendingRecordZoneChange: Sendable, Hashable, CustomStringConvertible {
+        /// A record is to be saved.
         case saveRecord(CKRecord.ID)
+        /// A record is to be deleted.
         case deleteRecord(CKRecord.ID)
 
         public var description: String {
@@ -16,7 +18,9 @@ extension CKSyncEngine {
 
     /// A zone that waits to be sent. Two of the same kind are equal when they are of the same zone. Apple: iOS 17.
     public enum PendingDatabaseChange: Sendable, Hashable, CustomStringConvertible {
+        /// A zone is to be saved.
         case saveZone(CKRecordZone)
+        /// A zone is to be deleted.
         case deleteZone(CKRecordZone.ID)
 
         public static func == (left: PendingDatabaseChange, right: PendingDatabaseChange) -> Bool {
@@ -74,6 +78,7 @@ extension CKSyncEngine {
             tell(SyncState.AppChange(wantsSend: !pendingRecordZoneChanges.isEmpty))
         }
 
+        /// Takes records off the list; what is not on it is passed over.
         public func remove(pendingRecordZoneChanges: [CKSyncEngine.PendingRecordZoneChange]) {
             held.withLock { $0.change { state in pendingRecordZoneChanges.reduce(false) { state.records.remove($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: false))
@@ -85,6 +90,7 @@ extension CKSyncEngine {
             tell(SyncState.AppChange(wantsSend: !pendingDatabaseChanges.isEmpty))
         }
 
+        /// Takes zones off the list; what is not on it is passed over.
         public func remove(pendingDatabaseChanges: [CKSyncEngine.PendingDatabaseChange]) {
             held.withLock { $0.change { state in pendingDatabaseChanges.reduce(false) { state.zones.remove($1) || $0 } } }
             tell(SyncState.AppChange(wantsSend: false))

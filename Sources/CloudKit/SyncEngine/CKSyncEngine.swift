@@ -8,7 +8,9 @@ import NacreLocks
 /// stores nothing itself. It holds its delegate weakly; without one it does nothing. One engine has one database; several engines, also of one
 /// database, may be in a process. Apple: iOS 17.
 public final class CKSyncEngine: Sendable, CustomStringConvertible {
+    /// The database that the engine keeps in step.
     public let database: CKDatabase
+    /// What is pending, and what is known of the server.
     public let state: CKSyncEngine.State
     let automaticallySync: Bool
     let turns: SyncTurns
@@ -87,6 +89,7 @@ public protocol CKSyncEngineDelegate: AnyObject, Sendable {
 }
 
 extension CKSyncEngineDelegate {
+    /// `context.options`.
     public func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
@@ -110,6 +113,7 @@ extension CKSyncEngine {
         /// the engine's.
         public var subscriptionID: CKSubscription.ID?
 
+        /// What an engine needs: the database, the newest state that it told (nil at the very first), and who hears its events.
         public init(
             database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?, delegate: any CKSyncEngineDelegate
         ) {

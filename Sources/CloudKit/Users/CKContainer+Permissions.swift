@@ -21,7 +21,9 @@ extension CKContainer {
         case initialState = 0
         /// An error says why.
         case couldNotComplete = 1
+        /// The user said no.
         case denied = 2
+        /// The user said yes.
         case granted = 3
     }
 
@@ -30,8 +32,11 @@ extension CKContainer {
 
     /// Names of Swift's past.
     public enum Application {
+        /// Apple: transitional name.
         public typealias Permissions = CKContainer.ApplicationPermissions
+        /// Apple: transitional name.
         public typealias PermissionStatus = CKContainer.ApplicationPermissionStatus
+        /// Apple: transitional name.
         public typealias PermissionBlock = CKContainer.ApplicationPermissionBlock
     }
 
@@ -132,7 +137,9 @@ extension CKContainer.ApplicationPermissionStatus {
 
 /// Apple: transitional names of iOS 8.
 public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+/// Apple: transitional name.
 public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+/// Apple: transitional name.
 public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock
 
 /// What asks a user for a permission, where an app has said what does.

@@ -53,6 +53,7 @@ extension CKContainer {
         discovering(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { completionHandler($0.keyed { $0.emailAddress }) }.start()
     }
 
+    /// Those of the users whom these numbers find; numbers that find nobody are not in the answer.
     @preconcurrency
     public func discoverUserIdentities(
         forPhoneNumbers phoneNumbers: [String], completionHandler: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void
@@ -61,6 +62,7 @@ extension CKContainer {
             .start()
     }
 
+    /// Those of the users who can be found; the others are not in the answer.
     @preconcurrency
     public func discoverUserIdentities(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -74,10 +76,12 @@ extension CKContainer {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)).keyed { $0.emailAddress }.get()
     }
 
+    /// Those of the users whom these numbers find; numbers that find nobody are not in the answer.
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)).keyed { $0.phoneNumber }.get()
     }
 
+    /// Those of the users who can be found; the others are not in the answer.
     public func userIdentities(forUserRecordIDs userRecordIDs: [CKRecord.ID]) async throws -> [CKRecord.ID: CKUserIdentity] {
         try await identities(CKUserIdentity.LookupInfo.lookupInfos(with: userRecordIDs)).keyed { $0.userRecordID }.get()
     }

@@ -6,6 +6,7 @@ import NacreCloudWire
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `found` is touched on the callback queue alone.
 
+    /// By what users are looked for.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] = []
     /// Called once for each lookup info by which somebody was found.
     open var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
@@ -24,6 +25,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// An operation that looks for these users.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos

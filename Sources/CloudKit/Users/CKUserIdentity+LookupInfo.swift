@@ -19,8 +19,11 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
 
     private let way: Way
 
+    /// The address by which the user is looked for.
     open var emailAddress: String? { if case .emailAddress(let address) = way { address } else { nil } }
+    /// The number by which the user is looked for.
     open var phoneNumber: String? { if case .phoneNumber(let number) = way { number } else { nil } }
+    /// The ID by which the user is looked for.
     open var userRecordID: CKRecord.ID? { if case .userRecordID(let id) = way { id } else { nil } }
 
     /// On this server: the address leaves the app hashed.
@@ -35,19 +38,23 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
         super.init()
     }
 
+    /// Looks for a user by the ID of their record.
     public init(userRecordID: CKRecord.ID) {
         way = .userRecordID(userRecordID)
         super.init()
     }
 
+    /// One for each address.
     open class func lookupInfos(withEmails emails: [String]) -> [CKUserIdentity.LookupInfo] {
         emails.map { CKUserIdentityLookupInfo(emailAddress: $0) }
     }
 
+    /// One for each number.
     open class func lookupInfos(withPhoneNumbers phoneNumbers: [String]) -> [CKUserIdentity.LookupInfo] {
         phoneNumbers.map { CKUserIdentityLookupInfo(phoneNumber: $0) }
     }
 
+    /// One for each ID.
     open class func lookupInfos(with recordIDs: [CKRecord.ID]) -> [CKUserIdentity.LookupInfo] {
         recordIDs.map { CKUserIdentityLookupInfo(userRecordID: $0) }
     }
@@ -65,6 +72,7 @@ open class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying, @unche
         static let userRecordID = "UserRecordID"
     }
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

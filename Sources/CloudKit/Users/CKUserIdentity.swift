@@ -10,6 +10,7 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     public let lookupInfo: CKUserIdentity.LookupInfo?
     /// On this server: the given and the family name, where the account has any.
     public let nameComponents: PersonNameComponents?
+    /// Whether there is an account.
     public let hasiCloudAccount: Bool
     /// Apple: deprecated in iOS 18. On this server: empty, since a machine has no address book.
     open var contactIdentifiers: [String] { [] }
@@ -39,6 +40,7 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
         static let hasiCloudAccount = "HasICloudAccount"
     }
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

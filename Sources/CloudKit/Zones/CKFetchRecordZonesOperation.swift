@@ -5,6 +5,7 @@ import NacreCloudWire
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The zones to fetch.
     open var recordZoneIDs: [CKRecordZone.ID]?
     /// Called once for each zone.
     open var perRecordZoneResultBlock: ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)?
@@ -29,6 +30,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         super.init()
     }
 
+    /// An operation that fetches these zones.
     public convenience init(recordZoneIDs zoneIDs: [CKRecordZone.ID]) {
         self.init()
         recordZoneIDs = zoneIDs

@@ -7,7 +7,9 @@ import NacreCloudWire
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The zones to save.
     open var recordZonesToSave: [CKRecordZone]?
+    /// The zones to delete, with all their records.
     open var recordZoneIDsToDelete: [CKRecordZone.ID]?
     /// Called once for each zone to save.
     open var perRecordZoneSaveBlock: ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)?
@@ -29,6 +31,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         super.init()
     }
 
+    /// An operation that saves and deletes zones.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave

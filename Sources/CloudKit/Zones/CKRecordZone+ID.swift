@@ -25,11 +25,12 @@ open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
     /// The current user's default zone.
     public static let `default` = CKRecordZoneID(zoneName: ZoneID.defaultZoneName, ownerName: CKCurrentUserDefaultName)
 
+    /// The zone's name, unique among its owner's.
     public let zoneName: String
     /// A user record name; `CKCurrentUserDefaultName` for zones of the current user.
     public let ownerName: String
 
-    /// - Parameter zoneName: ASCII, at most 255 characters. What breaks these rules is an error when a request carries it, never a trap.
+    /// A zone of a user. `zoneName` is ASCII, at most 255 characters; what breaks these rules is an error when a request carries it, never a trap.
     public init(zoneName: String = CKRecordZoneID.defaultZoneName, ownerName: String = CKCurrentUserDefaultName) {
         self.zoneName = zoneName
         self.ownerName = ownerName
@@ -60,6 +61,7 @@ open class CKRecordZoneID: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -29,11 +29,13 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
 
     /// How the keys of encrypted values are kept. Apple: iOS 26.
     public enum EncryptionScope: Int, Sendable {
+        /// Each record has keys of its own.
         case perRecord = 0
         /// On this server: saving such a zone fails with `invalidArguments`.
         case perZone = 1
     }
 
+    /// Names the zone in its database.
     public let zoneID: CKRecordZone.ID
     /// Empty until the zone came from the server.
     ///
@@ -48,10 +50,12 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         super.init()
     }
 
+    /// A zone of the user's to be saved, by its name.
     public convenience init(zoneName: String) {
         self.init(zoneID: CKRecordZone.ID(zoneName: zoneName))
     }
 
+    /// A zone to be saved, by its ID.
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, capabilities: [], encryptionScope: .perRecord)
     }
@@ -75,6 +79,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
 
     // MARK: NSSecureCoding
 
+    /// True: an archive is decoded by its class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
