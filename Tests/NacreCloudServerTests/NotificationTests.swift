@@ -7,6 +7,8 @@ import Testing
 /// The web courier and the event stream over a socket, on a clock that only the test moves.
 @Suite(.timeLimit(.minutes(5))) struct NotificationTests {
     private struct Scene {
+        static let path = "/device/1/\(TestServer.container)/development/notifications"
+
         let server: TestServer
         let port: Int
 
@@ -54,11 +56,11 @@ import Testing
         }
 
         /// An event stream of Ada's device, once it follows.
-        func stream(after id: String? = nil) async throws -> RawClient {
+        func stream(after id: String? = nil, clientID: String = "") async throws -> RawClient {
             let client = try await RawClient(port: port)
             let last = id.map { "Last-Event-ID: \($0)\r\n" } ?? ""
             try await client.send(
-                "GET /device/1/\(TestServer.container)/development/notifications HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(last)"
+                "GET \(Self.path)?clientId=\(clientID) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\(last)"
                     + "Authorization: Bearer \(server.names["ada.device"] ?? "")\r\n\r\n")
             let head = try await client.text(through: "retry: 1000")
             #expect(head.contains("200 OK") && head.lowercased().contains("content-type: text/event-stream"), "\(head)")
@@ -133,6 +135,19 @@ import Testing
         #expect(try await third.text(through: "}}}\n\n").contains("\"rid\":\"b\""))
         // A device has one stream.
         #expect(try await !again.text(through: "never").contains("data:"))
+        await scene.server.server.shutdown()
+    }
+
+    @Test func `a user who follows as often as anybody may is told so, and a device that comes again is let in`() async throws {
+        let scene = try await Scene()
+        var streams: [RawClient] = []
+        for number in 0..<Limits.waitsPerUser { streams.append(try await scene.stream(clientID: "d\(number)")) }
+        await scene.server.clock.sleeps(TaskLane.allCases.count + 1 + streams.count)
+        let headers = ["Authorization": "Bearer \(scene.server.names["ada.device"] ?? "")"]
+        let refused = try await scene.get(Scene.path + "?clientId=more", headers: headers)
+        #expect(refused.status == 429 && refused.json?.at("serverErrorCode")?.text == "THROTTLED", "\(refused.text)")
+        _ = try await scene.stream(clientID: "d0")
+        #expect(try await !streams[0].text(through: "never").contains("data:"), "its stream before has ended")
         await scene.server.server.shutdown()
     }
 

@@ -37,6 +37,37 @@ import Testing
         }
     }
 
+    @Test func `a stream that ends with the server is not waited for until its client closes`() async throws {
+        let gate = Gate()
+        try await withServer(
+            routes: routing { router in
+                router.get("/stream") { _, _ in
+                    HTTPResponse(
+                        .ok,
+                        body: .stream { writer in
+                            try await writer.write([65])
+                            await gate.pass()
+                            try await writer.write([66])
+                        })
+                }
+            }
+        ) { server in
+            let client = try await server.client()
+            try await client.send("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await server.settle()
+            // Longer than the suite may take.
+            async let end: Void = server.server.shutdown(grace: .seconds(600))
+            var isRefused = false
+            while !isRefused {
+                do { _ = try await server.client() } catch { isRefused = true }
+            }
+            await gate.open()
+            let text = String(decoding: try await client.rest(), as: UTF8.self)
+            #expect(text.contains("B") && text.hasSuffix("0\r\n\r\n"), "it is whole, and its connection closed")
+            await end
+        }
+    }
+
     @Test func `after the grace the rest is cancelled and closed`() async throws {
         let stubborn = Gate()
         let cancelled = Gate()

@@ -30,6 +30,10 @@ package final class ListeningDevices: Sendable {
         }
     }
 
+    package func hasStream(of device: DeviceAddress) -> Bool {
+        state.withLock { $0.streams[device] != nil }
+    }
+
     package func beginPoll(of device: DeviceAddress) {
         state.withLock { $0.polls[device, default: 0] += 1 }
     }

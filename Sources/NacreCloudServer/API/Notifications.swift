@@ -8,6 +8,8 @@ extension API {
         let last = try Self.lastEventID(of: call.request)
         let address = try await cloud.registerDevice(
             call.request.query("clientId"), in: call.target.container, call.target.environment, by: call.caller)
+        // One that comes again takes the place of its stream before.
+        if !cloud.listening.hasStream(of: address) { try hub.requireRoom(for: call.holder.name) }
         var start: Int64 = 0
         if let last { start = try await cloud.acknowledge(through: last, for: address) }
         var response = HTTPResponse(.ok, headers: ["Content-Type": "text/event-stream"])

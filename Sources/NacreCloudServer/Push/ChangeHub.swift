@@ -69,6 +69,14 @@ final class ChangeHub: Sendable {
         }
     }
 
+    /// For an answer that begins before it waits.
+    /// - Throws: `THROTTLED` where the user waits as often as anybody may.
+    func requireRoom(for waiter: String) throws {
+        guard state.withLock({ $0.counts[waiter, default: 0] >= waitsPerUser }) else { return }
+        overload.tell(.waits)
+        throw ServerError.tooManyWaits
+    }
+
     /// False when nobody waits any more, because the server ends.
     private func insert(_ watch: Watch, _ database: DatabaseID, _ waiter: String) throws -> Bool {
         let isIn = state.withLock { state -> Bool? in

@@ -210,6 +210,11 @@ final class Exchange: @unchecked Sendable {
         loop.endHead(on: connection)
         if reason == .REQUEST_TERMINATED_COMPLETED_OK {
             connection.beginIdle()
+            // The head of a stream was sent before anybody knew that the server would end.
+            if loop.isDraining {
+                connection.hangUp()
+                loop.mustServe = true
+            }
         } else if task != nil {
             loop.metrics.abandoned.add()
         }

@@ -76,15 +76,7 @@ import Testing
     @Test(arguments: Engine.allCases) func `who may not read a record hears nothing of it`(_ engine: Engine) async throws {
         let scene = try await SubscriptionScene(try await engine.makeStore())
         let (ada, bob) = (try await scene.signIn("ada"), try await scene.signIn("bob"))
-        let schema = """
-            DEFINE SCHEMA
-            CREATE ROLE Team;
-            RECORD TYPE Users (roles LIST<INT64>);
-            RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, "___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE SORTABLE SEARCHABLE,
-                count INT64 QUERYABLE SORTABLE, open STRING QUERYABLE SORTABLE SEARCHABLE, tags LIST<STRING> QUERYABLE SEARCHABLE, owner REFERENCE QUERYABLE,
-                GRANT READ TO Team, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
-            """
-        _ = try await scene.cloud.registry.importSchema(schema, to: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let adasMac = try await scene.signIn("ada")
         for device in [adasMac, bob] { try await scene.subscribe(device, .query("q"), in: .public) }
         try await scene.user(ada, in: .public).modify([.create("a")])

@@ -8,6 +8,16 @@ struct SubscriptionScene {
     static let container = TestCloud.container
     static let environment = DatabaseKey.Environment.development
 
+    /// Notes that their creators read, and who is in the team.
+    static let readByTeam = """
+        DEFINE SCHEMA
+        CREATE ROLE Team;
+        RECORD TYPE Users (roles LIST<INT64>);
+        RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, "___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE SORTABLE SEARCHABLE,
+            count INT64 QUERYABLE SORTABLE, open STRING QUERYABLE SORTABLE SEARCHABLE, tags LIST<STRING> QUERYABLE SEARCHABLE, owner REFERENCE QUERYABLE,
+            GRANT READ TO Team, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
+        """
+
     let test: TestCloud
     private(set) var accounts: [String: AccountEntry] = [:]
     private(set) var names: [String: String] = [:]

@@ -12,14 +12,6 @@ import Testing
     private static let people = ["ada", "bob", "cyd"]
     private static let zone = ShareScene.zone
     private static let elsewhere = "iCloud.com.example.elsewhere"
-    private static let schema = """
-        DEFINE SCHEMA
-        CREATE ROLE Team;
-        RECORD TYPE Users (roles LIST<INT64>);
-        RECORD TYPE Note ("___createdBy" REFERENCE QUERYABLE, "___recordID" REFERENCE QUERYABLE, text STRING QUERYABLE SORTABLE SEARCHABLE,
-            count INT64 QUERYABLE SORTABLE, open STRING QUERYABLE SORTABLE SEARCHABLE, tags LIST<STRING> QUERYABLE SEARCHABLE, owner REFERENCE QUERYABLE,
-            GRANT READ TO Team, GRANT READ, WRITE TO "_creator", GRANT CREATE TO "_icloud");
-        """
 
     /// A server that dies: what it has written stays, and its next run takes up what it was doing.
     private struct Mortal {
@@ -62,7 +54,7 @@ import Testing
         var dice = SeededRandom()
         var server = try await Mortal(engine)
         let scene = server.scene
-        _ = try await scene.cloud.registry.importSchema(Self.schema, to: SubscriptionScene.container, isDryRun: false)
+        _ = try await scene.cloud.registry.importSchema(SubscriptionScene.readByTeam, to: SubscriptionScene.container, isDryRun: false)
         let writer = try await scene.signIn("ada", isRegistered: false)
         var devices: [String: SubscriptionScene.Device] = [:]
         for person in Self.people {
