@@ -73,7 +73,8 @@ struct ServiceTests {
             let variables = ProcessInfo.processInfo.environment.merging([
                 "ADMIN": try server.adminURL, "SERVER": "\(try server.process.pid)", "ERRORS": server.scratch + "/serve-1.err",
             ]) { $1 }
-            let (status, output) = try await Program("/bin/bash", ["-euo", "pipefail", "-c", Self.slowUpload], in: server.scratch, environment: variables).run()
+            let shell = Program("/bin/bash", ["-euo", "pipefail", "-c", Self.slowUpload], in: server.scratch, environment: variables)
+            let (status, output) = try await shell.run()
             #expect(status == 0, "\(String(decoding: output, as: UTF8.self))")
             #expect(try await server.process.ended() == 0)
             let messages = try server.process.errorText
