@@ -70,14 +70,15 @@ let package = Package(
         module(
             "CloudKitTesting",
             [
-                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudServerWire", "NacreCloudWire", "NacreHTTPServer",
+                "CloudKit", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreHTTPServer",
                 "NacreLocks", "NacreRandom",
             ]),
         module("NacreCloudTorture", ["NacreCloudWire", "NacreLocks", "NacreRandom", "NacreHTTPClient"]),
         .executableTarget(
             name: "NacreCloudCLI",
             dependencies: [
-                "NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient", "CNacreBuild",
+                "NacreCloudServer", "CloudKit", "CloudKitPush", "NacreCloudTorture", "NacreCloudWire", "NacreLocks", "NacreHTTPClient",
+                "NacreTelemetry", "CNacreBuild",
             ],
             swiftSettings: settings),
 

@@ -1,9 +1,6 @@
 import CloudKit
 import Foundation
-import NacreCloudContainer
 import NacreCloudServer
-import NacreCloudServerWire
-import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
 
@@ -25,8 +22,9 @@ struct InProcessTransport: Transport {
         guard let rule = faults.take(asked, by: user, on: device) else { return try await ask(request) }
         switch rule.fault.kind {
         case .refused(let error): return try await answer(server.refusal(error, of: Self.http(request)))
-        case .recordsRefused(let names, let error): return try await refusing(names, error, of: request)
-        case .tokenExpired: return try await expiring(rule.zone, of: request)
+        case .recordsRefused(let names, let error):
+            return try await answer(emulated.refusing(names, error, of: Self.http(request), request.body))
+        case .tokenExpired: return try await answer(emulated.expiring(rule.zone, of: Self.http(request), request.body, asked))
         case .notSent: throw .notSent(Self.cause(.notConnectedToInternet))
         case .lost(let afterCommit):
             if afterCommit { _ = try await ask(request) }
@@ -62,6 +60,10 @@ struct InProcessTransport: Transport {
 
     // MARK: To the server
 
+    private var emulated: FaultedAnswers {
+        FaultedAnswers(ask: { [server] in await server.respond(to: $0) }, refuse: { [server] in server.refusal($0, of: $1) })
+    }
+
     private static func http(_ request: TransportRequest) -> HTTPRequest {
         var headers = HTTPHeaders()
         for (name, value) in request.headers { headers.add(name, value) }
@@ -92,65 +94,6 @@ struct InProcessTransport: Transport {
         } catch {
             throw .cancelled
         }
-    }
-
-    // MARK: Answers with faults in them
-
-    /// The answer to a change of records of which some are refused.
-    private func refusing(
-        _ names: Set<String>?, _ error: ServerError, of request: TransportRequest
-    ) async throws(TransportFailure) -> TransportAnswer {
-        guard let asked = try? RecordsModifyRequest(json: request.body) else { return try await ask(request) }
-        let isRefused = asked.operations.map { operation in
-            guard let operation = try? operation.get() else { return false }
-            guard let names else { return operation.isSave }
-            return operation.change.recordName.map(names.contains) ?? false
-        }
-        var answer = TransportAnswer(status: 200, body: [])
-        var response = RecordsResponse(records: [])
-        let isAtomic = (asked.atomic ?? true) && !asked.zoneID.isDefault
-        if !isAtomic, isRefused.contains(false) {
-            var rest = asked
-            rest.operations = zip(asked.operations, isRefused).filter { !$0.1 }.map(\.0)
-            var sent = request
-            sent.body = rest.json()
-            answer = try await ask(sent)
-            guard answer.status == 200, let done = try? RecordsResponse(json: answer.body) else { return answer }
-            response = done
-        }
-        var done = response.records.makeIterator()
-        response.records = zip(asked.operations, isRefused).map { operation, isRefused in
-            let name = (try? operation.get())?.change.recordName
-            if isRefused { return .failure(recordName: name, error) }
-            return isAtomic ? .failure(recordName: name, .atomicFailure) : done.next() ?? .failure(recordName: name, .internalError)
-        }
-        answer.body = response.json(AnswerForm(details: true, numbersAsStrings: asked.numbersAsStrings))
-        return answer
-    }
-
-    /// The answer to a question for changes of which the server does not follow the tokens any more: of one zone, or of all.
-    private func expiring(_ zone: String?, of request: TransportRequest) async throws(TransportFailure) -> TransportAnswer {
-        guard let asked = try? ChangesZoneRequest(json: request.body), AskedRequest(path: request.url.path, body: []).kind == .fetchZoneChanges else {
-            return try await answer(server.refusal(.tokenExpired, of: Self.http(request)))
-        }
-        let isExpired = asked.zones.map { $0.syncToken != nil && (zone ?? $0.zoneID.zoneName) == $0.zoneID.zoneName }
-        var answer = TransportAnswer(status: 200, body: [])
-        var response = ChangesZoneResponse(zones: [])
-        if isExpired.contains(false) {
-            var rest = asked
-            rest.zones = zip(asked.zones, isExpired).filter { !$0.1 }.map(\.0)
-            var sent = request
-            sent.body = rest.json()
-            answer = try await ask(sent)
-            guard answer.status == 200, let done = try? ChangesZoneResponse(json: answer.body) else { return answer }
-            response = done
-        }
-        var done = response.zones.makeIterator()
-        response.zones = zip(asked.zones, isExpired).map { item, isExpired in
-            isExpired ? .failure(item.zoneID, .tokenExpired) : done.next() ?? .failure(item.zoneID, .internalError)
-        }
-        answer.body = response.json(AnswerForm(details: true))
-        return answer
     }
 }
 

@@ -187,7 +187,7 @@ public final class TestCloud: Sendable {
     public func fail(
         next count: Int = 1, _ request: TestRequest, by user: String? = nil, device: String? = nil, inZone zone: String? = nil, with fault: TestFault
     ) {
-        faults.add(FaultQueue.Rule(left: count, request: request, user: user, device: device, zone: zone, fault: fault))
+        faults.add(FaultQueue.Rule(left: count, request: request.kind, user: user, device: device, zone: zone, fault: fault.fault))
     }
 
     /// The faults that were ordered and have not happened, in words. Empty at the end of a test that met them all.

@@ -1,6 +1,4 @@
-import Foundation
-import NacreCloudServerWire
-import NacreCloudWire
+import NacreCloudServer
 
 /// What a device asks of the server: the requests that a fault is for.
 public enum TestRequest: String, CaseIterable, Hashable, Sendable {
@@ -26,57 +24,5 @@ public enum TestRequest: String, CaseIterable, Hashable, Sendable {
     /// Whatever is asked, also what is none of these.
     case any
 
-    fileprivate static let paths: [String: TestRequest] = [
-        "records/modify": .modifyRecords, "records/lookup": .fetchRecords, "records/query": .queryRecords, "zones/modify": .modifyZones,
-        "zones/lookup": .fetchZones, "zones/list": .fetchZones, "changes/zone": .fetchZoneChanges, "changes/database": .fetchDatabaseChanges,
-        "subscriptions/modify": .modifySubscriptions, "subscriptions/list": .fetchSubscriptions, "subscriptions/lookup": .fetchSubscriptions,
-        "users/caller": .fetchUser,
-    ]
-}
-
-/// A request on its way, as far as faults look at it.
-struct AskedRequest {
-    /// nil: none of the named ones.
-    var kind: TestRequest?
-    /// Its zones' names; empty where it names none.
-    var zones: Set<String> = []
-    /// The records that it changes, and of them those that it saves.
-    var changes: Set<String> = []
-    var saves: Set<String> = []
-    /// Of the zones, those that it has a change token of.
-    var followed: Set<String> = []
-    /// It has a change token of its database.
-    var followsDatabase = false
-
-    /// - Parameter path: of the URL.
-    init(path: String, body: [UInt8]) {
-        let parts = path.split(separator: "/")
-        guard parts.first == "database" else {
-            kind = parts.first == "assets" ? .transferAsset : nil
-            return
-        }
-        kind = TestRequest.paths[parts.suffix(2).joined(separator: "/")]
-        switch kind {
-        case .modifyRecords:
-            guard let request = try? RecordsModifyRequest(json: body) else { return }
-            zones = [request.zoneID.zoneName]
-            let operations = request.operations.compactMap { try? $0.get() }
-            changes = Set(operations.compactMap(\.change.recordName))
-            saves = Set(operations.filter(\.isSave).compactMap(\.change.recordName))
-        case .fetchRecords: zones = Set([(try? RecordsLookupRequest(json: body))?.zoneID.zoneName].compactMap { $0 })
-        case .queryRecords: zones = Set([(try? RecordsQueryRequest(json: body))?.zoneID?.zoneName].compactMap { $0 })
-        case .modifyZones: zones = Set((try? ZonesModifyRequest(json: body))?.operations.map(\.zoneID.zoneName) ?? [])
-        case .fetchZones: zones = Set((try? ZonesLookupRequest(json: body))?.zones.map(\.zoneName) ?? [])
-        case .fetchZoneChanges:
-            let items = (try? ChangesZoneRequest(json: body))?.zones ?? []
-            zones = Set(items.map(\.zoneID.zoneName))
-            followed = Set(items.filter { $0.syncToken != nil }.map(\.zoneID.zoneName))
-        case .fetchDatabaseChanges: followsDatabase = (try? ChangesDatabaseRequest(json: body))?.syncToken != nil
-        case .modifySubscriptions, .fetchSubscriptions, .fetchUser, .transferAsset, .any, nil: break
-        }
-    }
-}
-
-extension RecordOperation {
-    var isSave: Bool { type != .delete && type != .forceDelete }
+    var kind: FaultableRequest { FaultableRequest(rawValue: rawValue) ?? .any }
 }

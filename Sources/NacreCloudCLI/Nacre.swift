@@ -12,7 +12,7 @@ struct Nacre {
             77 not allowed, 130 interrupted.
             """,
         subcommands: [
-            Serve.command, StatusCommand.command, Up.command, Exec.command, PrintEnvironment.command,
+            Serve.command, StatusCommand.command, Up.command, Run.command, PrintEnvironment.command, Exec.command, FaultCommands.command,
             Agent.command, Listen.command, Demo.command, TortureCommand.command, ContainerCommands.command, TokenCommands.command,
             UserCommands.command,
             SessionCommands.command, RoleCommands.command, QuotaCommands.command, UsageCommand.command, RateCommands.command, PushCommands.command,
@@ -50,7 +50,7 @@ struct Nacre {
                 try await command.action?(call)
             }
             return ExitCode.success.rawValue
-        } catch let child as Exec.Ended {
+        } catch let child as Run.Ended {
             return child.status
         } catch let error as UsageError {
             return report.print(error).rawValue

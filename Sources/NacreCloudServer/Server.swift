@@ -29,6 +29,8 @@ package final class Server: Sendable {
     private let configuration: ServerConfiguration
     private let life = Locked(Life.new)
     private let migrationBackup = Locked<String?>(nil)
+    /// Of an emulator.
+    private let faults: FaultQueue?
 
     private enum Life: Sendable {
         case new
@@ -54,6 +56,7 @@ package final class Server: Sendable {
 
     package init(_ configuration: ServerConfiguration) {
         self.configuration = configuration
+        faults = configuration.isEmulator ? FaultQueue() : nil
     }
 
     /// Opens the store and listens.
@@ -244,6 +247,9 @@ package final class Server: Sendable {
         let signIn = SignInAddress(publicURL: configuration.publicURL)
         let errors = ErrorAnswer(logger: configuration.logger, signIn: signIn)
         Doorkeeper(hosts: hosts, appRoots: API.roots.union(AccountAPI.roots), errors: errors, logger: configuration.logger).guardRoutes(of: &router)
+        if let faults {
+            Emulator(faults: faults, authenticator: authenticator, registry: cloud.registry, clock: configuration.clock).guardRoutes(of: &router)
+        }
         let rates = RequestRates(perSecond: configuration.requestRate, clock: configuration.clock, overload: overload)
         API(
             cloud: cloud, authenticator: authenticator, hub: hub, errors: errors, queryScanRows: configuration.queryScanRows, rates: rates
@@ -282,7 +288,8 @@ package final class Server: Sendable {
         var router = Router()
         AdminAPI(
             cloud: cloud, authenticator: authenticator, backups: backups, passwords: passwords, token: token, publicURL: urls.public,
-            localURL: urls.local, requestRate: configuration.requestRate, logger: configuration.logger, recentLog: configuration.recentLog
+            localURL: urls.local, requestRate: configuration.requestRate, faults: faults, logger: configuration.logger,
+            recentLog: configuration.recentLog
         ).addRoutes(to: &router)
         metrics.addRoute(to: &router)
         return router

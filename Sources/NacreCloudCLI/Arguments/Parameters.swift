@@ -4,7 +4,7 @@ struct Argument: Sendable {
     let name: String
     let help: String
     let isRequired: Bool
-    /// It and all words behind it; the last one of a command.
+    /// It and all that follows it, whatever it looks like. The last one of its command.
     let takesRest: Bool
 
     init(_ name: String, _ help: String, isRequired: Bool = true, takesRest: Bool = false) {

@@ -63,7 +63,9 @@ struct Parser: Sendable {
     private func parse(_ words: ArraySlice<String>, _ path: [Command]) throws(UsageError) -> Request {
         guard let command = path.last else { return .help(path) }
         // A person who asks for help may not know the other arguments yet: help wins over whatever is wrong with them.
-        if words.prefix(while: { $0 != "--" }).contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }
+        // Not what is for a command that this one runs.
+        let own = command.arguments.contains(where: \.takesRest) ? words.prefix { $0.hasPrefix("-") && $0 != "--" } : words.prefix { $0 != "--" }
+        if own.contains(where: { $0 == "-h" || $0 == "--help" }) { return .help(path) }
         var call = Call(path: names(path))
         var rest = words
         var takesOptions = true
@@ -74,6 +76,10 @@ struct Parser: Sendable {
                 try read(word, &rest, of: command, into: &call)
             } else if call.arguments.count < command.arguments.count || command.arguments.last?.takesRest == true {
                 call.add(argument: word)
+                if command.arguments[call.arguments.count - 1].takesRest {
+                    for word in rest { call.add(argument: word) }
+                    break
+                }
             } else {
                 throw UsageError(.unexpectedArgument(word), path: call.path)
             }

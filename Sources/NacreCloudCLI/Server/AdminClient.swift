@@ -223,6 +223,26 @@ struct AdminClient {
         try read(AdminMessages.Rates.self, try await web.send("POST", "/admin/1/rates/change", bearer: token, body: asked))
     }
 
+    func faults() async throws -> AdminMessages.Faults {
+        try emulated(try await web.send("GET", "/admin/1/faults", bearer: token))
+    }
+
+    func add(_ asked: AdminMessages.NewFault) async throws -> AdminMessages.Faults {
+        try emulated(try await web.send("POST", "/admin/1/faults", bearer: token, body: asked))
+    }
+
+    func clearFaults() async throws -> AdminMessages.Faults {
+        try emulated(try await web.send("POST", "/admin/1/faults/clear", bearer: token, body: AdminMessages.NoFaults()))
+    }
+
+    /// Only an emulator has these routes.
+    private func emulated(_ answer: WebClient.Answer) throws -> AdminMessages.Faults {
+        guard answer.status != 404 else {
+            throw CommandFailure(.failure, "this server takes no faults", remedy: "Start it with nacre serve --emulator.")
+        }
+        return try read(AdminMessages.Faults.self, answer)
+    }
+
     func pushKeys(of container: String) async throws -> AdminMessages.PushKeys {
         try await get(AdminMessages.PushKeys.self, "/admin/1/push/apns", [("container", container)])
     }

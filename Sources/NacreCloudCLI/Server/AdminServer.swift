@@ -12,7 +12,16 @@ struct AdminServer {
     let url: String
     let token: String
     /// It runs on this machine: its data folder is here.
-    var isHere = false
+    let isHere: Bool
+
+    init(url: String, token: String, isHere: Bool = false) {
+        (self.url, self.token, self.isHere) = (url, token, isHere)
+    }
+
+    /// A server on this machine.
+    init(file: AdminFile) {
+        self.init(url: file.url, token: file.token, isHere: true)
+    }
 
     /// The server of the data folder, or the one that the options name.
     static func named(by call: Call) throws -> AdminServer {
@@ -21,8 +30,7 @@ struct AdminServer {
         }
         if let path = call.value(tokenFile) { return try elsewhere(tokenFile: path, call) }
         if call.isGiven(server) { throw UsageError(.missingOption(tokenFile.spelling), path: call.path) }
-        let file = try file(in: try call.require(SharedOptions.data))
-        return AdminServer(url: file.url, token: file.token, isHere: true)
+        return AdminServer(file: try file(in: try call.require(SharedOptions.data)))
     }
 
     /// The server of the data folder, or at the URL that the options name, with a token of the caller's.

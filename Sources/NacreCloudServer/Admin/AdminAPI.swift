@@ -20,6 +20,8 @@ package struct AdminAPI: Sendable {
     private let localURL: String
     /// What holds where nothing is set for a container.
     let serverRates: Rates
+    /// Of an emulator; nil: this is none.
+    let faults: FaultQueue?
     private let logger: Logger
     let recentLog: RecentLog
 
@@ -29,7 +31,7 @@ package struct AdminAPI: Sendable {
     ///   - localURL: the same on this machine.
     init(
         cloud: Cloud, authenticator: Authenticator, backups: BackupRunner, passwords: PasswordHasher, token: String, publicURL: String,
-        localURL: String, requestRate: Int? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog()
+        localURL: String, requestRate: Int? = nil, faults: FaultQueue? = nil, logger: Logger = .silent, recentLog: RecentLog = RecentLog()
     ) {
         self.cloud = cloud
         self.authenticator = authenticator
@@ -39,6 +41,7 @@ package struct AdminAPI: Sendable {
         self.publicURL = publicURL
         self.localURL = localURL
         serverRates = Rates(requestRate: requestRate)
+        self.faults = faults
         self.logger = logger
         self.recentLog = recentLog
     }
@@ -103,6 +106,7 @@ package struct AdminAPI: Sendable {
         addSubscriptionRoutes(to: &router)
         addShareRoutes(to: &router)
         addAssetRoutes(to: &router)
+        addFaultRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
         router.get(Self.documentPath) { _, _ in .json(Self.documentJSON) }
     }

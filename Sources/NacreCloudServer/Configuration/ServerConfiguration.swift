@@ -8,6 +8,8 @@ package struct ServerConfiguration: Sendable {
     /// Keeps the database and the admin file; made if it is missing, for this user alone.
     package var dataFolder: String
     package var engine = StorageEngine.sqlite
+    /// Whether administrators may order faults for tests of apps: `nacre serve --emulator`.
+    package var isEmulator = false
     package var listen = ListenAddress(host: "127.0.0.1", port: 8787)
     /// Loopback, any free port: its address is written to the data folder.
     package var adminListen = ListenAddress(host: "127.0.0.1", port: 0)

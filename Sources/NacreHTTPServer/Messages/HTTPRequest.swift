@@ -34,6 +34,14 @@ package struct HTTPRequest: Sendable {
             identity: RequestID.random(), account: RequestAccount(nil, ByteHolder(.stranger, "")), proxies: TrustedProxies())
     }
 
+    /// The same request with another body, whose length the head does not say.
+    package func with(body: [UInt8]) -> HTTPRequest {
+        var request = HTTPRequest(
+            head: head, body: HTTPBody(body), peer: peer, identity: identity, account: account, proxies: proxies, isAmongMany: isAmongMany)
+        request.match = match
+        return request
+    }
+
     package var method: HTTPMethod { head.method }
 
     /// Path and query as they came.

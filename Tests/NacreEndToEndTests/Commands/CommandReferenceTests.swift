@@ -48,14 +48,14 @@ struct CommandReferenceTests {
         for (path, command) in Self.verbs {
             let arguments = command.arguments.map { "a-\($0.name)" }
             let needed = command.options.filter(\.isRequired)
-            let all = try parser.parse(path + arguments + needed.flatMap(Self.words))
+            let all = try parser.parse(path + needed.flatMap(Self.words) + arguments)
             guard case .run(let found, _) = all else {
                 Issue.record("\(path) does not run")
                 continue
             }
             #expect(found.name == command.name)
             for option in command.options {
-                guard case .run(_, let call) = try parser.parse(path + arguments + needed.flatMap(Self.words) + Self.words(option)) else { continue }
+                guard case .run(_, let call) = try parser.parse(path + needed.flatMap(Self.words) + Self.words(option) + arguments) else { continue }
                 #expect(call.isGiven(option), "\(path) \(option.name)")
                 if case .value(_, let values) = option.kind {
                     #expect(refusal(parser, path + ["--\(option.name)"])?.contains("--\(option.name)") == true)

@@ -20,7 +20,7 @@ struct HelpTests {
     private static let documented = [
         Documented(
             "serve",
-            "data listen memory admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level config public-url host "
+            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level config public-url host "
                 + "trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host json"
         ),
@@ -114,9 +114,14 @@ struct HelpTests {
         Documented("query explain", "container environment database user type filter sort zone zone-wide data server token-file json"),
         Documented("explain", "markdown json"),
         Documented("up", "environment email env-file listen data server token-file config json"),
-        Documented("exec", "environment email env-file listen memory data server token-file config"),
+        Documented("run", "environment email env-file listen memory data server token-file config"),
         Documented("env", "env-file"),
         Documented("listen", "container device count"),
+        Documented("agent", ""),
+        Documented("exec", "container"),
+        Documented("fault add", "count request user zone record retry-after seconds data server token-file json"),
+        Documented("fault list", "data server token-file json"),
+        Documented("fault clear", "data server token-file json"),
         Documented("version", "json"),
     ]
 
@@ -231,7 +236,7 @@ struct HelpTests {
         (["help", "nothing"], "nothing"), (["--verison"], "Did you mean '--version'?"), (["-v"], "Did you mean '--version'?"),
         (["container", "-v"], "-v"), (["serve", "--port", "8080"], "Did you mean '--listen'?"), (["completions", "tcsh"], "bash, zsh, fish"),
         (["serve", "--admin-listen", "0.0.0.0:9000"], "--insecure-admin"), (["serve", "--admin-listen", "[::]:0"], "--insecure-admin"),
-        (["exec", "iCloud.a.b"], "<command>"), (["up", "iCloud.a.b", "--port", "8080"], "Did you mean '--listen'?"),
+        (["run", "iCloud.a.b"], "<command>"), (["up", "iCloud.a.b", "--port", "8080"], "Did you mean '--listen'?"),
     ]
 
     @Test(arguments: wrong)

@@ -93,7 +93,7 @@ struct UpTests {
     {
         let folder = try TemporaryFolder()
         func exec(_ script: String, _ options: [String] = []) async throws -> Nacre {
-            try await Nacre.run(["exec", Administrator.container] + options + ["--", "sh", "-c", script, "--json"], in: folder.path)
+            try await Nacre.run(["run", Administrator.container] + options + ["--", "sh", "-c", script, "--json"], in: folder.path)
         }
         let put = try await exec(
             "nacre=$0; test -n \"$CLOUDKIT_API_TOKEN\"; '\(Launched.executable)' record put one --type Note --set text=hello; exit 7")
@@ -101,14 +101,14 @@ struct UpTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/nacre-data/admin.json"))
         let found = try await exec("'\(Launched.executable)' record get one; kill -KILL $$")
         #expect(found.status == 128 + SIGKILL && found.output.contains("hello"), "\(found.messages)")
-        let missing = try await Nacre.run(["exec", Administrator.container, "--memory", "--", "no-such-command"], in: folder.path)
+        let missing = try await Nacre.run(["run", Administrator.container, "--memory", "--", "no-such-command"], in: folder.path)
         #expect(missing.status == 1 && missing.messages.contains("no-such-command cannot be run: No such file or directory"))
     }
 
     @Test func `a command is run beside a server that runs already, which stays`() async throws {
         try await RunningServer.with { server in
             let run = try await Nacre.run(
-                ["exec", Administrator.container, "--data", server.data, "--", "printenv", "CLOUDKIT_SERVER_URL"], in: server.scratch)
+                ["run", Administrator.container, "--data", server.data, "--", "printenv", "CLOUDKIT_SERVER_URL"], in: server.scratch)
             #expect(run.status == 0 && run.line == server.url)
             _ = try await NewCloud(server)
         }

@@ -7,6 +7,8 @@ enum Serve {
     static let listen = Option.value(
         "listen", "host:port", fallback: "127.0.0.1:8787", "Where apps reach the server; port 0 for any free one.")
     private static let memory = Option.flag("memory", "Keep the data in memory, until the server ends.")
+    private static let emulator = Option.flag(
+        "emulator", "For tests of apps: keep the data in memory, and take failures that nacre fault orders.")
     private static let adminListen = Option.value(
         "admin-listen", "host:port", fallback: "127.0.0.1:0", "Where administrators reach it; they find it by the data folder.")
     private static let insecureAdmin = Option.flag(
@@ -52,7 +54,7 @@ enum Serve {
     /// What variables and a file set as well as the command line.
     static let settings =
         [
-            data, listen, memory, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
+            data, listen, memory, emulator, publicURL, host, trustedProxy, requestRate, userQuota, publicQuota, assets, assetSizeWeb, assetSizeApp,
             adminListen, insecureAdmin, openSignUp, backupDir, backupEvery, backupKeep, Migrate.noBackup,
         ] + OpenIDOptions.all + MailOptions.all + TextOptions.all + [webPushHost, logFile, logFormat, logLevel]
 
@@ -128,7 +130,9 @@ enum Serve {
         else {
             throw UsageError(.invalid("--\(logLevel.name)", ServerConfiguration.logLevels.joined(separator: ", ")), path: call.path)
         }
-        configuration.engine = call.has(memory) ? .memory : .sqlite
+        let isInMemory = call.has(memory) || call.has(emulator)
+        configuration.engine = isInMemory ? .memory : .sqlite
+        configuration.isEmulator = call.has(emulator)
         configuration.listen = try address(listen, call)
         configuration.adminListen = try address(adminListen, call)
         guard call.has(insecureAdmin) || configuration.adminListen.isLoopback else {
@@ -167,7 +171,9 @@ enum Serve {
         configuration.requestRate = rate == 0 ? nil : rate
         configuration.setQuotas(userBytes: try QuotaOptions.bytes(userQuota, call), publicBytes: try QuotaOptions.bytes(publicQuota, call))
         if let url = call.value(assets) {
-            guard !call.has(memory) else { throw UsageError(.exclusive("--\(assets.name)", "--\(memory.name)"), path: call.path) }
+            guard !isInMemory else {
+                throw UsageError(.exclusive("--\(assets.name)", "--\((call.has(memory) ? memory : emulator).name)"), path: call.path)
+            }
             if let fault = configuration.setAssets(url: url, environment: ProcessInfo.processInfo.environment) {
                 throw UsageError(.invalid("--\(assets.name)", fault), path: call.path)
             }
@@ -190,7 +196,7 @@ enum Serve {
             }
             return nil
         }
-        guard !call.has(memory) else { throw UsageError(.exclusive("--\(backupDir.name)", "--\(memory.name)"), path: call.path) }
+        for flag in [memory, emulator] where call.has(flag) { throw UsageError(.exclusive("--\(backupDir.name)", "--\(flag.name)"), path: call.path) }
         guard let every = Quantity.seconds(try call.require(backupEvery)) else {
             throw UsageError(.invalid("--\(backupEvery.name)", "give a number with s, m, h or d, such as 24h"), path: call.path)
         }

@@ -1,21 +1,21 @@
 import Foundation
 import Glibc
 
-/// `nacre exec`
-enum Exec {
+/// `nacre run`
+enum Run {
     private static let program = Argument("command", "The command, with its arguments.", takesRest: true)
     private static let memory = Option.flag("memory", "Keep the data of a server that it starts in memory.")
     private static let listen = Option.value(
         "listen", "host:port", fallback: "127.0.0.1:0", "Where a server that it starts is reached; port 0 for any free one.")
 
     static let command = Command(
-        "exec", "Run a command with a server, a container and a signed-in user.",
+        "run", "Run a command with a server, a container and a signed-in user.",
         discussion: """
             Does what nacre up does, runs the command with the variables of an app, and ends with its status. A server that it started ends with the command; \
             one that runs on the data folder already is asked, and stays.
 
-              nacre exec iCloud.com.example.Notes -- swift test
-              nacre exec iCloud.com.example.Notes -- bash
+              nacre run iCloud.com.example.Notes -- swift test
+              nacre run iCloud.com.example.Notes -- bash
             """,
         arguments: [Up.container, program], options: [Up.environment, Up.email, Up.envFile, listen, memory] + AdminServer.options + [Settings.file]
     ) { call in

@@ -1,0 +1,121 @@
+import NacreCloudContainer
+package import NacreCloudWire
+import NacreLocks
+
+/// Something that goes wrong with a request of an emulator, as a test ordered it.
+package struct EmulatedFault: Sendable, CustomStringConvertible {
+    package enum Kind: Sendable {
+        /// The server says this of the whole request.
+        case refused(ServerError)
+        /// The server says this of these records; nil: of all that are saved.
+        case recordsRefused(Set<String>?, ServerError)
+        case tokenExpired
+        case notSent
+        case lost(afterCommit: Bool)
+        case slow(Double)
+    }
+
+    package let kind: Kind
+    package let description: String
+
+    package init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// Whether a request that a rule is for is one that this can happen to.
+    func canHappen(to request: AskedRequest, inZone zone: String?) -> Bool {
+        switch kind {
+        case .recordsRefused(let names, _): !(names?.isDisjoint(with: request.changes) ?? request.saves.isEmpty)
+        case .tokenExpired: request.followsDatabase || (zone.map(request.followed.contains) ?? !request.followed.isEmpty)
+        case .refused, .notSent, .lost, .slow: true
+        }
+    }
+}
+
+/// Why a server refuses a request or a record, and may do it another time.
+package enum EmulatedRefusal: Sendable {
+    case quotaExceeded
+    case permissionFailure
+    case serverRejectedRequest
+    case requestRateLimited(retryAfter: Int)
+    case serviceUnavailable(retryAfter: Int)
+    case zoneBusy(retryAfter: Int)
+
+    package var error: ServerError {
+        switch self {
+        case .quotaExceeded: .quotaExceeded(isPublic: false)
+        case .permissionFailure: ServerError(.accessDenied, "a fault of the test: permission failure")
+        case .serverRejectedRequest: ServerError(.badRequest, "a fault of the test: request rejected", native: .serverRejectedRequest)
+        case .requestRateLimited(let seconds): ServerError(.throttled, "a fault of the test: rate limited", retryAfter: seconds)
+        case .serviceUnavailable(let seconds): ServerError(.tryAgainLater, "a fault of the test: service unavailable", retryAfter: seconds)
+        case .zoneBusy(let seconds): ServerError(.tryAgainLater, "a fault of the test: zone busy", native: .zoneBusy, retryAfter: seconds)
+        }
+    }
+}
+
+/// The faults that were ordered and have not happened, oldest first.
+package final class FaultQueue: Sendable {
+    package struct Rule: Sendable {
+        var left: Int
+        var request: FaultableRequest
+        var user: String?
+        var device: String?
+        package private(set) var zone: String?
+        package private(set) var fault: EmulatedFault
+
+        package init(
+            left: Int, request: FaultableRequest, user: String? = nil, device: String? = nil, zone: String? = nil, fault: EmulatedFault
+        ) {
+            (self.left, self.request, self.fault) = (left, request, fault)
+            (self.user, self.device, self.zone) = (user, device, zone)
+        }
+
+        func isFor(_ asked: AskedRequest, by user: String?, on device: String?) -> Bool {
+            (request == .any || request == asked.kind) && (self.user.map { $0 == user } ?? true) && (self.device.map { $0 == device } ?? true)
+                && (zone.map(asked.zones.contains) ?? true) && fault.canHappen(to: asked, inZone: zone)
+        }
+
+        var text: String {
+            let who = [user.map { " by \($0)" }, device.map { " on \($0)" }, zone.map { " in zone \($0)" }].compactMap { $0 }.joined()
+            return "\(left) x \(request.rawValue)\(who): \(fault)"
+        }
+    }
+
+    package init() {}
+
+    private let rules = Locked<[Rule]>([])
+
+    /// Orders that are pending at a time. Ours: no test counts so far.
+    private static let rulesMax = 1000
+
+    /// - Returns: whether there was room.
+    @discardableResult
+    package func add(_ rule: Rule) -> Bool {
+        guard rule.left > 0 else { return true }
+        return rules.withLock { rules in
+            guard rules.count < Self.rulesMax else { return false }
+            rules.append(rule)
+            return true
+        }
+    }
+
+    var isEmpty: Bool { rules.withLock(\.isEmpty) }
+
+    /// Whether a fault is for one user's requests.
+    var namesUsers: Bool { rules.withLock { $0.contains { $0.user != nil } } }
+
+    /// What happens to this request: at most one thing.
+    package func take(_ asked: AskedRequest, by user: String?, on device: String?) -> Rule? {
+        rules.withLock { rules in
+            guard let place = rules.firstIndex(where: { $0.isFor(asked, by: user, on: device) }) else { return nil }
+            rules[place].left -= 1
+            defer { if rules[place].left == 0 { rules.remove(at: place) } }
+            return rules[place]
+        }
+    }
+
+    package var texts: [String] { rules.withLock { $0.map(\.text) } }
+
+    package func removeAll() { rules.withLock { $0 = [] } }
+}
