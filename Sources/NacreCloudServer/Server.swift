@@ -272,7 +272,7 @@ package final class Server: Sendable {
         OpenAPIPage(accounts: accounts).addRoutes(to: &router)
         ErrorsPage.addRoute(to: &router)
         FrontPage.addRoute(to: &router)
-        SharePage.addRoute(to: &router)
+        SharePage(page: page).addRoute(to: &router)
         Health(
             registry: cloud.registry, requestRate: configuration.requestRate, quotas: configuration.quotas, assetSizes: cloud.assetSizes,
             isRunning: isRunning

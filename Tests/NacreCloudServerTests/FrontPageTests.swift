@@ -30,18 +30,6 @@ import Testing
         #expect(refusal.header("X-Nacre-Remedy") == "Check the path and its version.")
     }
 
-    @Test func `the page of a share says where to open it, and is the same whatever its URL names`() async throws {
-        let server = try await TestServer()
-        var texts: Set<String> = []
-        for guid in ["abc", "no%20such", String(repeating: "x", count: 300)] {
-            let page = await server.respond(Question(method: "GET", target: "/share/\(guid)"))
-            #expect(page.status == 200)
-            texts.insert(page.text.replacing(/nonce="[^"]*"/, with: ""))
-        }
-        #expect(texts.count == 1)
-        #expect(texts.first?.contains("open it in the app") == true && texts.first?.contains("no such") == false)
-    }
-
     @Test func `codes are found by their name in any case of letters and by the framework's number, and every one says what to do`() {
         #expect(ErrorGuide.find("bad_request")?.name == "BAD_REQUEST")
         #expect(ErrorGuide.find("serverrecordchanged")?.name == "serverRecordChanged")

@@ -67,6 +67,10 @@ struct AdminClient {
         try read(AdminMessages.ContainerChange.self, try await web.send("POST", "/admin/1/containers/change", bearer: token, body: container))
     }
 
+    func setSharing(_ change: AdminMessages.NewContainerSharing) async throws -> AdminMessages.ContainerSharing {
+        try read(AdminMessages.ContainerSharing.self, try await web.send("POST", "/admin/1/containers/sharing", bearer: token, body: change))
+    }
+
     func create(_ asked: AdminMessages.NewToken) async throws -> AdminMessages.Token {
         try read(AdminMessages.Token.self, try await web.send("POST", "/admin/1/tokens", bearer: token, body: asked))
     }

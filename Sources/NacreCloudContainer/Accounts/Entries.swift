@@ -12,6 +12,10 @@ package struct ContainerEntry: RegistryEntry {
     package var name: String
     /// Seconds since 2001, as all times of the registry.
     package var created: Double
+    /// What a browser opens to bring a share into the app, with the share's URL behind its query; nil: nothing does.
+    package internal(set) var shareApp: String?
+    /// Where the app is told about, for who has it not; nil: nowhere.
+    package internal(set) var shareFallback: String?
 }
 
 /// An API token: who holds it may use one container in one environment as the world, and sign users in.

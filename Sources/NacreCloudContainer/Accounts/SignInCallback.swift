@@ -1,25 +1,29 @@
 package import NacreCloudWire
 
-/// The URL that an API token is registered with, to which a browser is sent with the token of who signed in.
+/// The URL of an app: that an API token is registered with, to which a browser is sent with the token of who signed in; or that a container is, to which
+/// shares are brought.
 ///
 /// CloudKit: "URL Redirect" of an API token's sign-in callback, an `http` or `https` URL or one of a scheme of the app's own. Nothing of a request
 /// has a part in it but the values behind its query.
 package struct SignInCallback: Hashable, Sendable {
     package let url: String
 
+    /// - Parameter field: which an error names.
     /// - Throws: what is wrong with the URL.
-    package init(_ url: String) throws(ServerError) {
+    package init(_ url: String, field: String = "redirect") throws(ServerError) {
         let allowed = url.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && !Array("\"<>\\^`{|}#".utf8).contains($0) }
         guard allowed, url.utf8.count <= Limits.callbackCharacters, Self.isEscaped(url), let scheme = Self.scheme(of: url) else {
-            throw Self.fault("Give an absolute URL of ASCII characters without a fragment, at most \(Limits.callbackCharacters) of them.")
+            throw Self.fault(
+                field, "Give an absolute URL of ASCII characters without a fragment, at most \(Limits.callbackCharacters) of them.")
         }
         if scheme == "http" || scheme == "https" {
             guard WebOrigin(ofURL: url) != nil else {
-                throw Self.fault("Write the host as browsers do: lower case, without a user, a final point or the scheme's own port.")
+                throw Self.fault(field, "Write the host as browsers do: lower case, without a user, a final point or the scheme's own port.")
             }
         } else if !scheme.contains(".") {
             // RFC 8252, 7.1. So it is no `javascript:` and no `data:` either.
-            throw Self.fault("Take https, or a scheme of the app's own with a point in it, such as cloudkit-icloud.com.example.notes://signed-in.")
+            throw Self.fault(
+                field, "Take https, or a scheme of the app's own with a point in it, such as cloudkit-icloud.com.example.notes://signed-in.")
         }
         self.url = url
     }
@@ -52,7 +56,7 @@ package struct SignInCallback: Hashable, Sendable {
         url.split(separator: "%", omittingEmptySubsequences: false).dropFirst().allSatisfy { $0.count >= 2 && $0.prefix(2).allSatisfy(\.isHexDigit) }
     }
 
-    private static func fault(_ remedy: String) -> ServerError {
-        .badValue("redirect", "invalid sign-in callback", remedy: remedy)
+    private static func fault(_ field: String, _ remedy: String) -> ServerError {
+        .badValue(field, "invalid URL of an app", remedy: remedy)
     }
 }

@@ -65,6 +65,9 @@ extension AdminAPI {
         post(
             "containers/change", "Containers", "Says whose saves bring types and fields.", Messages.NewContainerChange.self,
             Messages.ContainerChange.self),
+        post(
+            "containers/sharing", "Containers", "Says where the pages of shares lead.", Messages.NewContainerSharing.self,
+            Messages.ContainerSharing.self),
         newToken,
         get(
             "tokens", "Tokens", "API tokens, server-to-server keys and management tokens.", Messages.Tokens.self,

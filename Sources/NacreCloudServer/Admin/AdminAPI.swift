@@ -65,6 +65,7 @@ package struct AdminAPI: Sendable {
         router.get("/admin/1/containers", listContainers)
         router.post("/admin/1/containers", bodyBytesMax: Limits.accountBodyBytes, createContainer)
         router.post("/admin/1/containers/change", bodyBytesMax: Limits.accountBodyBytes, changeContainer)
+        router.post("/admin/1/containers/sharing", bodyBytesMax: Limits.accountBodyBytes, setShareApp)
         router.post("/admin/1/tokens", bodyBytesMax: Limits.accountBodyBytes, createToken)
         router.get("/admin/1/tokens", listTokens)
         router.post("/admin/1/tokens/revoke", bodyBytesMax: Limits.accountBodyBytes, revokeToken)
@@ -192,6 +193,13 @@ package struct AdminAPI: Sendable {
         let asked = try await body(AdminMessages.NewContainerChange.self, of: request)
         let before = try await cloud.registry.setJustInTime(try Self.justInTime(asked.justInTime), of: asked.name)
         return try answer(AdminMessages.ContainerChange(name: asked.name, before: before.rawValue, justInTime: asked.justInTime))
+    }
+
+    /// `POST /admin/1/containers/sharing`
+    @Sendable private func setShareApp(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let asked = try await body(AdminMessages.NewContainerSharing.self, of: request)
+        let held = try await cloud.registry.setShareApp(ShareApp(app: asked.app, fallback: asked.fallback), of: asked.name)
+        return try answer(AdminMessages.ContainerSharing(name: asked.name, app: held.app, fallback: held.fallback))
     }
 
     // MARK: JSON

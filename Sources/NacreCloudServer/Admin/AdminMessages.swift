@@ -76,6 +76,28 @@ package enum AdminMessages {
         package var justInTime: String
     }
 
+    /// `POST /admin/1/containers/sharing`
+    package struct NewContainerSharing: Codable, Hashable, Sendable {
+        package var name: String
+        /// What brings a share into the app: an `https` URL or one of a scheme of the app's own. nil leaves it, and an empty text takes it away.
+        package var app: String?
+        /// A page about the app. As `app`.
+        package var fallback: String?
+
+        package init(name: String, app: String? = nil, fallback: String? = nil) {
+            self.name = name
+            self.app = app
+            self.fallback = fallback
+        }
+    }
+
+    /// What holds from now on; nil: there is none.
+    package struct ContainerSharing: Codable, Hashable, Sendable {
+        package var name: String
+        package var app: String?
+        package var fallback: String?
+    }
+
     /// `POST /admin/1/tokens`
     package struct NewToken: Codable, Hashable, Sendable {
         package var container: String

@@ -94,7 +94,7 @@ struct OpenIDPage: Sendable {
                 problem: page.errors.heard(error, request))
         }
         let consent = try SignInConsent(sent.flow, account, isKept: sent.isKept, at: page.now)
-        return try page.question(consent, asked, account, browser, request)
+        return try await page.question(consent, asked, account, browser, request)
     }
 
     private func account(_ sent: OpenIDFlow, _ request: HTTPRequest) async throws -> AccountEntry {

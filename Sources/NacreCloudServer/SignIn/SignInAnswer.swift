@@ -25,10 +25,11 @@ enum SignInAnswer {
     }
 
     /// Gives values to the app, by the one way that is its own.
-    static func deliver(_ values: [(name: String, value: String)], for flow: SignInFlow, by delivery: TokenDelivery) throws -> HTTPResponse {
+    /// - Parameter state: what the app gets back with its redirect.
+    static func deliver(_ values: [(name: String, value: String)], state: String?, by delivery: TokenDelivery) throws -> HTTPResponse {
         switch delivery {
         case .redirect(let callback):
-            let state = flow.state.map { [(name: "state", value: $0)] } ?? []
+            let state = state.map { [(name: "state", value: $0)] } ?? []
             return redirect(to: callback.url(with: values + state))
         case .message(let origin):
             let message = Dictionary(values, uniquingKeysWith: { first, _ in first })

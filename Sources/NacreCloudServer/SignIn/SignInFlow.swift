@@ -2,13 +2,33 @@ import NacreCloudContainer
 import NacreCloudWire
 import NacreCrypto
 
+/// What somebody signs in for.
+enum SignInPurpose: Codable, Hashable, Sendable {
+    /// An app wants a token.
+    /// - Parameters:
+    ///   - apiToken: the app's own.
+    ///   - origin: of the page that asks; nil: it has said none.
+    ///   - state: what the app gets back with its redirect.
+    case app(apiToken: String, origin: String?, state: String?)
+    /// To take part in a share, by what stands in its URL.
+    case share(String)
+
+    /// The query by which a page for it is opened.
+    var query: [(name: String, value: String)] {
+        switch self {
+        case .share(let guid): return [(name: "share", value: guid)]
+        case .app(let apiToken, let origin, let state):
+            var values = [(name: "ckAPIToken", value: apiToken)]
+            if let origin { values.append((name: "origin", value: origin)) }
+            if let state { values.append((name: "state", value: state)) }
+            return values
+        }
+    }
+}
+
 /// What a sign-in page was opened for: a hidden field of its forms, sealed, and good in one browser.
 struct SignInFlow: Codable, Hashable, Sendable {
-    var apiToken: String
-    /// Of the page that asks; nil: it has said none.
-    var origin: String?
-    /// What the app gets back with its redirect.
-    var state: String?
+    var purpose: SignInPurpose
     /// What a passkey signs, by which it signs in for this flow alone, and once.
     var challenge: String
     /// Seconds since 2001.
@@ -17,14 +37,6 @@ struct SignInFlow: Codable, Hashable, Sendable {
     /// As the account knows it once a passkey has signed it.
     var usedChallenge: UsedConsent {
         UsedConsent(id: challenge, expires: Timestamp(secondsSince2001: issued + Limits.signInSeconds))
-    }
-
-    /// The query by which a page for it is opened.
-    var query: [(name: String, value: String)] {
-        var values = [(name: "ckAPIToken", value: apiToken)]
-        if let origin { values.append((name: "origin", value: origin)) }
-        if let state { values.append((name: "state", value: state)) }
-        return values
     }
 }
 

@@ -35,7 +35,7 @@ struct SignInForm {
             title: title, isProblem: problem != nil,
             """
             <h1>\(title)</h1>
-            \(SignInViews.summary(asked))
+            \(summary)
             \(message)
             \(noscript)
             <form method="post" action="sign-in">
@@ -45,7 +45,7 @@ struct SignInForm {
             <input id="email" name="email" type="email" autocomplete="username\(kind == .signIn && party != nil ? " webauthn" : nil as HTML?)" required maxlength="\(Limits.emailCharacters)" value="\(email)"\(wrong)\(email.isEmpty ? focus : nil)>
             \(password)
             <p class="check" id="shown" hidden><input type="checkbox" id="show"> <label for="show">Show password</label></p>
-            \(kind == .signIn ? keep : nil)
+            \(keep)
             <div class="buttons"><button class="main">\(kind == .signIn ? "Sign in" : "Create account" as HTML)</button></div>
             </form>
             \(passkey)
@@ -53,6 +53,13 @@ struct SignInForm {
             \(kind == .signIn ? forgotten : nil)
             \(other)
             """)
+    }
+
+    private var summary: HTML {
+        switch asked {
+        case .app(let app): SignInViews.summary(app)
+        case .share: "<p>Something is shared by a link. Who signs in sees what it is, if it is for them.</p>"
+        }
     }
 
     private var focus: HTML { " data-focus" }
@@ -73,7 +80,7 @@ struct SignInForm {
     }
 
     private var noscript: HTML? {
-        guard case .message = asked.delivery else { return nil }
+        guard case .app(let app) = asked, case .message = app.delivery else { return nil }
         return "<noscript><p class=\"problem\">To tell the app that you are signed in, this page needs JavaScript. Turn it on first.</p></noscript>"
     }
 
@@ -94,11 +101,13 @@ struct SignInForm {
         }
     }
 
-    private var keep: HTML {
-        """
-        <p class="check"><input type="checkbox" id="keep" name="keep" value="1"\(isKept ? " checked" : nil as HTML?)> <label for="keep">Keep me signed in \
-        for two weeks</label></p>
-        """
+    /// Who accepts a share is not signed in afterwards.
+    private var keep: HTML? {
+        guard kind == .signIn, case .app = asked else { return nil }
+        return """
+            <p class="check"><input type="checkbox" id="keep" name="keep" value="1"\(isKept ? " checked" : nil as HTML?)> <label for="keep">Keep me signed in \
+            for two weeks</label></p>
+            """
     }
 
     /// A link and no form: browsers hold the redirects behind a form to the form's own targets.

@@ -24,7 +24,7 @@ extension SignInPage {
                 .signIn, asked, flow, browser, request, isKept: isKept,
                 problem: errors.heard(error, request))
         }
-        return try question(
+        return try await question(
             try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser,
             request)
     }
@@ -128,7 +128,7 @@ extension SignInPage {
         async throws -> HTTPResponse
     {
         let consent = try consent(fields, browser)
-        return try question(
+        return try await question(
             consent, try await asked(consent.flow), try await account(of: consent), browser, request
         )
     }

@@ -40,12 +40,7 @@ struct SignInPage: Sendable {
     // MARK: Opening
 
     private func open(_ request: HTTPRequest) async throws -> HTTPResponse {
-        guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw ServerError.noApp }
-        let state = request.query("state")
-        guard state?.utf8.count ?? 0 <= Limits.signInStateBytes else { throw ServerError.stateTooLong }
-        let flow = SignInFlow(
-            apiToken: apiToken, origin: request.query("origin"), state: state, challenge: try RelyingParty.newChallenge(),
-            issued: now.secondsSince2001)
+        let flow = SignInFlow(purpose: try purpose(of: request), challenge: try RelyingParty.newChallenge(), issued: now.secondsSince2001)
         let asked = try await asked(flow)
         let browser = try browser(request) ?? SignInBrowser()
         let isSignUp = request.query("form") == "sign-up" && accounts.opensSignUp
@@ -54,11 +49,24 @@ struct SignInPage: Sendable {
         return response
     }
 
-    /// Who asks, and where the token would go.
+    private func purpose(of request: HTTPRequest) throws(ServerError) -> SignInPurpose {
+        if let guid = request.query("share"), Names.isName(guid) { return .share(guid) }
+        guard let apiToken = request.query("ckAPIToken"), !apiToken.isEmpty else { throw .noApp }
+        let state = request.query("state")
+        guard state?.utf8.count ?? 0 <= Limits.signInStateBytes else { throw .stateTooLong }
+        return .app(apiToken: apiToken, origin: request.query("origin"), state: state)
+    }
+
+    /// Who asks, and where the token would go. Of a share nothing is looked at before somebody has signed in.
     /// - Throws: why nobody can be given one.
     func asked(_ flow: SignInFlow) async throws -> SignInAsked {
-        guard let entry = try await authenticator.apiTokenEntry(flow.apiToken) else { throw ServerError.unknownApp }
-        return SignInAsked(entry: entry, delivery: try TokenDelivery(entry, asking: flow.origin))
+        switch flow.purpose {
+        case .share(let guid): return .share(guid)
+        case .app(let apiToken, let origin, let state):
+            guard let entry = try await authenticator.apiTokenEntry(apiToken) else { throw ServerError.unknownApp }
+            return .app(
+                SignInAsked.App(apiToken: apiToken, state: state, entry: entry, delivery: try TokenDelivery(entry, asking: origin)))
+        }
     }
 
     func form(
@@ -66,7 +74,8 @@ struct SignInPage: Sendable {
         isKept: Bool = false, problem: ServerError? = nil, isSignedUp: Bool = false
     ) throws -> HTTPResponse {
         let form = SignInForm(
-            kind: kind, asked: asked, sealed: try sealer.seal(encoding: flow, for: .signIn, binding: browser.id), query: flow.query, email: email,
+            kind: kind, asked: asked, sealed: try sealer.seal(encoding: flow, for: .signIn, binding: browser.id), query: flow.purpose.query,
+            email: email,
             isKept: isKept, opensSignUp: accounts.opensSignUp, issuerName: issuerName, sendsMail: sendsMail, party: relyingParty(request),
             challenge: flow.challenge,
             problem: problem,
@@ -94,6 +103,8 @@ struct SignInPage: Sendable {
         case "question": return try await questionAgain(fields, browser, request)
         case "allow": return try await allow(fields, browser)
         case "deny": return try await deny(fields, browser)
+        case "accept": return try await acceptShare(fields, browser, request)
+        case "decline": return try await declineShare(fields, browser)
         default: throw ServerError.unknownStep
         }
     }
@@ -122,17 +133,21 @@ struct SignInPage: Sendable {
         } catch let error as ServerError where error.code != .internalError {
             return try form(.signIn, asked, flow, browser, request, email: email, isKept: isKept, problem: errors.heard(error, request))
         }
-        return try question(try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser, request)
+        return try await question(try SignInConsent(flow, account, isKept: isKept, at: now), asked, account, browser, request)
     }
 
-    /// Asks who is signed in whether the app may have its token.
+    /// Asks who is signed in whether the app may have its token, or whether they want to take part in a share.
     func question(
         _ consent: SignInConsent, _ asked: SignInAsked, _ account: AccountEntry, _ browser: SignInBrowser, _ request: HTTPRequest
-    ) throws -> HTTPResponse {
+    ) async throws -> HTTPResponse {
         let sealed = try sealer.seal(encoding: consent, for: .consent, binding: browser.id)
-        let view = SignInViews.question(
-            asked, sealed, email: account.email, isKept: consent.isKept, hasPasskeys: relyingParty(request) != nil)
-        return try SignInAnswer.page(.ok, view, formsTo: asked.delivery)
+        switch asked {
+        case .share(let guid): return try await shareQuestion(guid, sealed, account, request)
+        case .app(let app):
+            let view = SignInViews.question(
+                app, sealed, email: account.email, isKept: consent.isKept, hasPasskeys: relyingParty(request) != nil)
+            return try SignInAnswer.page(.ok, view, formsTo: app.delivery)
+        }
     }
 
     /// One answer, whether the address has had an account or not.
@@ -166,31 +181,40 @@ struct SignInPage: Sendable {
 
     private func allow(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
-        let asked = try await asked(consent.flow)
+        guard case .app(let asked) = try await asked(consent.flow) else { throw ServerError.unknownStep }
         guard let environment = DatabaseKey.Environment(rawValue: asked.entry.environment) else { throw ServerError.unknownApp }
         let account = try await account(of: consent)
         let user = try await accounts.cloud.admit(account: account.id, to: asked.entry.container, environment)
         let session = try await accounts.cloud.registry.startSession(
-            of: account, as: user, apiToken: consent.flow.apiToken, entry: asked.entry, isKept: consent.isKept,
+            of: account, as: user, apiToken: asked.apiToken, entry: asked.entry, isKept: consent.isKept,
             consent: consent.used)
         let token = try authenticator.webAuthToken(for: session)
         // CloudKit: both names, one token.
-        return try SignInAnswer.deliver([("ckWebAuthToken", token), ("ckSession", token)], for: consent.flow, by: asked.delivery)
+        return try SignInAnswer.deliver([("ckWebAuthToken", token), ("ckSession", token)], state: asked.state, by: asked.delivery)
     }
 
     private func deny(_ fields: FormFields, _ browser: SignInBrowser) async throws -> HTTPResponse {
         let consent = try consent(fields, browser)
-        let asked = try await asked(consent.flow)
+        guard case .app(let asked) = try await asked(consent.flow) else { throw ServerError.unknownStep }
         try await accounts.cloud.registry.use(consent.used, of: try await account(of: consent))
         // CloudKit: what its page says where it cannot give a token.
-        return try SignInAnswer.deliver([("errorMessage", "accessError")], for: consent.flow, by: asked.delivery)
+        return try SignInAnswer.deliver([("errorMessage", "accessError")], state: asked.state, by: asked.delivery)
     }
 }
 
-/// The app that asks for a user, as its API token says.
-struct SignInAsked: Sendable {
-    var entry: APITokenEntry
-    var delivery: TokenDelivery
+/// Who asks for a user.
+enum SignInAsked: Sendable {
+    /// The app, as its API token says.
+    struct App: Sendable {
+        var apiToken: String
+        var state: String?
+        var entry: APITokenEntry
+        var delivery: TokenDelivery
+    }
+
+    case app(App)
+    /// The page of a share, by what stands in its URL.
+    case share(String)
 }
 
 extension ServerError {
@@ -211,6 +235,6 @@ extension ServerError {
         .accessDenied, "the form was made for another browser, or is too old",
         remedy: "Allow cookies, and begin anew in the app that you want to use.")
 
-    fileprivate static let unknownStep = ServerError(
+    static let unknownStep = ServerError(
         .badRequest, "the form is unknown", field: "step", remedy: "Begin anew in the app that you want to use.")
 }

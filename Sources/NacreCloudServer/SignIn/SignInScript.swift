@@ -26,7 +26,8 @@ enum SignInScript {
               const issuer = find('issuer');
               if (issuer) {
                 issuer.addEventListener('click', () => {
-                  if (find('keep').checked) issuer.href += '&keep=1';
+                  const keep = find('keep');
+                  if (keep && keep.checked) issuer.href += '&keep=1';
                 });
               }
               const passkey = find('passkey');

@@ -6,7 +6,7 @@ enum SignInViews {
     typealias View = (_ nonce: String) -> HTML
 
     /// Whether an app may have a token, asked of who has just shown a password or a passkey.
-    static func question(_ asked: SignInAsked, _ sealed: String, email: String, isKept: Bool, hasPasskeys: Bool) -> View {
+    static func question(_ asked: SignInAsked.App, _ sealed: String, email: String, isKept: Bool, hasPasskeys: Bool) -> View {
         let end: HTML = isKept ? "you have not used it for two weeks" : "you have not used it for 30 minutes"
         return page(
             title: "Allow access?",
@@ -58,15 +58,20 @@ enum SignInViews {
     }
 
     /// Who asks, and where a token would go.
-    static func summary(_ asked: SignInAsked) -> HTML {
-        let isDevelopment = asked.entry.environment == DatabaseKey.Environment.development.rawValue
+    static func summary(_ asked: SignInAsked.App) -> HTML {
+        """
+        <dl>
+        <div><dt>App</dt><dd>\(app(asked.entry.container, asked.entry.environment))</dd></div>
+        <div><dt>Access for</dt><dd>\(asked.delivery.place)</dd></div>
+        </dl>
+        """
+    }
+
+    /// A container as people read it.
+    static func app(_ container: String, _ environment: String) -> HTML {
+        let isDevelopment = environment == DatabaseKey.Environment.development.rawValue
         let development: HTML = " <span class=\"mark\">development</span>"
-        return """
-            <dl>
-            <div><dt>App</dt><dd>\(asked.entry.container)\(isDevelopment ? development : nil)</dd></div>
-            <div><dt>Access for</dt><dd>\(asked.delivery.place)</dd></div>
-            </dl>
-            """
+        return "\(container)\(isDevelopment ? development : nil)"
     }
 
     /// An error as people read it: what is wrong, and what to do.

@@ -3,7 +3,8 @@ import NacreCloudServer
 /// `nacre container`
 enum ContainerCommands {
     static let command = Command(
-        "container", "Make and list containers.", subcommands: [ContainerCreate.command, ContainerList.command, ContainerChange.command])
+        "container", "Make and list containers.",
+        subcommands: [ContainerCreate.command, ContainerList.command, ContainerChange.command, ContainerSharing.command])
 
     fileprivate static let name = Argument("name", "Its identifier: reverse DNS behind iCloud., such as iCloud.com.example.Notes.")
     private static let justInTimeName = "just-in-time"
@@ -46,4 +47,24 @@ enum ContainerChange {
         if call.has(SharedOptions.json) { return try Output.json(change) }
         try Output.data("\(change.name) just-in-time \(change.before) → \(change.justInTime)")
     }
+}
+
+/// `nacre container sharing`
+enum ContainerSharing {
+    static let command = Command(
+        "sharing", "Say where a browser goes on that has opened a container's share.",
+        discussion: "Prints what holds. Without an option nothing changes. An option with an empty text takes away what there is.",
+        arguments: [ContainerCommands.name], options: [app, fallback] + AdminServer.options + [SharedOptions.json]
+    ) { call in
+        let admin = try await AdminClient.connect(call)
+        let held = try await admin.setSharing(
+            AdminMessages.NewContainerSharing(name: try call.require(ContainerCommands.name), app: call.value(app), fallback: call.value(fallback)))
+        if call.has(SharedOptions.json) { return try Output.json(held) }
+        try Output.data("\(held.name) app \(held.app ?? "none") fallback \(held.fallback ?? "none")")
+    }
+
+    private static let app = Option.value(
+        "app", "url",
+        "What opens a share in the app: an https URL that is the app's, or one of its own scheme. The share's URL comes behind its query.")
+    private static let fallback = Option.value("fallback", "url", "A page about the app, for who has it not.")
 }

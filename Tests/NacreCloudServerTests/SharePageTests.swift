@@ -1,0 +1,212 @@
+import Foundation
+import NacreCloudStore
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+@testable import NacreCloudServer
+
+/// The URL of a share in a browser: signing in, seeing what is shared, accepting and declining.
+@Suite(.timeLimit(.minutes(5))) struct SharePageTests {
+    private static let title = "Our <trip> & more"
+
+    /// A share of Ada's zone.
+    /// - Returns: what stands in its URL.
+    private func share(on server: TestServer, publicPermission: String = "NONE", inviting: String? = nil) async throws -> String {
+        let invited = inviting.map {
+            #","participants":[{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{\#($0)}}}]"#
+        }
+        try await ask(server, "ada", "private/zones/modify", Body.zones("create", "Trip"))
+        let answer = try await ask(
+            server, "ada", "private/records/modify",
+            """
+            {"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share",
+            "publicPermission":"\(publicPermission)"\(invited ?? ""),"fields":{"cloudkit.title":{"value":"\(Self.title)"}}}}],"zoneID":{"zoneName":"Trip"}}
+            """)
+        return try #require(answer.at("records[0].shortGUID")?.text)
+    }
+
+    @discardableResult
+    private func ask(_ server: TestServer, _ user: String, _ path: String, _ body: String) async throws -> JSON {
+        try await server.prepareTypes(for: body, in: TestServer.container)
+        let answer = await server.respond(
+            Question(
+                method: "POST", target: "/database/1/\(TestServer.container)/development/\(path)",
+                headers: ["Host": "localhost", "Authorization": "Bearer \(server.names["\(user).device"] ?? "")"], body: Array(body.utf8)))
+        #expect(answer.status == 200, "\(answer.text)")
+        return try #require(answer.json)
+    }
+
+    private func zones(of user: String, on server: TestServer) async throws -> Int {
+        try await ask(server, user, "shared/zones/list", "{}")["zones"]?.count ?? -1
+    }
+
+    /// Opens a share's URL and signs in by its page.
+    private func opened(_ guid: String, by email: String, _ browser: inout TestBrowser) async throws -> Answer {
+        let door = await browser.go("/share/\(guid)")
+        #expect(door.status == 200)
+        let link = try #require(door.text.firstMatch(of: /href="\.\.(\/sign-in\?share=[^"]*)"/)?.1)
+        #expect(await browser.go(TestBrowser.unescaped(String(link))).status == 200)
+        return await browser.signIn(email)
+    }
+
+    /// As a reader has it: without what names this one page.
+    private func told(_ answer: Answer) -> String {
+        answer.text.replacing(/nonce="[^"]*"/, with: "").replacing(/share=[^"]*"/, with: "").replacing(/<figure>[\s\S]*<\/figure>/, with: "")
+    }
+
+    @Test func `the page of a share is the same whatever its URL names, and looks at nothing`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, publicPermission: "READ_WRITE")
+        var texts: Set<String> = []
+        for guid in [guid, "AAAAAAAAAAAAAAAAAAAAAA", "abc", "no%20such", "%zz", String(repeating: "x", count: 300)] {
+            let page = await server.respond(Question(method: "GET", target: "/share/\(guid)", headers: ["Host": "localhost"]))
+            #expect(page.status == 200 && page.header("Set-Cookie") == nil)
+            texts.insert(told(page))
+        }
+        #expect(texts.count == 1)
+        #expect(texts.first?.contains("Sign in") == true && texts.first?.contains("trip") == false && texts.first?.contains("no such") == false)
+    }
+
+    @Test func `who is invited signs in, sees what is shared by whom, accepts, and is shown the way into the app`() async throws {
+        let server = try await TestServer(publicURL: "https://nacre.example")
+        let guid = try await share(on: server, inviting: "\"userRecordName\":\"\(server.names["bob.name"] ?? "")\"")
+        _ = try await server.cloud.registry.setShareApp(
+            ShareApp(app: "com.example.trips://open?from=web", fallback: "https://trips.example/get"), of: TestServer.container)
+        var browser = TestBrowser(server, host: "nacre.example", scheme: "https")
+        let question = try await opened(guid, by: "bob@example.com", &browser)
+        #expect(question.status == 200)
+        for text in ["Our &lt;trip&gt; &amp; more", TestServer.container, "development", "see and change it", "bob@example.com"] {
+            #expect(question.text.contains(text), "\(text)")
+        }
+        #expect(!question.text.contains("ada@example.com") && !question.text.contains(server.names["ada.name"] ?? "-"))
+        #expect(try await zones(of: "bob", on: server) == 0)
+
+        let done = await browser.send(["step": "accept"])
+        #expect(done.status == 200)
+        #expect(done.text.contains("You take part"))
+        let app = "com.example.trips://open?from=web&amp;share=https%3A%2F%2Fnacre.example%2Fshare%2F\(guid)"
+        #expect(done.text.contains("href=\"\(app)\""), "\(done.text)")
+        #expect(done.text.contains("href=\"https://trips.example/get\""))
+        #expect(try await zones(of: "bob", on: server) == 1)
+
+        var again = TestBrowser(server, host: "nacre.example", scheme: "https")
+        #expect(try await opened(guid, by: "bob@example.com", &again).text.contains("You take part already"))
+        #expect(try await opened(guid, by: "ada@example.com", &again).text.contains("You take part already"))
+    }
+
+    @Test func `who declines takes no part, and the click counts once`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, inviting: "\"userRecordName\":\"\(server.names["bob.name"] ?? "")\"")
+        var browser = TestBrowser(server)
+        _ = try await opened(guid, by: "bob@example.com", &browser)
+        let form = browser.hidden
+        let declined = await browser.send(["step": "decline"])
+        #expect(declined.status == 200 && declined.text.contains("You do not take part"))
+        #expect(try await zones(of: "bob", on: server) == 0)
+        #expect(await browser.post(form.merging(["step": "accept"]) { $1 }).status != 200)
+        #expect(try await zones(of: "bob", on: server) == 0)
+        #expect(try await opened(guid, by: "bob@example.com", &browser).text.contains("Accept"))
+    }
+
+    @Test func `a share that is not there and one that is for somebody else are one page, which gives nobody a name in the container`() async throws {
+        let store = CountingStore(MemoryStore())
+        let server = try await TestServer(opensSignUp: true, doesTasks: false, over: store)
+        let guid = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"")
+        var browser = TestBrowser(server)
+        await browser.open(more: "&form=sign-up")
+        await browser.send(["email": "dave@example.com", "password": TestServer.password])
+        var texts: Set<String> = []
+        var reads: [Int] = []
+        for name in [guid, "AAAAAAAAAAAAAAAAAAAAAA", "abc"] {
+            store.reset()
+            let refused = try await opened(name, by: "dave@example.com", &browser)
+            #expect(refused.status == 403 && refused.text.contains("Nothing is here for you"))
+            #expect(!refused.text.contains("trip") && !refused.text.contains(TestServer.container))
+            texts.insert(told(refused))
+            reads.append(store.transactions.count)
+        }
+        #expect(texts.count == 1, "\(texts)")
+        // A database that is not there is looked for each time.
+        #expect((reads.max() ?? 0) - (reads.min() ?? 0) <= 2, "\(reads)")
+        let account = try #require(try await server.cloud.registry.account(email: "dave@example.com"))
+        let made = try await server.cloud.registry.userRecordName(of: account.id, container: TestServer.container, environment: .development)
+        #expect(made.isNew)
+    }
+
+    @Test func `an account that is new to the container claims what its verified address is invited to`() async throws {
+        let server = try await TestServer(opensSignUp: true)
+        let guid = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"")
+        var browser = TestBrowser(server)
+        await browser.open(more: "&form=sign-up")
+        await browser.send(["email": "carol@example.com", "password": TestServer.password])
+        let unverified = try await opened(guid, by: "carol@example.com", &browser)
+        #expect(unverified.status == 403 && unverified.text.contains("Verify the account"))
+        let account = try #require(try await server.cloud.registry.account(email: "carol@example.com"))
+        #expect(try await server.cloud.registry.verifyEmail("carol@example.com", of: account.id))
+        #expect(try await opened(guid, by: "carol@example.com", &browser).text.contains("see and change it"))
+        #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
+    }
+
+    @Test func `who has the URL of an open share may join, and a revocation ends the question`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, publicPermission: "READ_ONLY")
+        var browser = TestBrowser(server)
+        let question = try await opened(guid, by: "bob@example.com", &browser)
+        #expect(question.text.contains("<dd>see it</dd>"))
+        try await ask(
+            server, "ada", "private/records/modify",
+            #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"cloudkit.zoneshare"}}],"zoneID":{"zoneName":"Trip"}}"#)
+        let late = await browser.send(["step": "accept"])
+        #expect(late.status == 403 && late.text.contains("Nothing is here for you") && !late.text.contains("trip"))
+        #expect(try await zones(of: "bob", on: server) == 0)
+    }
+
+    @Test func `an account that its administrator has shut out accepts nothing`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, publicPermission: "READ_ONLY")
+        let account = try #require(try await server.cloud.registry.account(email: "bob@example.com"))
+        _ = try await server.cloud.registry.setState(of: account, to: .restricted)
+        var browser = TestBrowser(server)
+        let answer = try await opened(guid, by: "bob@example.com", &browser)
+        #expect(answer.status == 403 && !answer.text.contains("trip"))
+    }
+
+    @Test func `a consent for a share gives no app a token, and one for an app accepts no share`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, publicPermission: "READ_ONLY")
+        var browser = TestBrowser(server)
+        _ = try await opened(guid, by: "bob@example.com", &browser)
+        var form = browser.hidden
+        for step in ["allow", "deny"] { #expect(await browser.post(form.merging(["step": step]) { $1 }).status == 400) }
+        await browser.open()
+        await browser.signIn("bob@example.com")
+        form = browser.hidden
+        for step in ["accept", "decline"] { #expect(await browser.post(form.merging(["step": step]) { $1 }).status == 400) }
+        #expect(try await zones(of: "bob", on: server) == 0)
+    }
+
+    @Test(
+        arguments: [
+            ("javascript:alert(1)", nil, "app"), ("trips://open", nil, "app"), ("com.example.trips://a b", nil, "app"),
+            (nil, "com.example.trips://open", "fallback"), (nil, "javascript:alert(1)", "fallback"),
+        ] as [(String?, String?, String)])
+    func `only URLs that are an app's or a page's are where a share leads`(app: String?, fallback: String?, field: String) async throws {
+        let server = try await TestServer()
+        await #expect { _ = try await server.cloud.registry.setShareApp(ShareApp(app: app, fallback: fallback), of: TestServer.container) } throws: {
+            ($0 as? ServerError)?.code == .badRequest && ($0 as? ServerError)?.field == field
+        }
+        #expect(try await server.cloud.registry.container(TestServer.container)?.shares == ShareApp(app: nil, fallback: nil))
+    }
+
+    @Test func `where shares lead stays until it is said anew, and an empty text takes it away`() async throws {
+        let registry = try await TestServer().cloud.registry
+        let whole = ShareApp(app: "https://trips.example/open", fallback: "https://trips.example/get")
+        #expect(try await registry.setShareApp(whole, of: TestServer.container) == whole)
+        #expect(try await registry.setShareApp(ShareApp(app: nil, fallback: nil), of: TestServer.container) == whole)
+        let rest = ShareApp(app: nil, fallback: "https://trips.example/get")
+        #expect(try await registry.setShareApp(ShareApp(app: "", fallback: nil), of: TestServer.container) == rest)
+        await #expect(throws: ServerError.noContainer) { _ = try await registry.setShareApp(whole, of: "iCloud.no.such") }
+    }
+}
