@@ -1,0 +1,122 @@
+public import Foundation
+import NacreLocks
+
+/// What permissions who shares may choose for participants. Apple: iOS 16.
+public struct CKSharingParticipantPermissionOption: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) {
+        self.rawValue = rawValue
+    }
+
+    public static var readOnly: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 1) }
+    public static var readWrite: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 2) }
+    public static var any: CKSharingParticipantPermissionOption { [.readOnly, .readWrite] }
+}
+
+/// Whom who shares may choose to let in. Apple: iOS 16.
+public struct CKSharingParticipantAccessOption: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) {
+        self.rawValue = rawValue
+    }
+
+    public static var anyoneWithLink: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 1) }
+    public static var specifiedRecipientsOnly: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 2) }
+    public static var any: CKSharingParticipantAccessOption { [.anyoneWithLink, .specifiedRecipientsOnly] }
+}
+
+/// What an app leaves to who shares with it: read by the app's own sharing interface, as there is none of the system's on Linux. The server does not
+/// know it.
+///
+/// Equal to another one that allows the same. Apple: iOS 16.
+open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
+    // Sendable: what changes is in `Locked`.
+
+    private struct Choices: Hashable {
+        var permissions: CKSharingParticipantPermissionOption.RawValue
+        var access: CKSharingParticipantAccessOption.RawValue
+        var allowsInvitations = false
+        var allowsRequests = false
+    }
+
+    private let choices: Locked<Choices>
+
+    public init(
+        allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption, allowedParticipantAccessOptions: CKSharingParticipantAccessOption
+    ) {
+        choices = Locked(Choices(permissions: allowedParticipantPermissionOptions.rawValue, access: allowedParticipantAccessOptions.rawValue))
+        super.init()
+    }
+
+    private init(_ choices: Choices) {
+        self.choices = Locked(choices)
+        super.init()
+    }
+
+    open var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption {
+        get { CKSharingParticipantPermissionOption(rawValue: choices.withLock(\.permissions)) }
+        set { choices.withLock { $0.permissions = newValue.rawValue } }
+    }
+
+    open var allowedParticipantAccessOptions: CKSharingParticipantAccessOption {
+        get { CKSharingParticipantAccessOption(rawValue: choices.withLock(\.access)) }
+        set { choices.withLock { $0.access = newValue.rawValue } }
+    }
+
+    /// By default false. Apple: iOS 26.
+    open var allowsParticipantsToInviteOthers: Bool {
+        get { choices.withLock(\.allowsInvitations) }
+        set { choices.withLock { $0.allowsInvitations = newValue } }
+    }
+
+    /// By default false. Apple: iOS 26.
+    open var allowsAccessRequests: Bool {
+        get { choices.withLock(\.allowsRequests) }
+        set { choices.withLock { $0.allowsRequests = newValue } }
+    }
+
+    /// Anybody, with any permission. A new one each time: to change it changes no other.
+    public class var standard: CKAllowedSharingOptions {
+        CKAllowedSharingOptions(allowedParticipantPermissionOptions: .any, allowedParticipantAccessOptions: .any)
+    }
+
+    open func copy(with zone: NSZone? = nil) -> Any { CKAllowedSharingOptions(choices.withLock { $0 }) }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? CKAllowedSharingOptions else { return false }
+        return choices.withLock { $0 } == other.choices.withLock { $0 }
+    }
+
+    // What it allows may change while it stands in a set.
+    open override var hash: Int { 0 }
+
+    // MARK: NSSecureCoding
+
+    private enum Key {
+        static let permissions = "AllowedParticipantPermissionOptions"
+        static let access = "AllowedParticipantAccessOptions"
+        static let allowsInvitations = "AllowsParticipantsToInviteOthers"
+        static let allowsRequests = "AllowsAccessRequests"
+    }
+
+    public static var supportsSecureCoding: Bool { true }
+
+    public required init?(coder: NSCoder) {
+        choices = Locked(
+            Choices(
+                permissions: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: Key.permissions)),
+                access: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: Key.access)),
+                allowsInvitations: coder.decodeBool(forKey: Key.allowsInvitations), allowsRequests: coder.decodeBool(forKey: Key.allowsRequests)))
+        super.init()
+    }
+
+    open func encode(with coder: NSCoder) {
+        let choices = choices.withLock { $0 }
+        coder.encode(Int64(truncatingIfNeeded: choices.permissions), forKey: Key.permissions)
+        coder.encode(Int64(truncatingIfNeeded: choices.access), forKey: Key.access)
+        coder.encode(choices.allowsInvitations, forKey: Key.allowsInvitations)
+        coder.encode(choices.allowsRequests, forKey: Key.allowsRequests)
+    }
+}
