@@ -5,7 +5,8 @@ protocol ArchivedOperation: CKDatabaseOperation {
     /// Names it in a folder, for good.
     static var kind: String { get }
     init()
-    func encodeRequest(with coder: NSCoder)
+    /// False where a part of it is of a class of the app's, which an agent does not know, and which may not have a name that an archive can hold.
+    func encodeRequest(with coder: NSCoder) -> Bool
     /// Takes what was encoded; false where something of it does not read.
     func decodeRequest(with coder: NSCoder) -> Bool
 }
@@ -21,9 +22,9 @@ enum ArchivedOperations {
     static func archive(_ operation: CKDatabaseOperation) -> (kind: String, data: Data)? {
         guard let archived = operation as? any ArchivedOperation else { return nil }
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
-        archived.encodeRequest(with: archiver)
+        let isOurs = archived.encodeRequest(with: archiver)
         archiver.finishEncoding()
-        guard archiver.error == nil else { return nil }
+        guard isOurs, archiver.error == nil else { return nil }
         return (type(of: archived).kind, archiver.encodedData)
     }
 
@@ -38,8 +39,24 @@ enum ArchivedOperations {
 }
 
 extension NSCoder {
-    fileprivate func encode<Item: NSObject>(list: [Item]?, _ key: String) {
-        if let list { encode(NSArray(array: list), forKey: key) }
+    /// Whether all of it is of the framework's own classes; else nothing is encoded.
+    fileprivate func encode<Item: NSObject>(list: [Item]?, _ key: String) -> Bool {
+        guard let list else { return true }
+        guard list.allSatisfy(Self.isOurs) else { return false }
+        encode(NSArray(array: list), forKey: key)
+        return true
+    }
+
+    fileprivate func encode<Item: NSObject>(part: Item?, _ key: String) -> Bool {
+        guard let part else { return true }
+        guard Self.isOurs(part) else { return false }
+        encode(part, forKey: key)
+        return true
+    }
+
+    private static func isOurs(_ object: NSObject) -> Bool {
+        let name = String(reflecting: type(of: object)).split(separator: ".")
+        return name.count == 2 && name[0] == "CloudKit"
     }
 
     /// nil where there is none.
@@ -48,7 +65,9 @@ extension NSCoder {
         return (decodeObject(of: [NSArray.self, type] + besides, forKey: key) as? NSArray)?.compactMap { $0 as? Item }
     }
 
-    fileprivate func encode(texts: [String]?, _ key: String) { encode(list: texts?.map { NSString(string: $0) }, key) }
+    fileprivate func encode(texts: [String]?, _ key: String) {
+        if let texts { encode(NSArray(array: texts.map { NSString(string: $0) }), forKey: key) }
+    }
 
     fileprivate func texts(_ key: String) -> [String]? { list(key, of: NSString.self)?.map { String($0) } }
 
@@ -60,12 +79,11 @@ extension NSCoder {
 extension CKModifyRecordsOperation: ArchivedOperation {
     static var kind: String { "modifyRecords" }
 
-    func encodeRequest(with coder: NSCoder) {
-        coder.encode(list: recordsToSave, "save")
-        coder.encode(list: recordIDsToDelete, "delete")
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(savePolicy.rawValue, forKey: "policy")
         coder.encode(isAtomic, forKey: "atomic")
         if let clientChangeTokenData { coder.encode(NSData(data: clientChangeTokenData), forKey: "clientChangeToken") }
+        return coder.encode(list: recordsToSave, "save") && coder.encode(list: recordIDsToDelete, "delete")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -82,10 +100,10 @@ extension CKModifyRecordsOperation: ArchivedOperation {
 extension CKFetchRecordsOperation: ArchivedOperation {
     static var kind: String { "fetchRecords" }
 
-    func encodeRequest(with coder: NSCoder) {
-        coder.encode(list: recordIDs, "records")
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(texts: desiredKeys, "keys")
         coder.encode(fetchesCurrentUser, forKey: "currentUser")
+        return coder.encode(list: recordIDs, "records")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -99,12 +117,10 @@ extension CKFetchRecordsOperation: ArchivedOperation {
 extension CKQueryOperation: ArchivedOperation {
     static var kind: String { "query" }
 
-    func encodeRequest(with coder: NSCoder) {
-        if let query { coder.encode(query, forKey: "query") }
-        if let cursor { coder.encode(cursor, forKey: "cursor") }
-        if let zoneID { coder.encode(zoneID, forKey: "zone") }
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(resultsLimit, forKey: "limit")
         coder.encode(texts: desiredKeys, "keys")
+        return coder.encode(part: query, "query") && coder.encode(part: cursor, "cursor") && coder.encode(part: zoneID, "zone")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -121,17 +137,16 @@ extension CKFetchRecordZoneChangesOperation: ArchivedOperation {
     static var kind: String { "fetchRecordZoneChanges" }
 
     /// Options are the old form of configurations, and come back as these.
-    func encodeRequest(with coder: NSCoder) {
+    func encodeRequest(with coder: NSCoder) -> Bool {
         var configurations = (optionsByRecordZoneID ?? [:]).mapValues {
             ZoneConfiguration(
                 previousServerChangeToken: $0.previousServerChangeToken, resultsLimit: $0.resultsLimit, desiredKeys: $0.desiredKeys)
         }
         configurations.merge(configurationsByRecordZoneID ?? [:]) { _, new in new }
         let zones = configurations.keys.sorted { $0.zoneName < $1.zoneName }
-        coder.encode(list: recordZoneIDs, "zones")
-        coder.encode(list: zones, "configured")
-        coder.encode(list: zones.compactMap { configurations[$0] }, "configurations")
         coder.encode(fetchAllChanges, forKey: "all")
+        return coder.encode(list: recordZoneIDs, "zones") && coder.encode(list: zones, "configured")
+            && coder.encode(list: zones.compactMap { configurations[$0] }, "configurations")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -149,10 +164,10 @@ extension CKFetchRecordZoneChangesOperation: ArchivedOperation {
 extension CKFetchDatabaseChangesOperation: ArchivedOperation {
     static var kind: String { "fetchDatabaseChanges" }
 
-    func encodeRequest(with coder: NSCoder) {
-        if let previousServerChangeToken { coder.encode(previousServerChangeToken, forKey: "token") }
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(resultsLimit, forKey: "limit")
         coder.encode(fetchAllChanges, forKey: "all")
+        return coder.encode(part: previousServerChangeToken, "token")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -166,9 +181,8 @@ extension CKFetchDatabaseChangesOperation: ArchivedOperation {
 extension CKModifyRecordZonesOperation: ArchivedOperation {
     static var kind: String { "modifyRecordZones" }
 
-    func encodeRequest(with coder: NSCoder) {
-        coder.encode(list: recordZonesToSave, "save")
-        coder.encode(list: recordZoneIDsToDelete, "delete")
+    func encodeRequest(with coder: NSCoder) -> Bool {
+        coder.encode(list: recordZonesToSave, "save") && coder.encode(list: recordZoneIDsToDelete, "delete")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -181,9 +195,9 @@ extension CKModifyRecordZonesOperation: ArchivedOperation {
 extension CKFetchRecordZonesOperation: ArchivedOperation {
     static var kind: String { "fetchRecordZones" }
 
-    func encodeRequest(with coder: NSCoder) {
-        coder.encode(list: recordZoneIDs, "zones")
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(fetchesAll, forKey: "all")
+        return coder.encode(list: recordZoneIDs, "zones")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -198,9 +212,9 @@ extension CKModifySubscriptionsOperation: ArchivedOperation {
 
     private static let classes: [AnyClass] = [CKQuerySubscription.self, CKRecordZoneSubscription.self, CKDatabaseSubscription.self]
 
-    func encodeRequest(with coder: NSCoder) {
-        coder.encode(list: subscriptionsToSave, "save")
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(texts: subscriptionIDsToDelete, "delete")
+        return coder.encode(list: subscriptionsToSave, "save")
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
@@ -213,9 +227,10 @@ extension CKModifySubscriptionsOperation: ArchivedOperation {
 extension CKFetchSubscriptionsOperation: ArchivedOperation {
     static var kind: String { "fetchSubscriptions" }
 
-    func encodeRequest(with coder: NSCoder) {
+    func encodeRequest(with coder: NSCoder) -> Bool {
         coder.encode(texts: subscriptionIDs, "subscriptions")
         coder.encode(fetchesAll, forKey: "all")
+        return true
     }
 
     func decodeRequest(with coder: NSCoder) -> Bool {
