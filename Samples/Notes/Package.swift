@@ -1,6 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let cloudKit: Target.Dependency = .product(name: "CloudKit", package: "nacre", condition: .when(platforms: [.linux]))
+
 let package = Package(
     name: "Notes",
     dependencies: [.package(name: "nacre", path: "../..")],
@@ -9,8 +11,8 @@ let package = Package(
         .executableTarget(
             name: "notes",
             dependencies: [
-                "CSQLite", .product(name: "CloudKit", package: "nacre", condition: .when(platforms: [.linux])),
+                "CSQLite", cloudKit,
                 .product(name: "CloudKitPush", package: "nacre", condition: .when(platforms: [.linux])),
             ]),
-        .testTarget(name: "NotesTests", dependencies: ["notes", .product(name: "CloudKitTesting", package: "nacre")]),
+        .testTarget(name: "NotesTests", dependencies: ["notes", cloudKit, .product(name: "CloudKitTesting", package: "nacre")]),
     ])
