@@ -280,6 +280,66 @@ def check_issuer(browser, scene, pictures):
     expect(len(users) == 1 and None not in users, f"{users}")
 
 
+def invited(email=None, name=None):
+    """Somebody who is invited to a share, and may change what is shared."""
+    info = {"emailAddress": email} if email else {"userRecordName": name}
+    return {"type": "USER", "permission": "READ_WRITE", "acceptanceStatus": "INVITED", "userIdentity": {"lookupInfo": info}}
+
+
+def at_share(browser, scene, url, email):
+    """Opens a share's URL and signs in, by the keyboard."""
+    browser.go(url)
+    heading(browser, "Something is shared with you")
+    until("the focus", lambda: focus(browser) == "in")
+    browser.press(ENTER)
+    heading(browser, "Sign in")
+    browser.type("#email", email)
+    browser.type("#password", scene.password)
+    browser.press(ENTER)
+
+
+def name_of(scene, email):
+    return scene.ask(scene.signed_in(email), "private/users/caller")["userRecordName"]
+
+
+def check_share(browser, scene, pictures):
+    """Who is invited signs in by a share's page, declines, accepts, and comes into the app; the wrong account is told nothing."""
+    zone, share, url = scene.share(participants=[invited(name=name_of(scene, scene.other))])
+    at_share(browser, scene, url, scene.email)
+    heading(browser, "Nothing is here for you")
+    expect("trip" not in browser.text("main"), browser.text("main"))
+    browser.click("main p a")
+    heading(browser, "Sign in")
+    at_share(browser, scene, url, scene.other)
+    heading(browser, "Take part?")
+    expect("Our <trip>" in browser.text("main") and scene.container in browser.text("main"), browser.text("main"))
+    browser.click("button[value=decline]")
+    heading(browser, "You do not take part")
+    expect(zone["zoneName"] not in scene.zones_of(scene.other), "who declines takes part")
+    at_share(browser, scene, url, scene.other)
+    heading(browser, "Take part?")
+    until("the focus", lambda: focus(browser) == "H1")
+    browser.press(TAB)
+    expect(focus(browser) == "accept", f"the focus is on {focus(browser)}")
+    browser.press(ENTER)
+    heading(browser, "You take part")
+    expect(zone["zoneName"] in scene.zones_of(scene.other), "who accepts takes no part")
+    expect(browser.run("return document.getElementById('fallback').href") == scene.app.origin + "/get", "the fallback is another one")
+    browser.picture(os.path.join(pictures, "share-accepted.png"))
+    read = scanned(os.path.join(pictures, "share-accepted.png"))
+    expect(read == url, f"a telephone reads {read}")
+    browser.click("#app")
+    told = until("the app", lambda: browser.text("#share"))
+    expect(told == "?" + urllib.parse.urlencode({"share": url}), told)
+    return "QR code read"
+
+
+def scanned(path):
+    """What a reader of QR codes finds in a picture."""
+    found = subprocess.run(["zbarimg", "--quiet", "--raw", path], capture_output=True, text=True)
+    return found.stdout.strip()
+
+
 def check_without_script(browser, scene, pictures):
     """All but a message works without JavaScript."""
     if not isinstance(browser, Chromium):
@@ -294,6 +354,15 @@ def check_without_script(browser, scene, pictures):
         sign_in(plain, scene)
         plain.click("button[value=allow]")
         until("the callback", lambda: "ckWebAuthToken=" in plain.url)
+        zone, share, url = scene.share(public="READ_ONLY")
+        plain.go(url)
+        plain.click("#in")
+        plain.type("#email", scene.email)
+        plain.type("#password", scene.password)
+        plain.click("button.main")
+        plain.click("button[value=accept]")
+        heading(plain, "You take part")
+        expect(zone["zoneName"] in scene.zones_of(scene.email), "who accepts takes no part")
     finally:
         plain.close()
 

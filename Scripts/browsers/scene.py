@@ -37,8 +37,37 @@ class Scene:
         self.evil.pages["/app"] = app(self.api, self.message_token)
         self.app.pages["/signed-in"] = "<!doctype html><title>Signed in</title><pre id='from'></pre><script>from.textContent = document.referrer</script>"
 
+        self.other = "ben@example.com"
+        self.server.administrator.json("POST", "/admin/1/users", {"email": self.other, "password": self.password})
+        self.server.administrator.json("POST", "/admin/1/containers/sharing", {
+            "name": self.container, "app": self.app.origin + "/trip", "fallback": self.app.origin + "/get"})
+        self.app.pages["/trip"] = "<!doctype html><title>Trip</title><pre id='share'></pre><script>share.textContent = location.search</script>"
+        self.server.administrator.json("POST", "/admin/1/users", {"email": "cleo@example.com", "password": self.password})
+        self.owner, self.zones = self.signed_in("cleo@example.com"), 0
         self.start_mailing(binary, home)
         self.start_team(binary, home)
+
+    def signed_in(self, email):
+        """The header of a device of an account."""
+        return {"Authorization": f"Bearer {self.server.sign_in(email, password=self.password)}"}
+
+    def ask(self, headers, path, body=None):
+        request = urllib.request.Request(f"{self.api}/{path}", None if body is None else json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def share(self, public="NONE", participants=(), title="Our <trip>"):
+        """A share of a new zone of its owner's; answers the zone, the share and its URL."""
+        self.zones += 1
+        zone = {"zoneName": f"Trip-{self.zones}"}
+        self.ask(self.owner, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": zone}}]})
+        share = self.ask(self.owner, "private/records/modify", {"zoneID": zone, "operations": [{"operationType": "create", "record": {
+            "recordName": "cloudkit.zoneshare", "recordType": "cloudkit.share", "publicPermission": public, "participants": list(participants),
+            "fields": {"cloudkit.title": {"value": title}}}}]})["records"][0]
+        return zone, share, f"{self.url}/share/{share['shortGUID']}"
+
+    def zones_of(self, email):
+        return [zone["zoneID"]["zoneName"] for zone in self.ask(self.signed_in(email), "shared/zones/list")["zones"]]
 
     def start_team(self, binary, home):
         """A third server, whose users sign in with the accounts of a team elsewhere."""
