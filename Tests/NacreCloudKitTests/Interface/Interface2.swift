@@ -4,1102 +4,1101 @@
 import CloudKit
 
 private func use261() {
-    conformsCKRecordValueProtocol(UInt64.self)
+    conformsCKRecordValueProtocol(UInt16.self)
 }
 
 private func use262() {
-    conformsCKRecordValueProtocol([Int].self)
+    conformsCKRecordValueProtocol(Int32.self)
 }
 
 private func use263() {
-    conformsCKRecordValueProtocol(NSString.self)
+    conformsCKRecordValueProtocol(UInt32.self)
 }
 
 private func use264() {
-    conformsCKRecordValueProtocol(NSDate.self)
+    conformsCKRecordValueProtocol(Int64.self)
 }
 
 private func use265() {
-    conformsCKRecordValueProtocol(NSData.self)
+    conformsCKRecordValueProtocol(UInt64.self)
 }
 
 private func use266() {
-    conformsCKRecordValueProtocol(NSNumber.self)
+    conformsCKRecordValueProtocol([Int].self)
 }
 
 private func use267() {
-    conformsCKRecordValueProtocol(NSArray.self)
+    conformsCKRecordValueProtocol(NSString.self)
 }
 
 private func use268() {
-    conformsCKRecordValueProtocol(CKRecord.Reference.self)
+    conformsCKRecordValueProtocol(NSDate.self)
 }
 
 private func use269() {
-    conformsCKRecordValueProtocol(CKAsset.self)
+    conformsCKRecordValueProtocol(NSData.self)
 }
 
 private func use270() {
-    conformsCKRecordValueProtocol(CLLocation.self)
+    conformsCKRecordValueProtocol(NSNumber.self)
 }
 
 private func use271() {
-    conformsCKRecordValue(NSString.self)
+    conformsCKRecordValueProtocol(NSArray.self)
 }
 
 private func use272() {
-    conformsCKRecordValue(NSNumber.self)
+    conformsCKRecordValueProtocol(CKRecord.Reference.self)
 }
 
 private func use273() {
-    conformsCKRecordValue(NSArray.self)
-}
-
-private func use274() {
-    conformsCKRecordValue(NSDate.self)
-}
-
-private func use275() {
-    conformsCKRecordValue(NSData.self)
-}
-
-private func use276() {
-    conformsCKRecordValue(CKRecord.Reference.self)
-}
-
-private func use277() {
-    conformsCKRecordValue(CKAsset.self)
-}
-
-private func use278() {
-    conformsCKRecordValue(CLLocation.self)
-}
-
-private func use279() {
-    conformsSequence(CKRecord.self)
-}
-
-private func use280() {
-    conformsCKRecordKeyValueSetting(CKRecord.self)
-}
-
-private func use281() {
-    conformsNSSecureCoding(CKRecord.self)
-}
-
-private func use282() {
-    conformsNSCopying(CKRecord.self)
-}
-
-private func use283() {
-    let _: NSObject.Type = CKAsset.self
-}
-
-private func use284() {
-    conformsCKRecordValue(CKAsset.self)
-}
-
-private func use285() {
     conformsCKRecordValueProtocol(CKAsset.self)
 }
 
+private func use274() {
+    conformsCKRecordValueProtocol(CLLocation.self)
+}
+
+private func use275() {
+    conformsCKRecordValue(NSString.self)
+}
+
+private func use276() {
+    conformsCKRecordValue(NSNumber.self)
+}
+
+private func use277() {
+    conformsCKRecordValue(NSArray.self)
+}
+
+private func use278() {
+    conformsCKRecordValue(NSDate.self)
+}
+
+private func use279() {
+    conformsCKRecordValue(NSData.self)
+}
+
+private func use280() {
+    conformsCKRecordValue(CKRecord.Reference.self)
+}
+
+private func use281() {
+    conformsCKRecordValue(CKAsset.self)
+}
+
+private func use282() {
+    conformsCKRecordValue(CLLocation.self)
+}
+
+private func use283() {
+    conformsSequence(CKRecord.self)
+}
+
+private func use284() {
+    conformsCKRecordKeyValueSetting(CKRecord.self)
+}
+
+private func use285() {
+    conformsNSSecureCoding(CKRecord.self)
+}
+
 private func use286() {
+    conformsNSCopying(CKRecord.self)
+}
+
+private func use287() {
+    let _: NSObject.Type = CKAsset.self
+}
+
+private func use288() {
+    conformsCKRecordValue(CKAsset.self)
+}
+
+private func use289() {
+    conformsCKRecordValueProtocol(CKAsset.self)
+}
+
+private func use290() {
     conformsSendable(CKAsset.self)
 }
 
-private func use287(_ a0: URL) {
+private func use291(_ a0: URL) {
     let _: CKAsset = CKAsset(fileURL: a0)
 }
 
-private func use288(_ it: CKAsset) {
+private func use292(_ it: CKAsset) {
     let value: URL? = it.fileURL
     _ = value
 }
 
-private func use289() {
+private func use293() {
     conformsCodable(CKAsset.ExportedAssetID.self)
 }
 
-private func use290() {
+private func use294() {
     conformsSendable(CKAsset.ExportedAssetID.self)
 }
 
-private func use291(_ a0: CKAsset.ExportedAssetID) {
+private func use295(_ a0: CKAsset.ExportedAssetID) {
     let _: CKAsset = CKAsset(importing: a0)
 }
 
-private func use292(_ a0: any Decoder) throws {
+private func use296(_ a0: any Decoder) throws {
     let _: CKAsset.ExportedAssetID = try CKAsset.ExportedAssetID(from: a0)
 }
 
-private func use293(_ it: CKAsset.ExportedAssetID, _ a0: any Encoder) throws {
+private func use297(_ it: CKAsset.ExportedAssetID, _ a0: any Encoder) throws {
     let _: Void = try it.encode(to: a0)
 }
 
-private func use294() {
+private func use298() {
     let _: NSObject.Type = CKRecordZone.self
 }
 
-private func use295() {
+private func use299() {
     conformsNSSecureCoding(CKRecordZone.self)
 }
 
-private func use296() {
+private func use300() {
     conformsNSCopying(CKRecordZone.self)
 }
 
-private func use297() {
+private func use301() {
     conformsSendable(CKRecordZone.self)
 }
 
-private func use298() {
+private func use302() {
     let _: CKRecordZone = CKRecordZone.`default`()
 }
 
-private func use299(_ a0: String) {
+private func use303(_ a0: String) {
     let _: CKRecordZone = CKRecordZone(zoneName: a0)
 }
 
-private func use300(_ a0: CKRecordZone.ID) {
+private func use304(_ a0: CKRecordZone.ID) {
     let _: CKRecordZone = CKRecordZone(zoneID: a0)
 }
 
-private func use301(_ a0: NSCoder) {
+private func use305(_ a0: NSCoder) {
     let _: CKRecordZone? = CKRecordZone(coder: a0)
 }
 
-private func use302(_ it: CKRecordZone) {
+private func use306(_ it: CKRecordZone) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use303(_ it: CKRecordZone) {
+private func use307(_ it: CKRecordZone) {
     let value: CKRecordZone.Capabilities = it.capabilities
     _ = value
 }
 
-private func use304(_ it: CKRecordZone) {
+private func use308(_ it: CKRecordZone) {
     let value: CKRecordZone.EncryptionScope = it.encryptionScope
     it.encryptionScope = value
 }
 
-private func use305() {
+private func use309() {
     conformsOptionSet(CKRecordZone.Capabilities.self)
 }
 
-private func use306() {
+private func use310() {
     let _: UInt.Type = CKRecordZone.Capabilities.RawValue.self
 }
 
-private func use307() {
+private func use311() {
     let _: Int.Type = CKRecordZone.EncryptionScope.RawValue.self
 }
 
-private func use308() {
+private func use312() {
     let _: NSObject.Type = CKRecordZone.ID.self
 }
 
-private func use309() {
+private func use313() {
     conformsNSSecureCoding(CKRecordZone.ID.self)
 }
 
-private func use310() {
+private func use314() {
     conformsNSCopying(CKRecordZone.ID.self)
 }
 
-private func use311() {
+private func use315() {
     conformsSendable(CKRecordZone.ID.self)
 }
 
-private func use312() {
+private func use316() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.fetchChanges
 }
 
-private func use313() {
+private func use317() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.atomic
 }
 
-private func use314() {
+private func use318() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.sharing
 }
 
-private func use315() {
+private func use319() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.zoneWideSharing
 }
 
-private func use316() {
+private func use320() {
     let _: CKRecordZone.EncryptionScope = CKRecordZone.EncryptionScope.perRecord
 }
 
-private func use317() {
+private func use321() {
     let _: CKRecordZone.EncryptionScope = CKRecordZone.EncryptionScope.perZone
 }
 
-private func use318(_ a0: String, _ a1: String) {
+private func use322(_ a0: String, _ a1: String) {
     let _: CKRecordZone.ID = CKRecordZone.ID(zoneName: a0, ownerName: a1)
     let _: CKRecordZone.ID = CKRecordZone.ID()
 }
 
-private func use319(_ a0: String, _ a1: String?) {
+private func use323(_ a0: String, _ a1: String?) {
     let _: CKRecordZone.ID = CKRecordZone.ID(zoneName: a0, ownerName: a1)
     let _: CKRecordZone.ID = CKRecordZone.ID()
 }
 
-private func use320(_ a0: NSCoder) {
+private func use324(_ a0: NSCoder) {
     let _: CKRecordZone.ID? = CKRecordZone.ID(coder: a0)
 }
 
-private func use321(_ it: CKRecordZone.ID) {
+private func use325(_ it: CKRecordZone.ID) {
     let value: String = it.zoneName
     _ = value
 }
 
-private func use322(_ it: CKRecordZone.ID) {
+private func use326(_ it: CKRecordZone.ID) {
     let value: String = it.ownerName
     _ = value
 }
 
-private func use323() {
+private func use327() {
     let _: CKRecordZone.ID = CKRecordZone.ID.`default`
 }
 
-private func use324() {
+private func use328() {
     let _: String = CKRecordZone.ID.defaultZoneName
 }
 
-private func use325() {
+private func use329() {
     let _: NSObject.Type = CKQuery.self
 }
 
-private func use326() {
+private func use330() {
     conformsNSSecureCoding(CKQuery.self)
 }
 
-private func use327() {
+private func use331() {
     conformsNSCopying(CKQuery.self)
 }
 
-private func use328() {
+private func use332() {
     conformsSendable(CKQuery.self)
 }
 
-private func use329() {
+private func use333() {
     let _: NSSortDescriptor.Type = CKLocationSortDescriptor.self
 }
 
-private func use330() {
+private func use334() {
     conformsNSSecureCoding(CKLocationSortDescriptor.self)
 }
 
-private func use331() {
+private func use335() {
     let _: NSObject.Type = CKServerChangeToken.self
 }
 
-private func use332() {
+private func use336() {
     conformsNSCopying(CKServerChangeToken.self)
 }
 
-private func use333() {
+private func use337() {
     conformsNSSecureCoding(CKServerChangeToken.self)
 }
 
-private func use334() {
+private func use338() {
     conformsSendable(CKServerChangeToken.self)
 }
 
-private func use335(_ a0: CKRecord.RecordType, _ a1: NSPredicate) {
+private func use339(_ a0: CKRecord.RecordType, _ a1: NSPredicate) {
     let _: CKQuery = CKQuery(recordType: a0, predicate: a1)
 }
 
-private func use336(_ a0: NSCoder) {
+private func use340(_ a0: NSCoder) {
     let _: CKQuery = CKQuery(coder: a0)
 }
 
-private func use337(_ it: CKQuery) {
+private func use341(_ it: CKQuery) {
     let value: CKRecord.RecordType = it.recordType
     _ = value
 }
 
-private func use338(_ it: CKQuery) {
+private func use342(_ it: CKQuery) {
     let value: NSPredicate = it.predicate
     _ = value
 }
 
-private func use339(_ it: CKQuery) {
+private func use343(_ it: CKQuery) {
     let value: [NSSortDescriptor]? = it.sortDescriptors
     it.sortDescriptors = value
 }
 
-private func use340(_ a0: String, _ a1: CLLocation) {
+private func use344(_ a0: String, _ a1: CLLocation) {
     let _: CKLocationSortDescriptor = CKLocationSortDescriptor(key: a0, relativeLocation: a1)
 }
 
-private func use341(_ a0: NSCoder) {
+private func use345(_ a0: NSCoder) {
     let _: CKLocationSortDescriptor = CKLocationSortDescriptor(coder: a0)
 }
 
-private func use342(_ it: CKLocationSortDescriptor) {
+private func use346(_ it: CKLocationSortDescriptor) {
     let value: CLLocation = it.relativeLocation
     _ = value
 }
 
-private func use343(_ a0: NSCoder) {
+private func use347(_ a0: NSCoder) {
     let _: CKServerChangeToken? = CKServerChangeToken(coder: a0)
 }
 
-private func use344() {
+private func use348() {
     conformsError(CKError.self)
 }
 
-private func use345() {
+private func use349() {
     conformsCustomNSError(CKError.self)
 }
 
-private func use346() {
+private func use350() {
     conformsHashable(CKError.self)
 }
 
-private func use347(_ a0: CKError.Code, _ a1: [String: Any]) {
+private func use351(_ a0: CKError.Code, _ a1: [String: Any]) {
     let _: CKError = CKError(a0, userInfo: a1)
     let _: CKError = CKError(a0)
 }
 
-private func use348(_ a0: NSError) {
+private func use352(_ a0: NSError) {
     let _: CKError = CKError(_nsError: a0)
 }
 
-private func use349() {
+private func use353() {
     let _: String = CKError.errorDomain
 }
 
-private func use350(_ it: CKError) {
+private func use354(_ it: CKError) {
     let value: CKError.Code = it.code
     _ = value
 }
 
-private func use351(_ it: CKError) {
+private func use355(_ it: CKError) {
     let value: Int = it.errorCode
     _ = value
 }
 
-private func use352(_ it: CKError) {
+private func use356(_ it: CKError) {
     let value: [String: Any] = it.errorUserInfo
     _ = value
 }
 
-private func use353(_ it: CKError) {
+private func use357(_ it: CKError) {
     let value: [String: Any] = it.userInfo
     _ = value
 }
 
-private func use354(_ it: CKError) {
+private func use358(_ it: CKError) {
     let value: String = it.localizedDescription
     _ = value
 }
 
-private func use355(_ it: CKError) {
+private func use359(_ it: CKError) {
     let value: [AnyHashable: any Error]? = it.partialErrorsByItemID
     _ = value
 }
 
-private func use356(_ it: CKError) {
+private func use360(_ it: CKError) {
     let value: CKRecord? = it.ancestorRecord
     _ = value
 }
 
-private func use357(_ it: CKError) {
+private func use361(_ it: CKError) {
     let value: CKRecord? = it.serverRecord
     _ = value
 }
 
-private func use358(_ it: CKError) {
+private func use362(_ it: CKError) {
     let value: CKRecord? = it.clientRecord
     _ = value
 }
 
-private func use359(_ it: CKError) {
+private func use363(_ it: CKError) {
     let value: Double? = it.retryAfterSeconds
     _ = value
 }
 
-private func use360() {
+private func use364() {
     let _: Int.Type = CKError.Code.RawValue.self
 }
 
-private func use361() {
+private func use365() {
     let _: CKError.Code = CKError.Code.internalError
 }
 
-private func use362() {
+private func use366() {
     let _: CKError.Code = CKError.Code.partialFailure
 }
 
-private func use363() {
+private func use367() {
     let _: CKError.Code = CKError.Code.networkUnavailable
 }
 
-private func use364() {
+private func use368() {
     let _: CKError.Code = CKError.Code.networkFailure
 }
 
-private func use365() {
+private func use369() {
     let _: CKError.Code = CKError.Code.badContainer
 }
 
-private func use366() {
+private func use370() {
     let _: CKError.Code = CKError.Code.serviceUnavailable
 }
 
-private func use367() {
+private func use371() {
     let _: CKError.Code = CKError.Code.requestRateLimited
 }
 
-private func use368() {
+private func use372() {
     let _: CKError.Code = CKError.Code.missingEntitlement
 }
 
-private func use369() {
+private func use373() {
     let _: CKError.Code = CKError.Code.notAuthenticated
 }
 
-private func use370() {
+private func use374() {
     let _: CKError.Code = CKError.Code.permissionFailure
 }
 
-private func use371() {
+private func use375() {
     let _: CKError.Code = CKError.Code.unknownItem
 }
 
-private func use372() {
+private func use376() {
     let _: CKError.Code = CKError.Code.invalidArguments
 }
 
-private func use373() {
+private func use377() {
     let _: CKError.Code = CKError.Code.resultsTruncated
 }
 
-private func use374() {
+private func use378() {
     let _: CKError.Code = CKError.Code.serverRecordChanged
 }
 
-private func use375() {
+private func use379() {
     let _: CKError.Code = CKError.Code.serverRejectedRequest
 }
 
-private func use376() {
+private func use380() {
     let _: CKError.Code = CKError.Code.assetFileNotFound
 }
 
-private func use377() {
+private func use381() {
     let _: CKError.Code = CKError.Code.assetFileModified
 }
 
-private func use378() {
+private func use382() {
     let _: CKError.Code = CKError.Code.incompatibleVersion
 }
 
-private func use379() {
+private func use383() {
     let _: CKError.Code = CKError.Code.constraintViolation
 }
 
-private func use380() {
+private func use384() {
     let _: CKError.Code = CKError.Code.operationCancelled
 }
 
-private func use381() {
+private func use385() {
     let _: CKError.Code = CKError.Code.changeTokenExpired
 }
 
-private func use382() {
+private func use386() {
     let _: CKError.Code = CKError.Code.batchRequestFailed
 }
 
-private func use383() {
+private func use387() {
     let _: CKError.Code = CKError.Code.zoneBusy
 }
 
-private func use384() {
+private func use388() {
     let _: CKError.Code = CKError.Code.badDatabase
 }
 
-private func use385() {
+private func use389() {
     let _: CKError.Code = CKError.Code.quotaExceeded
 }
 
-private func use386() {
+private func use390() {
     let _: CKError.Code = CKError.Code.zoneNotFound
 }
 
-private func use387() {
+private func use391() {
     let _: CKError.Code = CKError.Code.limitExceeded
 }
 
-private func use388() {
+private func use392() {
     let _: CKError.Code = CKError.Code.userDeletedZone
 }
 
-private func use389() {
+private func use393() {
     let _: CKError.Code = CKError.Code.tooManyParticipants
 }
 
-private func use390() {
+private func use394() {
     let _: CKError.Code = CKError.Code.alreadyShared
 }
 
-private func use391() {
+private func use395() {
     let _: CKError.Code = CKError.Code.referenceViolation
 }
 
-private func use392() {
+private func use396() {
     let _: CKError.Code = CKError.Code.managedAccountRestricted
 }
 
-private func use393() {
+private func use397() {
     let _: CKError.Code = CKError.Code.participantMayNeedVerification
 }
 
-private func use394() {
+private func use398() {
     let _: CKError.Code = CKError.Code.serverResponseLost
 }
 
-private func use395() {
+private func use399() {
     let _: CKError.Code = CKError.Code.assetNotAvailable
 }
 
-private func use396() {
+private func use400() {
     let _: CKError.Code = CKError.Code.accountTemporarilyUnavailable
 }
 
-private func use397() {
+private func use401() {
     let _: CKError.Code = CKError.Code.participantAlreadyInvited
 }
 
-private func use398() {
+private func use402() {
     let _: CKRecord.Type = CKShare.self
 }
 
-private func use399(_ a0: CKRecord) {
+private func use403(_ a0: CKRecord) {
     let _: CKShare = CKShare(rootRecord: a0)
 }
 
-private func use400(_ a0: CKRecord, _ a1: CKRecord.ID) {
+private func use404(_ a0: CKRecord, _ a1: CKRecord.ID) {
     let _: CKShare = CKShare(rootRecord: a0, shareID: a1)
 }
 
-private func use401(_ a0: CKRecordZone.ID) {
+private func use405(_ a0: CKRecordZone.ID) {
     let _: CKShare = CKShare(recordZoneID: a0)
 }
 
-private func use402(_ it: CKShare) {
+private func use406(_ it: CKShare) {
     let value: CKShare.ParticipantPermission = it.publicPermission
     it.publicPermission = value
 }
 
-private func use403(_ it: CKShare) {
+private func use407(_ it: CKShare) {
     let value: URL? = it.url
     _ = value
 }
 
-private func use404(_ it: CKShare) {
+private func use408(_ it: CKShare) {
     let value: [CKShare.Participant] = it.participants
     _ = value
 }
 
-private func use405(_ it: CKShare) {
+private func use409(_ it: CKShare) {
     let value: CKShare.Participant = it.owner
     _ = value
 }
 
-private func use406(_ it: CKShare) {
+private func use410(_ it: CKShare) {
     let value: CKShare.Participant? = it.currentUserParticipant
     _ = value
 }
 
-private func use407(_ it: CKShare, _ a0: CKShare.Participant) {
+private func use411(_ it: CKShare, _ a0: CKShare.Participant) {
     let _: Void = it.addParticipant(a0)
 }
 
-private func use408(_ it: CKShare, _ a0: CKShare.Participant) {
+private func use412(_ it: CKShare, _ a0: CKShare.Participant) {
     let _: Void = it.removeParticipant(a0)
 }
 
-private func use409() {
+private func use413() {
     let _: NSObject.Type = CKShare.Participant.self
 }
 
-private func use410() {
+private func use414() {
     conformsNSSecureCoding(CKShare.Participant.self)
 }
 
-private func use411() {
+private func use415() {
     conformsNSCopying(CKShare.Participant.self)
 }
 
-private func use412() {
+private func use416() {
     conformsSendable(CKShare.Participant.self)
 }
 
-private func use413() {
+private func use417() {
     let _: NSObject.Type = CKShare.Metadata.self
 }
 
-private func use414() {
+private func use418() {
     conformsNSCopying(CKShare.Metadata.self)
 }
 
-private func use415() {
+private func use419() {
     conformsNSSecureCoding(CKShare.Metadata.self)
 }
 
-private func use416() {
+private func use420() {
     conformsSendable(CKShare.Metadata.self)
 }
 
-private func use417() {
+private func use421() {
     let _: Int.Type = CKShare.ParticipantAcceptanceStatus.RawValue.self
 }
 
-private func use418() {
+private func use422() {
     let _: Int.Type = CKShare.ParticipantPermission.RawValue.self
 }
 
-private func use419() {
+private func use423() {
     let _: Int.Type = CKShare.ParticipantRole.RawValue.self
 }
 
-private func use420() {
+private func use424() {
     let _: CKRecord.FieldKey = CKShare.SystemFieldKey.title
 }
 
-private func use421() {
+private func use425() {
     let _: CKRecord.FieldKey = CKShare.SystemFieldKey.thumbnailImageData
 }
 
-private func use422() {
+private func use426() {
     let _: CKRecord.FieldKey = CKShare.SystemFieldKey.shareType
 }
 
-private func use423() {
+private func use427() {
     let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.unknown
 }
 
-private func use424() {
+private func use428() {
     let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.pending
 }
 
-private func use425() {
+private func use429() {
     let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.accepted
 }
 
-private func use426() {
+private func use430() {
     let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.removed
 }
 
-private func use427() {
+private func use431() {
     let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.unknown
 }
 
-private func use428() {
+private func use432() {
     let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.none
 }
 
-private func use429() {
+private func use433() {
     let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readOnly
 }
 
-private func use430() {
+private func use434() {
     let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readWrite
 }
 
-private func use431() {
+private func use435() {
     let _: CKShare.ParticipantRole = CKShare.ParticipantRole.unknown
 }
 
-private func use432() {
+private func use436() {
     let _: CKShare.ParticipantRole = CKShare.ParticipantRole.owner
 }
 
-private func use433() {
+private func use437() {
     let _: CKShare.ParticipantRole = CKShare.ParticipantRole.administrator
 }
 
-private func use434() {
+private func use438() {
     let _: CKShare.ParticipantRole = CKShare.ParticipantRole.privateUser
 }
 
-private func use435() {
+private func use439() {
     let _: CKShare.ParticipantRole = CKShare.ParticipantRole.publicUser
 }
 
-private func use436() {
+private func use440() {
     let _: (String).Type = CKShare.Participant.ID.self
 }
 
-private func use437(_ it: CKShare.Participant) {
+private func use441(_ it: CKShare.Participant) {
     let value: CKUserIdentity = it.userIdentity
     _ = value
 }
 
-private func use438(_ it: CKShare.Participant) {
+private func use442(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantRole = it.role
     it.role = value
 }
 
-private func use439(_ it: CKShare.Participant) {
+private func use443(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantAcceptanceStatus = it.acceptanceStatus
     _ = value
 }
 
-private func use440(_ it: CKShare.Participant) {
+private func use444(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantPermission = it.permission
     it.permission = value
 }
 
-private func use441(_ it: CKShare.Participant) {
+private func use445(_ it: CKShare.Participant) {
     let value: CKShare.Participant.ID = it.participantID
     _ = value
 }
 
-private func use442(_ it: CKShare.Participant, _ a0: Any?) {
+private func use446(_ it: CKShare.Participant, _ a0: Any?) {
     let _: Bool = it.isEqual(a0)
 }
 
-private func use443(_ a0: NSCoder) {
+private func use447(_ a0: NSCoder) {
     let _: CKShare.Participant? = CKShare.Participant(coder: a0)
 }
 
-private func use444() {
+private func use448() {
     let _: (CKShare.ParticipantAcceptanceStatus).Type = CKShare.Participant.AcceptanceStatus.self
 }
 
-private func use445() {
+private func use449() {
     let _: (CKShare.ParticipantPermission).Type = CKShare.Participant.Permission.self
 }
 
-private func use446() {
+private func use450() {
     let _: (CKShare.ParticipantRole).Type = CKShare.Participant.Role.self
 }
 
-private func use447(_ it: CKShare.Metadata) {
+private func use451(_ it: CKShare.Metadata) {
     let value: String = it.containerIdentifier
     _ = value
 }
 
-private func use448(_ it: CKShare.Metadata) {
+private func use452(_ it: CKShare.Metadata) {
     let value: CKShare = it.share
     _ = value
 }
 
-private func use449(_ it: CKShare.Metadata) {
+private func use453(_ it: CKShare.Metadata) {
     let value: CKRecord.ID? = it.hierarchicalRootRecordID
     _ = value
 }
 
-private func use450(_ it: CKShare.Metadata) {
+private func use454(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantRole = it.participantRole
     _ = value
 }
 
-private func use451(_ it: CKShare.Metadata) {
+private func use455(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantAcceptanceStatus = it.participantStatus
     _ = value
 }
 
-private func use452(_ it: CKShare.Metadata) {
+private func use456(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantPermission = it.participantPermission
     _ = value
 }
 
-private func use453(_ it: CKShare.Metadata) {
+private func use457(_ it: CKShare.Metadata) {
     let value: CKUserIdentity = it.ownerIdentity
     _ = value
 }
 
-private func use454(_ it: CKShare.Metadata) {
+private func use458(_ it: CKShare.Metadata) {
     let value: CKRecord? = it.rootRecord
     _ = value
 }
 
-private func use455(_ it: CKShare.Metadata) {
+private func use459(_ it: CKShare.Metadata) {
     let value: CKRecord.ID = it.rootRecordID
     _ = value
 }
 
-private func use456(_ a0: NSCoder) {
+private func use460(_ a0: NSCoder) {
     let _: CKShare.Metadata? = CKShare.Metadata(coder: a0)
 }
 
-private func use457() {
+private func use461() {
     let _: NSObject.Type = CKUserIdentity.self
 }
 
-private func use458() {
+private func use462() {
     conformsNSSecureCoding(CKUserIdentity.self)
 }
 
-private func use459() {
+private func use463() {
     conformsNSCopying(CKUserIdentity.self)
 }
 
-private func use460() {
+private func use464() {
     conformsSendable(CKUserIdentity.self)
 }
 
-private func use461(_ it: CKUserIdentity) {
+private func use465(_ it: CKUserIdentity) {
     let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
-private func use462(_ it: CKUserIdentity) {
+private func use466(_ it: CKUserIdentity) {
     let value: CKUserIdentity.LookupInfo? = it.lookupInfo
     _ = value
 }
 
-private func use463(_ it: CKUserIdentity) {
+private func use467(_ it: CKUserIdentity) {
     let value: PersonNameComponents? = it.nameComponents
     _ = value
 }
 
-private func use464(_ it: CKUserIdentity) {
+private func use468(_ it: CKUserIdentity) {
     let value: Bool = it.hasiCloudAccount
     _ = value
 }
 
-private func use465(_ it: CKUserIdentity) {
+private func use469(_ it: CKUserIdentity) {
     let value: [String] = it.contactIdentifiers
     _ = value
 }
 
-private func use466(_ a0: NSCoder) {
+private func use470(_ a0: NSCoder) {
     let _: CKUserIdentity? = CKUserIdentity(coder: a0)
 }
 
-private func use467() {
+private func use471() {
     let _: NSObject.Type = CKUserIdentity.LookupInfo.self
 }
 
-private func use468() {
+private func use472() {
     conformsNSSecureCoding(CKUserIdentity.LookupInfo.self)
 }
 
-private func use469() {
+private func use473() {
     conformsNSCopying(CKUserIdentity.LookupInfo.self)
 }
 
-private func use470() {
+private func use474() {
     conformsSendable(CKUserIdentity.LookupInfo.self)
 }
 
-private func use471(_ a0: String) {
+private func use475(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(emailAddress: a0)
 }
 
-private func use472(_ a0: String) {
+private func use476(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(phoneNumber: a0)
 }
 
-private func use473(_ a0: CKRecord.ID) {
+private func use477(_ a0: CKRecord.ID) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(userRecordID: a0)
 }
 
-private func use474(_ a0: NSCoder) {
+private func use478(_ a0: NSCoder) {
     let _: CKUserIdentity.LookupInfo? = CKUserIdentity.LookupInfo(coder: a0)
 }
 
-private func use475(_ a0: [String]) {
+private func use479(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withEmails: a0)
 }
 
-private func use476(_ a0: [String]) {
+private func use480(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: a0)
 }
 
-private func use477(_ a0: [CKRecord.ID]) {
+private func use481(_ a0: [CKRecord.ID]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(with: a0)
 }
 
-private func use478(_ it: CKUserIdentity.LookupInfo) {
+private func use482(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.emailAddress
     _ = value
 }
 
-private func use479(_ it: CKUserIdentity.LookupInfo) {
+private func use483(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.phoneNumber
     _ = value
 }
 
-private func use480(_ it: CKUserIdentity.LookupInfo) {
+private func use484(_ it: CKUserIdentity.LookupInfo) {
     let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
-private func use481() {
+private func use485() {
     let _: NSObject.Type = CKSubscription.self
 }
 
-private func use482() {
+private func use486() {
     conformsNSSecureCoding(CKSubscription.self)
 }
 
-private func use483() {
+private func use487() {
     conformsNSCopying(CKSubscription.self)
 }
 
-private func use484() {
+private func use488() {
     conformsSendable(CKSubscription.self)
 }
 
-private func use485() {
+private func use489() {
     let _: CKSubscription.Type = CKQuerySubscription.self
 }
 
-private func use486() {
+private func use490() {
     let _: CKSubscription.Type = CKRecordZoneSubscription.self
 }
 
-private func use487() {
+private func use491() {
     let _: CKSubscription.Type = CKDatabaseSubscription.self
 }
 
-private func use488() {
+private func use492() {
     let _: (String).Type = CKSubscription.ID.self
 }
 
-private func use489(_ it: CKSubscription) {
+private func use493(_ it: CKSubscription) {
     let value: CKSubscription.ID = it.subscriptionID
     _ = value
 }
 
-private func use490(_ it: CKSubscription) {
+private func use494(_ it: CKSubscription) {
     let value: CKSubscription.SubscriptionType = it.subscriptionType
     _ = value
 }
 
-private func use491(_ it: CKSubscription) {
+private func use495(_ it: CKSubscription) {
     let value: CKSubscription.NotificationInfo? = it.notificationInfo
     it.notificationInfo = value
 }
 
-private func use492() {
+private func use496() {
     let _: Int.Type = CKSubscription.SubscriptionType.RawValue.self
 }
 
-private func use493() {
+private func use497() {
     let _: NSObject.Type = CKSubscription.NotificationInfo.self
 }
 
-private func use494() {
+private func use498() {
     conformsNSSecureCoding(CKSubscription.NotificationInfo.self)
 }
 
-private func use495() {
+private func use499() {
     conformsNSCopying(CKSubscription.NotificationInfo.self)
 }
 
-private func use496() {
+private func use500() {
     conformsSendable(CKSubscription.NotificationInfo.self)
 }
 
-private func use497() {
+private func use501() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.query
 }
 
-private func use498() {
+private func use502() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.recordZone
 }
 
-private func use499() {
+private func use503() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.database
 }
 
-private func use500() {
+private func use504() {
     conformsOptionSet(CKQuerySubscription.Options.self)
 }
 
-private func use501() {
+private func use505() {
     let _: UInt.Type = CKQuerySubscription.Options.RawValue.self
 }
 
-private func use502(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
+private func use506(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2, options: a3)
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2)
 }
 
-private func use503(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
+private func use507(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, options: a2)
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1)
 }
 
-private func use504(_ a0: NSCoder) {
+private func use508(_ a0: NSCoder) {
     let _: CKQuerySubscription = CKQuerySubscription(coder: a0)
 }
 
-private func use505(_ it: CKQuerySubscription) {
+private func use509(_ it: CKQuerySubscription) {
     let value: CKRecord.RecordType? = it.recordType
     _ = value
 }
 
-private func use506(_ it: CKQuerySubscription) {
+private func use510(_ it: CKQuerySubscription) {
     let value: NSPredicate = it.predicate
     _ = value
 }
 
-private func use507(_ it: CKQuerySubscription) {
+private func use511(_ it: CKQuerySubscription) {
     let value: CKRecordZone.ID? = it.zoneID
     it.zoneID = value
 }
 
-private func use508(_ it: CKQuerySubscription) {
+private func use512(_ it: CKQuerySubscription) {
     let value: CKQuerySubscription.Options = it.querySubscriptionOptions
     _ = value
 }
 
-private func use509() {
+private func use513() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordCreation
 }
 
-private func use510() {
+private func use514() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordUpdate
 }
 
-private func use511() {
+private func use515() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordDeletion
 }
 
-private func use512() {
+private func use516() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnce
 }
 
-private func use513(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
+private func use517(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0, subscriptionID: a1)
 }
 
-private func use514(_ a0: CKRecordZone.ID) {
+private func use518(_ a0: CKRecordZone.ID) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0)
 }
 
-private func use515(_ a0: NSCoder) {
+private func use519(_ a0: NSCoder) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(coder: a0)
 }
 
-private func use516(_ it: CKRecordZoneSubscription) {
+private func use520(_ it: CKRecordZoneSubscription) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
-}
-
-private func use517(_ it: CKRecordZoneSubscription) {
-    let value: CKRecord.RecordType? = it.recordType
-    it.recordType = value
-}
-
-private func use518(_ a0: CKSubscription.ID) {
-    let _: CKDatabaseSubscription = CKDatabaseSubscription(subscriptionID: a0)
-}
-
-private func use519() {
-    let _: CKDatabaseSubscription = CKDatabaseSubscription()
-}
-
-private func use520(_ a0: NSCoder) {
-    let _: CKDatabaseSubscription = CKDatabaseSubscription(coder: a0)
 }

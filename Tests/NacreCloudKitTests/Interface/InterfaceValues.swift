@@ -24,7 +24,7 @@ func conformsNSObjectProtocol<T: NSObjectProtocol>(_: T.Type) {}
 @Suite struct InterfaceTests {
     @Test func `raw values and constants are Apple's`() {
         for (name, isSame) in Self.values { #expect(isSame, "\(name)") }
-        #expect(Self.values.count == 145)
+        #expect(Self.values.count == 151)
     }
 
     private static let values: [(String, Bool)] = [
@@ -149,6 +149,12 @@ func conformsNSObjectProtocol<T: NSObjectProtocol>(_: T.Type) {}
         ("CKModifyRecordsOperation.RecordSavePolicy.changedKeys", CKModifyRecordsOperation.RecordSavePolicy.changedKeys.rawValue == 1),
         ("CKModifyRecordsOperation.RecordSavePolicy.allKeys", CKModifyRecordsOperation.RecordSavePolicy.allKeys.rawValue == 2),
         ("CKQueryOperation.maximumResults", CKQueryOperation.maximumResults == 0),
+        ("CKSharingParticipantAccessOption.anyoneWithLink", CKSharingParticipantAccessOption.anyoneWithLink.rawValue == 1),
+        ("CKSharingParticipantAccessOption.specifiedRecipientsOnly", CKSharingParticipantAccessOption.specifiedRecipientsOnly.rawValue == 2),
+        ("CKSharingParticipantAccessOption.any", CKSharingParticipantAccessOption.any.rawValue == 3),
+        ("CKSharingParticipantPermissionOption.readOnly", CKSharingParticipantPermissionOption.readOnly.rawValue == 1),
+        ("CKSharingParticipantPermissionOption.readWrite", CKSharingParticipantPermissionOption.readWrite.rawValue == 2),
+        ("CKSharingParticipantPermissionOption.any", CKSharingParticipantPermissionOption.any.rawValue == 3),
         ("CKSyncEngineEventType.stateUpdate", CKSyncEngineEventType.stateUpdate.rawValue == 0),
         ("CKSyncEngineEventType.accountChange", CKSyncEngineEventType.accountChange.rawValue == 1),
         ("CKSyncEngineEventType.fetchedDatabaseChanges", CKSyncEngineEventType.fetchedDatabaseChanges.rawValue == 2),
