@@ -67,7 +67,7 @@ import Testing
         }
         let token = try #require(try await post("private/changes/database", "{}", device).json?.at("syncToken")?.text)
         async let answer = post("private/changes/database", #"{"syncToken":"\#(token)","nacre":{"waitSeconds":30}}"#, device)
-        await server.clock.sleeps(TaskLane.allCases.count + 1 + 1)
+        await server.clock.sleeps(TestServer.sleepers + 1)
         try await server.revokeElsewhere("ada")
         server.clock.advance(5)
         let session = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names["ada.escaped"] ?? "")"

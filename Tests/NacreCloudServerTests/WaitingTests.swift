@@ -36,9 +36,9 @@ import Testing
                 headers: ["Authorization": "Bearer \(server.names[user + ".device"] ?? "")"], body: Array(body.utf8))
         }
 
-        /// Returns once a request waits: its timer sleeps, beside those of the task runner: its lanes and the upkeep.
+        /// Returns once a request waits: its timer sleeps, beside what always does.
         func hasWaiters(_ count: Int = 1) async {
-            await server.clock.sleeps(TaskLane.allCases.count + 1 + count)
+            await server.clock.sleeps(TestServer.sleepers + count)
         }
     }
 

@@ -17,6 +17,8 @@ final class TestServer: Sendable {
     static let container = "iCloud.test.scenes"
     static let otherContainer = "iCloud.test.other"
     static let password = "correct horse battery"
+    /// What sleeps in a server that listens, beside its requests: the lanes of its tasks, their upkeep, and the search for strays once it has looked.
+    static let sleepers = TaskLane.allCases.count + 2
     /// What the two accounts have: hashed once, because a hash takes 70 ms on purpose.
     private static let passwordHash = Result { try PasswordHash.hash(password) }
 
