@@ -19,17 +19,9 @@ struct UndocumentedTests {
     }
 
     @Test func `what apps see says what it is`() throws {
-        var counts: [String: Int] = [:]
         for path in try SourceTree.paths(under: ["Sources/CloudKit"]).filter({ $0.hasSuffix(".swift") }) {
             let lines = Undocumented.lines(of: try SourceTree.text(of: path))
-            if let folder = Undocumented.allowed.keys.first(where: path.hasPrefix) {
-                counts[folder, default: 0] += lines.count
-            } else {
-                report(lines.map { Finding(path: path, line: $0, message: "public, and no doc comment above it") })
-            }
-        }
-        for (folder, count) in Undocumented.allowed {
-            #expect(counts[folder] == count, "\(folder): the number in Undocumented.swift may fall, never rise")
+            report(lines.map { Finding(path: path, line: $0, message: "public, and no doc comment above it") })
         }
     }
 }

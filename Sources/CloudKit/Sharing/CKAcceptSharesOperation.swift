@@ -25,6 +25,7 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// Accepts the shares that these tell of. Apple: iOS 10.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas

@@ -9,8 +9,11 @@ public struct CKSharingParticipantPermissionOption: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
+    /// Participants may read.
     public static var readOnly: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 1) }
+    /// Participants may read and change.
     public static var readWrite: CKSharingParticipantPermissionOption { CKSharingParticipantPermissionOption(rawValue: 2) }
+    /// Either; the user chooses.
     public static var any: CKSharingParticipantPermissionOption { [.readOnly, .readWrite] }
 }
 
@@ -22,8 +25,11 @@ public struct CKSharingParticipantAccessOption: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
+    /// Everybody who has the share's URL.
     public static var anyoneWithLink: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 1) }
+    /// Those alone who were invited.
     public static var specifiedRecipientsOnly: CKSharingParticipantAccessOption { CKSharingParticipantAccessOption(rawValue: 2) }
+    /// Either; the user chooses.
     public static var any: CKSharingParticipantAccessOption { [.anyoneWithLink, .specifiedRecipientsOnly] }
 }
 
@@ -43,6 +49,7 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
 
     private let choices: Locked<Choices>
 
+    /// Allows these permissions and these ways in.
     public init(
         allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption, allowedParticipantAccessOptions: CKSharingParticipantAccessOption
     ) {
@@ -55,11 +62,13 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
         super.init()
     }
 
+    /// Which permissions the user may give.
     open var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption {
         get { CKSharingParticipantPermissionOption(rawValue: choices.withLock(\.permissions)) }
         set { choices.withLock { $0.permissions = newValue.rawValue } }
     }
 
+    /// Whom the user may let in.
     open var allowedParticipantAccessOptions: CKSharingParticipantAccessOption {
         get { CKSharingParticipantAccessOption(rawValue: choices.withLock(\.access)) }
         set { choices.withLock { $0.access = newValue.rawValue } }
@@ -101,6 +110,7 @@ open class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying, @unchec
         static let allowsRequests = "AllowsAccessRequests"
     }
 
+    /// True: its archives are read by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

@@ -4,6 +4,7 @@ public import Foundation
 extension CKContainer {
     // MARK: What shares are to the current user
 
+    /// Calls back with what the share behind a URL is to the current user, or with `unknownItem` or `participantMayNeedVerification`.
     @preconcurrency
     public func fetchShareMetadata(with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void) {
         fetchingMetadata([url]) { result in
@@ -12,6 +13,8 @@ extension CKContainer {
         }.start()
     }
 
+    /// What the share behind a URL is to the current user.
+    /// - Throws: `CKError`: `unknownItem` where there is none for them, `participantMayNeedVerification` where an address is not verified yet.
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await SingleCall.result { self.fetchingMetadata([url], $0) }.one(url).get()
     }
@@ -31,6 +34,7 @@ extension CKContainer {
 
     // MARK: Accepting
 
+    /// Calls back with the share that the current user takes part in from then on, or with why not.
     @preconcurrency
     public func accept(_ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void) {
         accepting([metadata]) { result in
@@ -61,6 +65,7 @@ extension CKContainer {
 
     // MARK: One participant
 
+    /// Calls back with a participant for a share's `addParticipant`, whether or not somebody has the address.
     @preconcurrency
     public func fetchShareParticipant(
         withEmailAddress emailAddress: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -68,6 +73,7 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(emailAddress: emailAddress), completionHandler)
     }
 
+    /// The same by a phone number.
     @preconcurrency
     public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -75,6 +81,7 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), completionHandler)
     }
 
+    /// The same by a user record ID.
     @preconcurrency
     public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKShare.Participant?, (any Error)?) -> Void
@@ -82,20 +89,24 @@ extension CKContainer {
         fetchParticipant(CKUserIdentity.LookupInfo(userRecordID: userRecordID), completionHandler)
     }
 
+    /// A participant for a share's `addParticipant`, whether or not somebody has the address.
     public func shareParticipant(forEmailAddress email: String) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(emailAddress: email))
     }
 
+    /// The same by a phone number.
     public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber))
     }
 
+    /// The same by a user record ID.
     public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await participant(CKUserIdentity.LookupInfo(userRecordID: userRecordID))
     }
 
     // MARK: Several participants
 
+    /// Calls back with a result for each address.
     @preconcurrency
     public func fetchShareParticipants(
         forEmailAddresses emails: [String],
@@ -104,6 +115,7 @@ extension CKContainer {
         fetchingParticipants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)) { completionHandler($0.keyed { $0.emailAddress }) }.start()
     }
 
+    /// Calls back with a result for each phone number.
     @preconcurrency
     public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
@@ -114,6 +126,7 @@ extension CKContainer {
         }.start()
     }
 
+    /// Calls back with a result for each user record ID.
     @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -123,14 +136,17 @@ extension CKContainer {
             .start()
     }
 
+    /// A result for each address.
     public func shareParticipants(forEmailAddresses emails: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)).keyed { $0.emailAddress }.get()
     }
 
+    /// A result for each phone number.
     public func shareParticipants(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await participants(CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: phoneNumbers)).keyed { $0.phoneNumber }.get()
     }
 
+    /// A result for each user record ID.
     public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {

@@ -8,6 +8,7 @@ import NacreCloudWire
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// The URLs of the shares, as `CKShare.url` has them.
     open var shareURLs: [URL]?
     /// Whether metadata come with the record at the root of what is shared. Without effect where a whole zone is shared.
     open var shouldFetchRootRecord = false
@@ -32,6 +33,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// Asks for the shares of these URLs. Apple: iOS 10.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs

@@ -7,6 +7,7 @@ import NacreCloudWire
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
 
+    /// Whom to look for.
     open var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]?
     /// Called once for each lookup info.
     open var perShareParticipantResultBlock:
@@ -28,6 +29,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         super.init()
     }
 
+    /// Looks for these. Apple: iOS 10.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos

@@ -20,8 +20,11 @@ open class CKShare: CKRecord, @unchecked Sendable {
 
     /// Fields that every share may have.
     public enum SystemFieldKey {
+        /// What the share is called: a string.
         public static let title: CKRecord.FieldKey = "cloudkit.title"
+        /// A picture of it: data.
         public static let thumbnailImageData: CKRecord.FieldKey = "cloudkit.thumbnailImageData"
+        /// What kind of thing is shared, as the app names it: a string.
         public static let shareType: CKRecord.FieldKey = "cloudkit.type"
     }
 
@@ -85,6 +88,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// Those whom the current user may see, the owner first. What is set on one counts with the share's next save.
     open var participants: [CKShare.Participant] { sheet.participants }
 
+    /// Whose zone the share is in.
     open var owner: CKShare.Participant { sheet.owner.duplicate() }
 
     /// nil: the current user takes no part.

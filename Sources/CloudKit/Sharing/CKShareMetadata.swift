@@ -10,12 +10,16 @@ extension CKShare {
 open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
     // Sendable: all properties are `let`s of sendable types; the records are given out as copies.
 
+    /// The container of the share.
     public let containerIdentifier: String
     private let theShare: CKShare
     /// Of the current user; so are the next two.
     public let participantRole: CKShare.ParticipantRole
+    /// Whether the current user has accepted the share.
     public let participantStatus: CKShare.ParticipantAcceptanceStatus
+    /// What the current user may do.
     public let participantPermission: CKShare.ParticipantPermission
+    /// Who shares, as far as the current user may know.
     public let ownerIdentity: CKUserIdentity
     /// What stands in the share's URL.
     let shortGUID: String
@@ -79,6 +83,7 @@ open class CKShareMetadata: NSObject, NSCopying, NSSecureCoding, @unchecked Send
         static let rootRecordID = "HierarchicalRootRecordID"
     }
 
+    /// True: its archives are read by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {

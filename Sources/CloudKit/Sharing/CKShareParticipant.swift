@@ -8,27 +8,37 @@ extension CKShare {
 
     /// Apple: iOS 10.
     public enum ParticipantAcceptanceStatus: Int, Sendable {
+        /// Not known.
         case unknown = 0
         /// Invited, and has not answered.
         case pending = 1
+        /// Takes part.
         case accepted = 2
+        /// Takes part no more.
         case removed = 3
     }
 
     /// Apple: iOS 10.
     public enum ParticipantPermission: Int, Sendable {
+        /// Not known.
         case unknown = 0
+        /// May nothing, as everybody who has the URL of a share that is private.
         case none = 1
+        /// May read.
         case readOnly = 2
+        /// May read and change.
         case readWrite = 3
     }
 
     /// Apple: iOS 12.
     public enum ParticipantRole: Int, Sendable {
+        /// Not known.
         case unknown = 0
+        /// Whose share it is.
         case owner = 1
         /// May add and remove participants and change what they may. Apple: iOS 26.
         case administrator = 2
+        /// Was invited.
         case privateUser = 3
         /// Came by the share's URL, and may what everybody may who has it.
         case publicUser = 4
@@ -49,6 +59,7 @@ public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the constants are `let`s of sendable types, and what changes is in `Locked`.
 
+    /// What identifies a participant of a share.
     public typealias ID = String
     /// Apple: deprecated.
     public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
@@ -66,6 +77,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     public let participantID: CKShare.Participant.ID
     /// As far as it is known to the current user: addresses are shown to the owner and to administrators.
     public let userIdentity: CKUserIdentity
+    /// Whether they have accepted. The server sets it.
     public let acceptanceStatus: CKShare.ParticipantAcceptanceStatus
     private let settings: Locked<Settings>
 
@@ -124,6 +136,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         static let acceptanceStatus = "AcceptanceStatus"
     }
 
+    /// True: its archives are read by class.
     public static var supportsSecureCoding: Bool { true }
 
     public required init?(coder: NSCoder) {
