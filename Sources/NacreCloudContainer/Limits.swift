@@ -49,8 +49,9 @@ extension Limits {
     package static let recordedQueriesKept = 200
     /// Bytes of such a query in words. On this server: of one that names more nothing is kept.
     package static let recordedQueryBytes = 1000
-    /// Seconds for which it is kept after it was noted last, and until it is noted again. On this server: a month, and a day.
+    /// Seconds for which it is kept after it was noted last. On this server: a month.
     package static let recordedQuerySeconds: Double = 30 * 24 * 3600
+    /// Seconds until it is noted again. On this server: a day.
     package static let recordedQueryPauseSeconds: Double = 24 * 3600
     /// Changes of a schema by administrators that its history keeps in each environment; of more, the oldest go. On this server.
     package static let schemaChangesKept = 50

@@ -55,7 +55,8 @@ import Testing
         #expect(Double(seconds.value) == Limits.operationSeconds)
     }
 
-    /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server writes itself.
+    /// Bounds that no client meets: of a value's own form, of memory that starts afresh, of files that the server or the framework writes itself, and of what
+    /// the administrator of an emulator orders.
     private static let ofItself: Set = [
         "NacreCloudWire/JSON/JSONPlace.swift maximumPathLength", "NacreCloudWire/Records/Timestamp.swift maximumMillisecondsSince1970",
         "NacreCloudWire/Users/PhoneNumber.swift digitsMax",
@@ -65,7 +66,11 @@ import Testing
         "NacreCloudServer/Authentication/SignedRequest.swift signatureCharactersMax",
         "NacreCloudServer/Authentication/SignInGuard.swift entriesMax", "NacreCloudServer/Authentication/TokenSealer.swift textBytesMax",
         "CloudKit/Assets/AssetStaging.swift ageMax", "CloudKit/Assets/AssetStaging.swift bytesMax", "CloudKit/Assets/AssetUpload.swift transfersMax",
-        "CloudKit/Assets/AssetUpload+Parts.swift surprisesMax", "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax",
+        "CloudKit/Assets/AssetUpload+Parts.swift surprisesMax", "CloudKit/LongLived/LongLivedAgent.swift runningMax",
+        "CloudKit/LongLived/LongLivedOperations.swift operationsMax", "CloudKit/LongLived/OperationJournal.swift keyBytesMax",
+        "CloudKit/LongLived/OperationJournal.swift valueBytesMax", "NacreCloudServer/Admin/AdminAPI+Faults.swift countMax",
+        "NacreCloudServer/Admin/AdminAPI+Faults.swift secondsMax", "NacreCloudServer/Emulator/EmulatedFault.swift rulesMax",
+        "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",
         "CloudKit/Transport/NetworkTransport.swift answerBytesMax",

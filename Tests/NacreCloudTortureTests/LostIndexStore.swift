@@ -14,18 +14,22 @@ final class LostIndexStore: LayeredStore {
     }
 
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        let number = writes.withLock { writes in
-            writes += 1
-            return writes
-        }
-        guard number % Self.lostOnceIn == 0 else { return try await below.write(body) }
-        return try await below.write { transaction in
+        try await below.write { transaction in
             try body(
                 bentTransaction(transaction) { plan in
+                    guard plan.records.contains(where: { !$0.indexed.isEmpty }), self.isLost() else { return plan }
                     var plan = plan
                     for place in plan.records.indices { plan.records[place].indexed = [] }
                     return plan
                 })
+        }
+    }
+
+    /// Of plans with index rows, one in so many.
+    private func isLost() -> Bool {
+        writes.withLock { writes in
+            writes += 1
+            return writes % Self.lostOnceIn == 0
         }
     }
 }

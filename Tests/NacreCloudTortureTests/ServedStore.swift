@@ -30,10 +30,11 @@ final class ServedStore: Sendable {
         self.store = store
         self.bucket = bucket
         folder = try TemporaryFolder()
+        // Before the server, which finds at its start the indexes that are to be made.
+        accountTokens = try await Self.populate(store)
         let server = Server(Self.configuration(folder.path, port: 0, bucket))
         url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
-        accountTokens = try await Self.populate(store)
     }
 
     private static func configuration(_ folder: String, port: Int, _ bucket: AssetBucket?) -> ServerConfiguration {

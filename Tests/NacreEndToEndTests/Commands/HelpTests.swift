@@ -26,7 +26,7 @@ struct HelpTests {
         ),
         Documented(
             "config show",
-            "data listen memory admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
+            "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level "
                 + "config public-url host trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
                 + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host origin json"
         ),
