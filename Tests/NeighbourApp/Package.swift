@@ -16,4 +16,8 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5), .enableExperimentalFeature("StrictConcurrency")]),
         .executableTarget(name: "Swift6App", dependencies: dependencies, swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]),
         .target(name: "Swift6Model", dependencies: dependencies),
+        // As `--static-swift-stdlib` links: that leaves out of Foundation what nothing names.
+        .executableTarget(
+            name: "StaticApp", dependencies: dependencies, swiftSettings: [.unsafeFlags(["-static-stdlib"])],
+            linkerSettings: [.unsafeFlags(["-static-stdlib"])]),
     ])

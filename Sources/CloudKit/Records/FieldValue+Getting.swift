@@ -7,6 +7,8 @@ extension FieldValue {
     /// An asset is one without a file: a record knows where files are.
     ///
     /// `NSString`, `NSNumber`, `NSDate`, `NSData` and `NSArray` of them, which `as?` turns into every Swift type that can hold them.
+    /// Lists go through Foundation's bridge of `Array`, and name it so: a static link leaves out of Foundation what nothing names, and in an
+    /// app without that bridge `as? [String]` of an `NSArray` is nil. The bridges of the others come with their classes.
     func object(in zone: CKRecordZone.ID) -> (any __CKRecordObjCValue)? {
         switch self {
         case .string(let value): NSString(string: value)
@@ -16,16 +18,16 @@ extension FieldValue {
         case .bytes(let value): NSData(data: Data(value))
         case .location(let value): CLLocation(wire: value)
         case .reference(let value): CKReference(wire: value, from: zone)
-        case .stringList(let list): NSArray(array: list.map { NSString(string: $0) })
-        case .int64List(let list): NSArray(array: list.map { NSNumber(value: $0) })
-        case .doubleList(let list): NSArray(array: list.map { NSNumber(value: $0) })
-        case .timestampList(let list): NSArray(array: list.map { NSDate(timeIntervalSinceReferenceDate: $0.secondsSince2001) })
-        case .bytesList(let list): NSArray(array: list.map { NSData(data: Data($0)) })
-        case .locationList(let list): NSArray(array: list.map { CLLocation(wire: $0) })
-        case .referenceList(let list): NSArray(array: list.map { CKReference(wire: $0, from: zone) })
+        case .stringList(let list): list.map { NSString(string: $0) }._bridgeToObjectiveC()
+        case .int64List(let list): list.map { NSNumber(value: $0) }._bridgeToObjectiveC()
+        case .doubleList(let list): list.map { NSNumber(value: $0) }._bridgeToObjectiveC()
+        case .timestampList(let list): list.map { NSDate(timeIntervalSinceReferenceDate: $0.secondsSince2001) }._bridgeToObjectiveC()
+        case .bytesList(let list): list.map { NSData(data: Data($0)) }._bridgeToObjectiveC()
+        case .locationList(let list): list.map { CLLocation(wire: $0) }._bridgeToObjectiveC()
+        case .referenceList(let list): list.map { CKReference(wire: $0, from: zone) }._bridgeToObjectiveC()
         case .emptyList: NSArray()
         case .asset(let value): CKAsset(file: nil, known: value)
-        case .assetList(let list): NSArray(array: list.map { CKAsset(file: nil, known: $0) })
+        case .assetList(let list): list.map { CKAsset(file: nil, known: $0) }._bridgeToObjectiveC()
         case .sealed: nil
         }
     }
