@@ -54,7 +54,9 @@ package struct StartFault: Error, Sendable {
     }
 
     private init(_ error: StoreError, _ folder: String) {
-        let values = error.values.filter { $0.key != "remedy" }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        // The reason says in words what the number does.
+        let values = error.values.filter { !["remedy", "errno"].contains($0.key) }.sorted { $0.key < $1.key }
+            .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let text = values.isEmpty ? error.text : "\(error.text) (\(values))"
         if let remedy = error.values["remedy"] {
             self.init(text, remedy)

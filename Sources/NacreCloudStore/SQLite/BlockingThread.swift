@@ -18,7 +18,7 @@ struct BlockingThread: Sendable {
             }, work.toOpaque())
         guard result == 0 else {
             work.release()
-            throw StoreError(.unavailable, "A thread could not be started", ["errno": String(result)])
+            throw StoreError(.unavailable, "A thread could not be started", ["errno": String(result), "reason": String(cString: strerror(result))])
         }
         self.thread = thread
     }
