@@ -4,7 +4,8 @@ import Foundation
 
 extension AtlasDemo {
     private static let word = "creole"
-    private static let patience = 10.0
+    /// Seconds that a device waits for what the server tells behind a save, before the demo fails: many times what a busy machine takes.
+    static let patience = 10.0
 
     /// B subscribes to the languages with a word and to the zone; A changes one of them, and B shows the alert.
     mutating func hearOfChanges() async throws {

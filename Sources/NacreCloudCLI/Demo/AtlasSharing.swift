@@ -4,8 +4,8 @@ import Foundation
 /// The demo's two users share a zone: Ben takes part in Ada's trip, as far as she lets him.
 extension AtlasDemo {
     private static let tripZone = CKRecordZone.ID(zoneName: "Trip")
-    /// How often Ben looks whether the zone is gone; the feed of his shared database hears of it behind Ada's save.
-    private static let looks = 1000
+    /// Between two looks of Ben whether the zone is gone; the feed of his shared database hears of it behind Ada's save.
+    private static let pauseMilliseconds = 5
 
     mutating func shareTrip() async throws {
         let ben = session.friend()
@@ -68,12 +68,14 @@ extension AtlasDemo {
         guard let participant = current.participants.last, participant.role == .privateUser else { throw DemoFailure("Ben is no participant") }
         current.removeParticipant(participant)
         _ = try await a.database.save(current)
-        for _ in 0..<Self.looks {
+        let start = timeline.now
+        while timeline.seconds(since: start) < Self.patience {
             let changes = try await ben.sharedCloudDatabase.databaseChanges(since: token)
             if changes.deletions.contains(where: { $0.zoneID == zone }) { return }
             token = changes.changeToken
+            try await Task.sleep(for: .milliseconds(Self.pauseMilliseconds))
         }
-        throw DemoFailure("Ben's device did not hear that the zone is gone")
+        throw DemoFailure("Ben's device did not hear in \(Int(Self.patience)) s that the zone is gone")
     }
 
     private func current(_ share: CKShare) async throws -> CKShare {
