@@ -128,7 +128,8 @@ let package = Package(
         // Compiled as apps that have not moved to Swift 6 are.
         .testTarget(name: "NacreCloudKitSwift5Tests", dependencies: ["CloudKit"], swiftSettings: [.swiftLanguageMode(.v5)]),
         // The app of a test that kills it.
-        .executableTarget(name: "NacreLongLivedApp", dependencies: ["CloudKit"], path: "Tests/NacreLongLivedApp", swiftSettings: settings),
+        .executableTarget(
+            name: "NacreLongLivedApp", dependencies: ["CloudKit", "NacreCrypto"], path: "Tests/NacreLongLivedApp", swiftSettings: settings),
         tests(
             "NacreEndToEndTests",
             [

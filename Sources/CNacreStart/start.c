@@ -2,9 +2,23 @@
 
 #include <stddef.h>
 
+// By default OpenSSL frees what it has at exit(), while other threads of the process still use it: an app that ends in the middle of a transfer would crash.
+// The first call decides, so it comes before that of libcurl. Weak, so that no OpenSSL need be linked.
+#ifdef __linux__
+#define NO_CLEANUP_AT_EXIT 0x00080000ULL // OPENSSL_INIT_NO_ATEXIT, openssl/crypto.h
+extern int OPENSSL_init_crypto(unsigned long long options, const void *settings) __attribute__((weak));
+
+static void keep_crypto(void) {
+    if (OPENSSL_init_crypto) OPENSSL_init_crypto(NO_CLEANUP_AT_EXIT, NULL);
+}
+#else
+static void keep_crypto(void) {}
+#endif
+
 // Archives made on Apple's systems name classes as Objective-C does, without a module. NSKeyedUnarchiver must know these names before it reads
 // the first archive, and an app may read one before it has called anything of CloudKit's. The same holds for compounds that an app prints.
 __attribute__((constructor)) static void before_main(void) {
+    keep_crypto();
     nacre_before_main();
 }
 

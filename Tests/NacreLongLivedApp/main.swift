@@ -1,7 +1,9 @@
 import CloudKit
+import NacreCrypto
 
 // An app that a test kills: `save` adds one long-lived operation with notes of three zones and a photo in each zone's first, and `resume` is its next
-// launch. It prints a line for each block that is called. What it talks to is in its environment, as for any app.
+// launch. `leave` ends while its threads use OpenSSL. It prints a line for each block that is called. What it talks to is in its environment, as for
+// any app.
 
 let database = CKContainer.default().privateCloudDatabase
 
@@ -54,6 +56,13 @@ case "resume":
         await finish(operation)
     }
     say("left \(try await CKContainer.default().allLongLivedOperationIDs().count)")
+case "leave":
+    for _ in 0..<4 {
+        Thread.detachNewThread {
+            while true { _ = try? SecureRandom.bytes(32) }
+        }
+    }
+    try await Task.sleep(for: .milliseconds(5))
 default:
-    say("usage: save FOLDER COUNT | resume")
+    say("usage: save FOLDER COUNT | resume | leave")
 }

@@ -128,6 +128,11 @@ struct LongLivedKillTests {
         }
     }
 
+    @Test func `an app that ends while its threads use OpenSSL ends well`() async throws {
+        let folder = try TemporaryFolder()
+        for _ in 0..<20 { #expect(await (try Launched(["leave"], program: "NacreLongLivedApp", in: folder.path)).ended() == 0) }
+    }
+
     @Test func `what an app leaves behind is done though no app comes back, and its agent ends`() async throws {
         try await withMachine { machine in
             try await makeZones(machine, fresh: false)
