@@ -42,8 +42,8 @@ final class SlowStore: LayeredStore {
     }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        // The server's own reads are of nobody.
-        let isOfRequest = !Turn.current.asker.isEmpty
+        // The server's own reads are of nobody, or of the lane that tells devices.
+        let isOfRequest = !["", TaskLane.push.turn.asker].contains(Turn.current.asker)
         await withCheckedContinuation { continuation in
             let watchers: [CheckedContinuation<Void, Never>]? = state.withLock { state in
                 guard state.isHolding, isOfRequest else { return nil }
