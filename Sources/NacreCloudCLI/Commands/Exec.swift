@@ -42,7 +42,7 @@ enum Exec {
         do {
             let admin = try await AdminClient.connect(to: AdminServer(file: try AdminFile.read(folder: folder.path)))
             let setup = try await DeveloperSetup.prepare(container, "development", email: nil, file: folder.path + "/env", by: admin)
-            status = try await child(words, setup.environmentVariables.merging([dataVariable: folder.path]) { $1 })
+            status = try await child(words, setup.values.merging([dataVariable: folder.path]) { $1 })
         } catch {
             await server.shutdown()
             throw error

@@ -99,14 +99,6 @@ struct DeveloperSetup: Encodable {
         return try await client.signIn(request).token
     }
 
-    /// What an app reads.
-    var environmentVariables: [String: String] {
-        [
-            "CLOUDKIT_SERVER_URL": url, "CLOUDKIT_CONTAINER": container, "CLOUDKIT_ENVIRONMENT": environment, "CLOUDKIT_API_TOKEN": apiToken,
-            "CLOUDKIT_ACCOUNT_TOKEN": accountToken,
-        ]
-    }
-
     private static func notKnown(_ email: String) -> CommandFailure {
         CommandFailure(
             .failure, "\(email) is an account whose password the file does not have",
