@@ -8,8 +8,18 @@ struct PortHolder {
 
     var text: String { "\(name), process \(pid)" }
 
+    /// How often the tables are read before nobody is named: they are no snapshot, and one read can miss a holder.
+    private static let looks = 3
+
     /// The first of these ports that somebody is found to listen on. Reads the descriptors of every process: for a start that failed.
     static func first(of ports: [Int]) -> PortHolder? {
+        for _ in 0..<looks {
+            if let holder = look(ports) { return holder }
+        }
+        return nil
+    }
+
+    private static func look(_ ports: [Int]) -> PortHolder? {
         for port in ports {
             let held = Set(["tcp", "tcp6"].flatMap { Self.sockets(listeningOn: port, in: text("/proc/net/\($0)")) }.map { "socket:[\($0)]" })
             guard !held.isEmpty else { continue }
