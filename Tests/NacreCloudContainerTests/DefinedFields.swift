@@ -23,7 +23,7 @@ extension TestCloudUser {
     func changeIndexes(drop: (String, IndexKind) -> Bool, make: (String, IndexKind) -> Bool) async throws {
         let types = try await cloud.registry.schema(of: target.container, target.environment).types
         let all = types.values.flatMap { type in
-            type.fields.keys.sorted().flatMap { field in IndexKind.allCases.map { MissingIndex(type: type.name, field: field, kind: $0) } }
+            type.fields.keys.sorted().flatMap { field in IndexKind.allCases.map { FieldIndex(type: type.name, field: field, kind: $0) } }
         }
         let (gone, come) = (all.filter { drop($0.field, $0.kind) }, all.filter { make($0.field, $0.kind) })
         try await cloud.registry.changeSchema(of: target.container, target.environment) { schema in
@@ -72,7 +72,7 @@ extension Schema {
     mutating func makeAll() {
         make(
             types.values.flatMap { type in
-                type.fields.keys.flatMap { field in IndexKind.allCases.map { MissingIndex(type: type.name, field: field, kind: $0) } }
+                type.fields.keys.flatMap { field in IndexKind.allCases.map { FieldIndex(type: type.name, field: field, kind: $0) } }
             })
     }
 }

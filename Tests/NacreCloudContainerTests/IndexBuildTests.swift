@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Runs one step of the task's walk by itself, so that something can happen in the middle.
-    private func step(_ test: TestCloud, _ build: inout IndexBuild, _ user: TestCloudUser) async throws -> Bool {
+    private func step(_ test: TestCloud, _ build: inout IndexProgress, _ user: TestCloudUser) async throws -> Bool {
         let part = Registry.Part.schema(container: user.target.container, user.target.environment)
         let database = try await test.cloud.databaseID(part.key)
         let known = KnownSchema(schema: try await schema(user), database: database)
@@ -83,8 +83,8 @@ import Testing
         let from = build
         let next = try #require(try await test.store.write { try walk.step(from: from, $0) })
         build = next.0
-        let task = build.task(in: database, due: test.clock.now)
-        #expect(try IndexBuild(task) == build, "a task remembers where it was")
+        let task = TaskRow(key: TaskKey(database, .buildIndexes, "build"), payload: build.payload, due: test.clock.now)
+        #expect(try IndexProgress(task) == build, "a task remembers where it was")
         return next.1
     }
 
@@ -94,7 +94,7 @@ import Testing
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         try await save(["late": .int64(1)], users[0])
-        var build = IndexBuild()
+        var build = IndexProgress()
         var steps = 0
         while true {
             let isDone = try await step(test, &build, users[0])
@@ -212,7 +212,7 @@ import Testing
         let test = try await TestCloud(engine)
         let users = try await prepare(test)
         try await save(["late": .int64(1), "later": .string("x")], users[0])
-        var build = IndexBuild()
+        var build = IndexProgress()
         for _ in 0..<3 { _ = try await step(test, &build, users[0]) }
         let target = users[0].target
         let database = try await test.cloud.databaseID(Registry.Part.schema(container: target.container, target.environment).key)

@@ -40,12 +40,12 @@ import Testing
     @Test func `a field that comes with a save has no index until it is made, and that is built first`() {
         var schema = schema(["a": FieldShape(.string), "b": FieldShape(.int64)])
         #expect(schema.types["Note"]?.fields.values.flatMap(\.indexes) == [] && schema.nextIndex == 1)
-        schema.make([MissingIndex(type: "Note", field: "a", kind: .tokens), MissingIndex(type: "Note", field: "b", kind: .tokens)])
+        schema.make([FieldIndex(type: "Note", field: "a", kind: .tokens), FieldIndex(type: "Note", field: "b", kind: .tokens)])
         let field = schema.types["Note"]?.fields["a"]
         #expect(field?.values == nil && field?.isBuilding == true)
         #expect(schema.building == Set([field?.tokens?.index].compactMap(\.self)), "a number has no words")
         let made = schema
-        schema.make([MissingIndex(type: "Note", field: "a", kind: .tokens), MissingIndex(type: "Other", field: "a", kind: .values)])
+        schema.make([FieldIndex(type: "Note", field: "a", kind: .tokens), FieldIndex(type: "Other", field: "a", kind: .values)])
         #expect(schema == made, "what is there, or gone, is not made")
         schema.finishBuilding(schema.building)
         #expect(schema.building.isEmpty && schema.types["Note"]?.fields["a"]?.isBuilding == false)
@@ -149,7 +149,7 @@ import Testing
         _ = try development.setIndexes(.queryable, of: "Note", field: "___recordID")
         _ = try development.setIndexes(.queryable, of: "Note", field: "a")
         development.add(additions(["c": FieldShape(.int64)]))
-        development.make([MissingIndex(type: "Note", field: "___recordID", kind: .values), MissingIndex(type: "Note", field: "a", kind: .values)])
+        development.make([FieldIndex(type: "Note", field: "___recordID", kind: .values), FieldIndex(type: "Note", field: "a", kind: .values)])
         let later = try production.deploy(development)
         #expect(later.map(\.kind) == [.index, .field])
         #expect(later.map(\.field) == ["___recordID", "c"])

@@ -49,7 +49,7 @@ import Testing
     private func index(_ field: String) async throws {
         _ = try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
             _ = try $0.setIndexes([.queryable], of: "Note", field: field)
-            $0.make([MissingIndex(type: "Note", field: field, kind: .values)])
+            $0.make([FieldIndex(type: "Note", field: field, kind: .values)])
         }
     }
 

@@ -166,7 +166,7 @@ import Testing
         #expect(TaskLane.prompt.kinds == [.cascade, .buildIndexes, .settleSubtree])
         #expect(
             TaskLane.upkeep.kinds == [
-                .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets,
+                .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets, .dropIndexes, .clearIndexes,
             ])
         #expect(TaskLane.mail.kinds == [.sendLetter])
     }

@@ -244,6 +244,7 @@ extension AuthorisationTable {
             POST   /admin/1/schema/indexes        -  401  400  400  400
             POST   /admin/1/schema/reset          -  401  400  400  400
             GET    /admin/1/schema/history        -  401  403  200  200
+            GET    /admin/1/schema/indexes        -  401  403  200  200
             POST   /admin/1/schema/undo           -  401  400  400  400
             GET    /admin/1/roles                 -  401  403  403  400
             POST   /admin/1/roles/assign          -  401  403  403  400
@@ -305,6 +306,7 @@ extension AuthorisationTable {
         "/admin/1/proof": ["nonce": "00112233445566778899aabbccddeeff"], "/sign-in": ["origin": "https://app.example"],
         "/admin/1/schema": ["container": TestServer.container, "environment": "development"],
         "/admin/1/schema/history": ["container": TestServer.container, "environment": "development"],
+        "/admin/1/schema/indexes": ["container": TestServer.container, "environment": "development"],
     ]
 
     /// Routes that end sign-ins: each of `signIns` is shown to a server of its own there.

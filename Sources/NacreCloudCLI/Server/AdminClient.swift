@@ -172,6 +172,10 @@ struct AdminClient {
         try read(AdminMessages.Indexes.self, try await web.send("POST", "/admin/1/schema/indexes", bearer: token, body: asked))
     }
 
+    func madeIndexes(of container: String, _ environment: String) async throws -> AdminMessages.MadeIndexes {
+        try await get(AdminMessages.MadeIndexes.self, "/admin/1/schema/indexes", [("container", container), ("environment", environment)])
+    }
+
     func reset(_ asked: AdminMessages.NewReset) async throws -> AdminMessages.Reset {
         try read(AdminMessages.Reset.self, try await web.send("POST", "/admin/1/schema/reset", bearer: token, body: asked))
     }

@@ -12,9 +12,9 @@ struct CheckedQuery: Sendable {
     /// The index of the type's record names, where there is one.
     let nameIndex: IndexID?
     /// The indexes that it would go by, and that nobody has made.
-    let missing: [MissingIndex]
+    let missing: [FieldIndex]
     /// An index of two fields by which it would read fewer records, and that nobody has made.
-    let missingPair: MissingPair?
+    let missingPair: FieldPair?
     /// An index that it would go by is not made, or still being built: records are looked through one by one in its place.
     let lacksIndex: Bool
     /// Those of the indexes that it may go by whose older rows came by a walk.
@@ -38,7 +38,7 @@ struct CheckedQuery: Sendable {
             shape.filters.flatMap { $0.fields.flatMap(\.definition.indexes) }
             + (terms.flatMap { [$0.index, $0.part?.index] } + [names]).compactMap(\.self)
         builtIndexes = Set(indexes.filter { $0.isBuilt == true && $0.state == .usable }.map(\.index))
-        let unusable = shape.unusableIndexes
+        let unusable = shape.indexes.filter { shape.type.fields[$0.field]?[$0.kind]?.state != .usable }
         missing = unusable.filter { shape.type.fields[$0.field]?[$0.kind] == nil }
         lacksIndex = !unusable.isEmpty
         missingPair = lacksIndex ? nil : pairing.missing
@@ -72,34 +72,18 @@ struct CheckedQuery: Sendable {
 
 extension QueryShape {
     /// The order, by an index of two fields where one of them is compared for equality and the other sorted by; else the index that would be one.
-    fileprivate var pairing: (terms: [SortTerm], missing: MissingPair?) {
-        guard let term = terms.first, term.from == nil else { return (terms, nil) }
-        var missing: MissingPair?
-        for (place, filter) in filters.enumerated() {
-            guard let field = filter.fields.first, let key = QueryDriver.point(of: filter.filter, at: field.definition) else { continue }
-            let wanted = MissingPair(type: type.name, first: field.name, second: term.field)
+    fileprivate var pairing: (terms: [SortTerm], missing: FieldPair?) {
+        var missing: FieldPair?
+        for (place, key, wanted) in pairs {
             guard let pair = type.pairs.first(where: { $0.hasFields(of: wanted) }) else {
                 if missing == nil, type.allowsPair(wanted.first, wanted.second), type.pairs.count < Limits.pairIndexesPerType { missing = wanted }
                 continue
             }
             guard pair.definition.state == .usable else { return (terms, nil) }
             var terms = terms
-            terms[0].part = .init(index: pair.definition, prefix: IndexKey.prefix(key), filter: place, field: field.name)
+            terms[0].part = .init(index: pair.definition, prefix: IndexKey.prefix(key), filter: place, field: wanted.first)
             return (terms, nil)
         }
         return (terms, missing)
-    }
-
-    /// Of the indexes that the filters and sorts can go by, those that cannot be used yet, made or not; one may stand there twice. For all records of a
-    /// type it is the index of their names.
-    fileprivate var unusableIndexes: [MissingIndex] {
-        func unusable(_ field: String, _ kind: IndexKind) -> MissingIndex? {
-            type.fields[field]?[kind]?.state == .usable ? nil : MissingIndex(type: type.name, field: field, kind: kind)
-        }
-        if terms.isEmpty, filters.isEmpty { return [unusable(SystemField.recordName.rawValue, .values)].compactMap(\.self) }
-        let ofFilters = filters.flatMap { filter in
-            filter.fields.compactMap { unusable($0.name, filter.filter.comparator.isTokenSearch ? .tokens : .values) }
-        }
-        return terms.compactMap { unusable($0.field, .values) } + ofFilters
     }
 }

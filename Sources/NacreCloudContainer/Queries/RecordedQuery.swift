@@ -66,6 +66,11 @@ package struct RecordedQuery: Hashable, Sendable, Codable {
             remedy: "Write GRANT READ TO \"\(role)\" into the type.")
     }
 
+    /// What it asks of a schema that allows it to somebody who may read all; nil: it is refused.
+    func shape(in schema: Schema, of container: String) -> QueryShape? {
+        try? QueryShape(query, in: schema, of: container, by: Caller(.world))
+    }
+
     /// The query with values of the same types in place of its own.
     private var query: Query {
         Query(

@@ -9,12 +9,17 @@ import NacreCloudWire
 /// Each chunk locks its zone, so that no save stands between what it reads and what it puts; the first one writes into the zone's row which
 /// indexes there are now, and from then on a save there fails that does not know them.
 struct BuildIndexes: TaskHandler {
-    private var build: IndexBuild
+    private var build: IndexProgress
     /// By the schema as it was last read; nil: it is still to be read.
     private var walk: IndexWalk?
 
+    /// Two builds of one schema are one: the later one starts over, with the indexes of both.
+    static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(schema, .buildIndexes, "build"), payload: [], due: due)
+    }
+
     init(_ task: TaskRow) throws {
-        build = try IndexBuild(task)
+        build = try IndexProgress(task)
     }
 
     var payload: [UInt8] { build.payload }
@@ -52,13 +57,13 @@ struct BuildIndexes: TaskHandler {
     }
 
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
-        IndexBuild().task(in: row.key.database, due: now)
+        task(in: row.key.database, due: now)
     }
 }
 
 extension Cloud {
     /// Queries may use the indexes. Those that came while these were built have a build of their own.
-    fileprivate func finish(_ build: IndexBuild, _ task: TaskKey) async throws {
+    fileprivate func finish(_ build: IndexProgress, _ task: TaskKey) async throws {
         let database = task.database
         let now = clock()
         let schema = try await store.write { transaction -> Ending<Schema> in
@@ -91,7 +96,7 @@ struct IndexWalk: Sendable {
 
     /// Does one chunk of records.
     /// - Returns: where the next step begins, and whether there is none; nil when the schema has changed and the walk must be made anew.
-    func step(from build: IndexBuild, _ transaction: any WriteTransaction) throws -> Ending<(IndexBuild, Bool)?> {
+    func step(from build: IndexProgress, _ transaction: any WriteTransaction) throws -> Ending<(IndexProgress, Bool)?> {
         // That it is current may be older news; what keeps an index whole is the number in the zone's row.
         guard try transaction.isCurrent(schema.schema, in: schema.database) else { return .rollback(nil) }
         var next = build
@@ -103,19 +108,10 @@ struct IndexWalk: Sendable {
                 next.record = nil
             }
         }
-        let isDone = try next.zone == nil && !goOn(&next, transaction)
+        let isDone = try next.zone == nil && !next.goOn(in: container, environment, transaction)
         guard !plan.isEmpty else { return .rollback((next, isDone)) }
         try transaction.apply(plan)
         return .commit((next, isDone))
-    }
-
-    /// To the next database. Returns false when there is none.
-    private func goOn(_ build: inout IndexBuild, _ transaction: any ReadTransaction) throws -> Bool {
-        guard let database = try transaction.databases(of: container, environment, after: build.database, limit: 1).first else { return false }
-        build.database = database.id
-        build.zone = try transaction.zones(in: database.id, after: nil, limit: 1).first?.name
-        build.record = nil
-        return true
     }
 
     /// Adds the rows of a zone's next records. Returns whether they are its last.

@@ -9,6 +9,8 @@ package struct SchemaGain: Hashable, Sendable {
         case grants
         case field
         case index
+        /// An index that development has made, and production makes too: of which values it is, and what it costs a save.
+        case madeIndex
         /// A kind of query subscriptions: what they fire on.
         case subscription
     }
@@ -103,7 +105,7 @@ extension Schema {
                 var next = known ?? FieldDefinition(type: field.type, isEncrypted: field.isEncrypted)
                 let options = field.options.subtracting(next.options)
                 next.setOptions(next.options.union(options), nextIndex: &nextIndex)
-                for kind in IndexKind.allCases where field[kind] != nil { next.makeIndex(kind, nextIndex: &nextIndex) }
+                for kind in IndexKind.allCases where field[kind] != nil { next.makeIndex(kind, for: field[kind]?.query, nextIndex: &nextIndex) }
                 definition.fields[name] = next
                 if known == nil, SystemField(rawValue: name) == nil {
                     deployment.gains.append(SchemaGain(kind: .field, recordType: type, field: name, declaration: SchemaText.declaration(of: field)))
@@ -112,7 +114,13 @@ extension Schema {
                     deployment.gains.append(SchemaGain(kind: .index, recordType: type, field: name, declaration: names))
                 }
             }
-            for pair in wanted.pairs { definition.makePair(pair.first, pair.second, nextIndex: &nextIndex) }
+            definition.refusedPairs = wanted.refusedPairs
+            for pair in wanted.pairs { definition.makePair(pair.first, pair.second, for: pair.definition.query, nextIndex: &nextIndex) }
+            let had = Set((known?.indexes ?? []).map(\.index))
+            for (id, index) in definition.madeIndexes where !had.contains(id) {
+                deployment.gains.append(
+                    SchemaGain(kind: .madeIndex, recordType: type, field: index.field, declaration: "\(index.kind.rawValue), \(index.cost)"))
+            }
             for kind in wanted.subscribed.subtracting(definition.subscribed).sorted() {
                 deployment.gains.append(SchemaGain(kind: .subscription, recordType: type, declaration: kind))
             }

@@ -102,9 +102,10 @@ extension FieldDefinition {
     }
 
     /// Makes an index that the field allows and lacks: its rows of records that are there are still to be built.
-    mutating func makeIndex(_ kind: IndexKind, nextIndex: inout Int64) {
+    /// - Parameter query: the one that asked for it, in words.
+    mutating func makeIndex(_ kind: IndexKind, for query: String? = nil, nextIndex: inout Int64) {
         guard allows(kind), self[kind] == nil else { return }
-        self[kind] = IndexDefinition(id: nextIndex, state: .building)
+        self[kind] = IndexDefinition(id: nextIndex, for: query)
         nextIndex += 1
     }
 }
@@ -115,8 +116,8 @@ enum IndexKind: Int, Hashable, Sendable, CaseIterable {
     case tokens
 }
 
-/// An index that the schema allows and that nobody has made.
-struct MissingIndex: Hashable, Sendable {
+/// An index of one field, made or not.
+struct FieldIndex: Hashable, Sendable {
     var type: String
     /// As the schema names it.
     var field: String
@@ -125,8 +126,8 @@ struct MissingIndex: Hashable, Sendable {
 
 extension Schema {
     /// Makes those indexes that are still allowed and missing.
-    mutating func make(_ indexes: some Collection<MissingIndex>) {
+    mutating func make(_ indexes: some Collection<FieldIndex>, for query: String? = nil) {
         let inOrder = indexes.sorted { ($0.type, $0.field, $0.kind.rawValue) < ($1.type, $1.field, $1.kind.rawValue) }
-        for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, nextIndex: &nextIndex) }
+        for index in inOrder { types[index.type]?.fields[index.field]?.makeIndex(index.kind, for: query, nextIndex: &nextIndex) }
     }
 }

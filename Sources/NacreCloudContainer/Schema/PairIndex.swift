@@ -13,37 +13,53 @@ package struct PairIndex: Hashable, Sendable, Codable {
     /// For people: `first+second`.
     package var name: String { "\(first)+\(second)" }
 
-    func hasFields(of other: MissingPair) -> Bool { first == other.first && second == other.second }
+    func hasFields(of other: FieldPair) -> Bool { name == other.name }
 }
 
-/// Two fields whose index a query could go by, and that nobody has made.
-struct MissingPair: Hashable, Sendable {
+/// The fields of an index of two, made or not.
+struct FieldPair: Hashable, Sendable {
     var type: String
     var first: String
     var second: String
+
+    var name: String { "\(first)+\(second)" }
+
+    init(type: String, first: String, second: String) {
+        self.type = type
+        self.first = first
+        self.second = second
+    }
+
+    /// By its name; nil where that is none of two fields.
+    init?(type: String, named name: String) {
+        let fields = name.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 2, !fields.contains("") else { return nil }
+        self.init(type: type, first: fields[0], second: fields[1])
+    }
 }
 
 extension RecordTypeDefinition {
-    /// Whether queries may need such an index. The second field's rows are those of records without a value too, which its own index has where it is
+    /// Whether queries may need such an index, and nobody refused it. The second field's rows are those of records without a value too, which its own index has where it is
     /// sortable.
     func allowsPair(_ first: String, _ second: String) -> Bool {
+        if refusedPairs.contains("\(first)+\(second)") { return false }
         guard first != second, let compared = fields[first], let sorted = fields[second] else { return false }
         if compared.isEncrypted || sorted.isEncrypted || sorted.type.isList || sorted.type == .location { return false }
         return compared.isQueryable && sorted.isSortable
     }
 
     /// Makes an index that is allowed, where there is none and room for one: its rows of records that are there are still to be built.
-    mutating func makePair(_ first: String, _ second: String, nextIndex: inout Int64) {
+    mutating func makePair(_ first: String, _ second: String, for query: String? = nil, nextIndex: inout Int64) {
         guard allowsPair(first, second), pairs.count < Limits.pairIndexesPerType else { return }
         guard !pairs.contains(where: { $0.first == first && $0.second == second }) else { return }
-        pairs.append(PairIndex(first: first, second: second, definition: IndexDefinition(id: nextIndex, state: .building)))
+        pairs.append(PairIndex(first: first, second: second, definition: IndexDefinition(id: nextIndex, for: query)))
         nextIndex += 1
     }
 }
 
 extension Schema {
-    mutating func make(_ pair: MissingPair) {
-        types[pair.type]?.makePair(pair.first, pair.second, nextIndex: &nextIndex)
+    mutating func make(_ pair: FieldPair, for query: String? = nil) {
+        types[pair.type]?.makePair(pair.first, pair.second, for: query, nextIndex: &nextIndex)
     }
 
     /// Gives up indexes of two fields that are no longer allowed, or of which one is another field now than before. Their rows are left alone and mean

@@ -27,6 +27,9 @@ package struct Schema: Hashable, Sendable {
         self.types = types
     }
 
+    /// The numbers of all indexes that are made.
+    var indexes: Set<IndexID> { Set(types.values.flatMap(\.indexes).map(\.index)) }
+
     /// A type that there is; users' records have one from the beginning.
     func definition(of type: String) -> RecordTypeDefinition? {
         guard type == UserRecord.type else { return types[type] }
@@ -57,6 +60,8 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
     private(set) var ownGrants: Grants?
     /// nil: none.
     private var madePairs: [PairIndex]?
+    /// By their names. nil: none.
+    private var unwantedPairs: [String]?
     /// nil: none.
     private var madeSubscriptions: [String]?
 
@@ -77,6 +82,12 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
         set { madePairs = newValue.isEmpty ? nil : newValue }
     }
 
+    /// The names of indexes of two fields that no query gets made.
+    package var refusedPairs: Set<String> {
+        get { Set(unwantedPairs ?? []) }
+        set { unwantedPairs = newValue.isEmpty ? nil : newValue.sorted() }
+    }
+
     /// The kinds of query subscriptions that were made to its records in development: what they fire on, such as `create,delete`. CloudKit: production
     /// takes those that were deployed.
     var subscribed: Set<String> {
@@ -92,6 +103,7 @@ package struct RecordTypeDefinition: Hashable, Sendable, Codable {
         case fields
         case ownGrants = "grants"
         case madePairs = "pairs"
+        case unwantedPairs = "refusedPairs"
         case madeSubscriptions = "subscriptions"
     }
 }
@@ -142,11 +154,33 @@ package struct IndexDefinition: Hashable, Sendable, Codable {
     package var state: State
     /// Its rows of older records came by a walk: a zone that no walk has been through may lack some. nil as false.
     package var isBuilt: Bool?
+    /// When it was asked for, in seconds since 2001. nil: a build of the server that did not note it made it, and its schema has not changed since.
+    package var made: Double?
+    /// The query that asked for it, in words. nil: no query did, or it said too much to be kept.
+    package var query: String?
+    /// nil as false.
+    private var pinned: Bool?
+
+    /// It stays, whether queries go by it or not.
+    package var isPinned: Bool {
+        get { pinned ?? false }
+        set { pinned = newValue ? true : nil }
+    }
 
     package init(id: Int64, state: State) {
         self.id = id
         self.state = state
     }
+
+    /// One that is still to be built.
+    /// - Parameter query: the one that asked for it, in words.
+    init(id: Int64, for query: String?) {
+        self.init(id: id, state: .building)
+        self.query = query.flatMap { $0.utf8.count <= Self.queryBytes ? $0 : nil }
+    }
+
+    /// Bytes of a query in words that are kept. On this server: a type can have some thousand indexes, and is read whole.
+    private static let queryBytes = 200
 
     package var index: IndexID { IndexID(rawValue: id) }
 }

@@ -70,7 +70,8 @@ extension Schema {
         change(indexes) { $0.state = .building }
     }
 
-    private mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition) -> Void) {
+    /// Changes the definitions of those that are there.
+    mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {
                 for kind in IndexKind.allCases {

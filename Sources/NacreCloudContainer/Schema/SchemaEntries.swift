@@ -85,6 +85,7 @@ extension WriteTransaction {
         kept.version = before.version + 1
         kept.assignments = AssignmentMemory()
         kept.dropPairs(over: before)
+        kept.note(madeAt: now)
         var plan = WritePlan()
         if let note { try kept.add(note, over: before, at: now, in: &plan, of: database) }
         let entry = SchemaVersionEntry(
@@ -96,13 +97,24 @@ extension WriteTransaction {
         kept.entry = row.value
         for (name, type) in kept.types where before.types[name] != type { plan.entries.append(try type.row(name, in: database)) }
         plan.entriesRemoved += before.types.keys.filter { kept.types[$0] == nil }.map { EntryKey(database, .recordType, $0) }
-        if !kept.building.isSubset(of: before.building) || (task != nil && !kept.building.isEmpty) {
-            plan.tasks = [IndexBuild().task(in: database, due: now)]
-        } else if let task {
-            plan.tasksFinished = [task]
-        }
+        let isBuilt = task?.kind == .buildIndexes
+        let isToBuild = !kept.building.isSubset(of: before.building) || (isBuilt && !kept.building.isEmpty)
+        if isToBuild { plan.tasks.append(BuildIndexes.task(in: database, due: now)) }
+        let gone = before.indexes.subtracting(kept.indexes)
+        if !gone.isEmpty { plan.tasks.append(ClearIndexes.task(for: gone, since: kept.version, in: database, due: now)) }
+        let look = try dueLook(at: kept, in: database, at: now, finishing: task)
+        if let look { plan.tasks.append(look) }
+        if let task, !plan.tasks.contains(where: { $0.key == task }) { plan.tasksFinished = [task] }
         try apply(plan)
         return kept
+    }
+
+    /// The task that looks for unused indexes, where an index of a development schema may go and there is none yet.
+    private func dueLook(at schema: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey?) throws -> TaskRow? {
+        guard let due = schema.unusedAtTheEarliest(from: now), try databases([database]).first?.key.environment == .development else { return nil }
+        let key = DropIndexes.key(in: database)
+        guard try task == key || tasks(locking: [key]).isEmpty else { return nil }
+        return DropIndexes.task(in: database, due: max(due, now + Limits.recordedQueryPauseSeconds))
     }
 }
 

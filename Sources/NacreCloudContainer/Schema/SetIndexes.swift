@@ -20,15 +20,34 @@ extension Registry {
     ///   - field: a field of the type, or a system field by its name in schemas or on the web.
     ///   - fieldType: makes the field, and its record type, where they are not there yet.
     ///   - isNow: makes all indexes that the field's options allow. Records that are there get their rows by a task.
+    ///   - isPinned: whether its indexes that are made stay, used or not; nil leaves that as it is.
     package func setIndexes(
-        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false, in container: String,
-        by author: String? = nil
+        _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false,
+        isPinned: Bool? = nil, in container: String, by author: String? = nil
     ) async throws -> IndexChange {
         try await requireContainer(container)
         return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
             let change = try schema.setIndexes(options, of: type, field: field, as: fieldType)
-            if isNow { schema.make(IndexKind.allCases.map { MissingIndex(type: type, field: change.field, kind: $0) }) }
+            if isNow { schema.make(IndexKind.allCases.map { FieldIndex(type: type, field: change.field, kind: $0) }) }
+            if let isPinned { try schema.pin(isPinned, schema.types[type]?.fields[change.field]?.indexes ?? [], of: change.field) }
             return change
+        }
+    }
+
+    /// Has an index of two fields made, kept or refused.
+    ///
+    /// - Parameters:
+    ///   - name: `first+second`: the field that queries compare for equality, and the one that they sort by.
+    ///   - isRefused: it goes, and no query gets it made. `isNow` takes that back, and makes it.
+    package func setPairIndex(
+        named name: String, of type: String, isRefused: Bool, isNow: Bool = false, isPinned: Bool? = nil, in container: String,
+        by author: String? = nil
+    ) async throws {
+        try await requireContainer(container)
+        try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
+            try schema.setPair(named: name, of: type, isRefused: isRefused, isNow: isNow)
+            let made = schema.types[type]?.pairs.filter { $0.name == name }.map(\.definition) ?? []
+            if let isPinned { try schema.pin(isPinned, made, of: name) }
         }
     }
 
@@ -89,7 +108,48 @@ extension Schema {
     }
 }
 
+extension Schema {
+    fileprivate mutating func pin(_ isPinned: Bool, _ indexes: [IndexDefinition], of field: String) throws(ServerError) {
+        if indexes.isEmpty { throw .noIndex(of: field) }
+        change(Set(indexes.map(\.index))) { $0.isPinned = isPinned }
+    }
+
+    fileprivate mutating func setPair(named name: String, of type: String, isRefused: Bool, isNow: Bool) throws(ServerError) {
+        guard var definition = types[type] else { throw .noSuchType(type) }
+        guard let pair = FieldPair(type: type, named: name) else { throw .noPair(name) }
+        for field in [pair.first, pair.second] where definition.fields[field] == nil { throw .noSuchField(field, in: type) }
+        if isRefused {
+            definition.pairs.removeAll { $0.name == name }
+            definition.refusedPairs.insert(name)
+        } else if isNow {
+            definition.refusedPairs.remove(name)
+            guard definition.allowsPair(pair.first, pair.second) else { throw .noPair(name) }
+            let isMade = definition.pairs.contains { $0.name == name }
+            guard isMade || definition.pairs.count < Limits.pairIndexesPerType else { throw .tooManyPairs(in: type) }
+            definition.makePair(pair.first, pair.second, nextIndex: &nextIndex)
+        }
+        types[type] = definition
+    }
+}
+
 extension ServerError {
+    fileprivate static func noIndex(of field: String) -> ServerError {
+        ServerError(
+            .badRequest, "No index of '\(field)' is made", field: "isPinned", remedy: "Have it made first: nacre schema index --now TYPE FIELD.")
+    }
+
+    fileprivate static func noPair(_ name: String) -> ServerError {
+        ServerError(
+            .badRequest, "'\(name)' cannot have an index of two fields", field: "field",
+            remedy: "Name a QUERYABLE field and a SORTABLE one that is no list and no location, as in FIRST+SECOND.")
+    }
+
+    fileprivate static func tooManyPairs(in type: String) -> ServerError {
+        ServerError(
+            .badRequest, "'\(type)' has \(Limits.pairIndexesPerType) indexes of two fields, and can have no more", field: "field",
+            remedy: "Take one away: nacre schema index --none TYPE FIRST+SECOND.")
+    }
+
     fileprivate static func noSuchType(_ type: String) -> ServerError {
         ServerError(
             .notFound, "Did not find record type: \(type)", internalCode: 2003, field: "recordType",

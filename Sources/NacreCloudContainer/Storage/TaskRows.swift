@@ -16,6 +16,8 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
     case deliverNotifications = 21
     case tellParticipants = 24
     case settleSubtree = 25
+    case dropIndexes = 26
+    case clearIndexes = 27
 }
 
 extension [TaskKind: Timestamp] {

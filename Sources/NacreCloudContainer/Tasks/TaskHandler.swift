@@ -86,6 +86,8 @@ extension TaskKind {
         case .deliverNotifications: DeliverNotifications.self
         case .tellParticipants: TellParticipants.self
         case .settleSubtree: SettleSubtree.self
+        case .dropIndexes: DropIndexes.self
+        case .clearIndexes: ClearIndexes.self
         }
     }
 
@@ -95,7 +97,8 @@ extension TaskKind {
         case .sendLetter: .mail
         case .fireSubscriptions, .tellParticipants: .push
         case .deliverNotifications: .delivery
-        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets: .upkeep
+        case .reclaimZone, .trimOperations, .purgeTombstones, .forgetZone, .sweepZone, .settleAccount, .collectAssets, .dropIndexes, .clearIndexes:
+            .upkeep
         }
     }
 }

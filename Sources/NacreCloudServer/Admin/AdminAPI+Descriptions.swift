@@ -123,6 +123,7 @@ extension AdminAPI {
             by: managers),
         post("schema/import", "Schemas", "Sets development's schema.", Messages.NewImport.self, Messages.Differences.self, by: managers),
         post("schema/diff", "Schemas", "How a schema differs from a file.", Messages.NewDiff.self, Messages.Differences.self, by: managers),
+        get("schema/indexes", "Schemas", "The indexes that are made, and why.", Messages.MadeIndexes.self, query: place, by: managers),
         post("schema/indexes", "Schemas", "A field's indexes.", Messages.NewIndexes.self, Messages.Indexes.self, by: managers),
         post("schema/reset", "Schemas", "Makes development as production is, and empty.", Messages.NewReset.self, Messages.Reset.self, by: managers),
         get("schema/history", "Schemas", "What administrators changed.", Messages.SchemaHistory.self, query: place, by: managers),

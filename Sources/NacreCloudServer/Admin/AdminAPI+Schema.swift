@@ -96,13 +96,42 @@ extension AdminAPI {
             }
             return type
         }
+        if asked.field.contains("+") {
+            guard fieldType == nil, options?.isEmpty != false else {
+                throw ServerError(
+                    .badRequest, "an index of two fields has no options and no type", field: "options",
+                    remedy: "--now makes it, --pin keeps it, --none refuses it.")
+            }
+            try await cloud.registry.setPairIndex(
+                named: asked.field, of: asked.recordType, isRefused: options != nil, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
+                in: asked.container, by: ManagementCaller.current?.author)
+            let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == asked.field }
+            return try answer(
+                AdminMessages.Indexes(recordType: asked.recordType, field: asked.field, fieldType: nil, before: [], options: [], made: made))
+        }
         let change = try await cloud.registry.setIndexes(
-            options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, in: asked.container,
-            by: ManagementCaller.current?.author)
+            options, of: asked.recordType, field: asked.field, as: fieldType, isNow: asked.isNow ?? false, isPinned: asked.isPinned,
+            in: asked.container, by: ManagementCaller.current?.author)
+        let made = try await madeIndexes(of: asked.container) { $0.recordType == asked.recordType && $0.field == change.field }
         return try answer(
             AdminMessages.Indexes(
                 recordType: asked.recordType, field: change.field, fieldType: SchemaText.name(of: change.fieldType),
-                before: change.isNewField ? nil : change.before.names, options: change.after.names))
+                before: change.isNewField ? nil : change.before.names, options: change.after.names, made: made))
+    }
+
+    /// `GET /admin/1/schema/indexes?container=…&environment=…`
+    @Sendable func indexes(_ request: HTTPRequest, _: RouteParameters) async throws -> HTTPResponse {
+        let (container, environment) = try Self.place(request)
+        let schema = try await cloud.registry.administeredSchema(of: container, environment)
+        let refused = schema.types.values.flatMap { type in type.refusedPairs.map { "\(type.name).\($0)" } }
+        return try answer(
+            AdminMessages.MadeIndexes(indexes: try await madeIndexes(of: container, environment) { _ in true }, refused: refused.sorted()))
+    }
+
+    private func madeIndexes(
+        of container: String, _ environment: DatabaseKey.Environment = .development, where isWanted: (MadeIndex) -> Bool
+    ) async throws -> [AdminMessages.MadeIndex] {
+        try await cloud.registry.madeIndexes(of: container, environment).filter(isWanted).map(AdminMessages.MadeIndex.init)
     }
 
     /// `POST /admin/1/schema/reset`
@@ -130,11 +159,22 @@ extension AdminMessages.BrokenQuery {
     }
 }
 
+extension AdminMessages.MadeIndex {
+    init(_ index: MadeIndex) {
+        self.init(
+            recordType: index.recordType, field: index.field, kind: index.kind.rawValue, state: index.isUsable ? "usable" : "building",
+            isPinned: index.isPinned, cost: index.cost, made: index.made?.iso8601, query: index.query, lastUsed: index.lastUsed?.iso8601)
+    }
+}
+
+extension Timestamp {
+    fileprivate var iso8601: String { Date(timeIntervalSinceReferenceDate: secondsSince2001).formatted(.iso8601) }
+}
+
 extension AdminMessages.Change {
     init(_ change: SchemaChange) {
-        let time = Date(timeIntervalSinceReferenceDate: change.time.secondsSince2001)
         self.init(
-            number: change.number, kind: change.kind.rawValue, time: time.formatted(.iso8601), author: change.author, isUndone: change.isUndone,
+            number: change.number, kind: change.kind.rawValue, time: change.time.iso8601, author: change.author, isUndone: change.isUndone,
             count: change.count,
             differences: change.differences?.map(AdminMessages.Difference.init))
     }

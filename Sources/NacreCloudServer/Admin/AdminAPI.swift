@@ -86,6 +86,7 @@ package struct AdminAPI: Sendable {
         router.post("/admin/1/schema/deploy", bodyBytesMax: Limits.accountBodyBytes, deploySchema)
         router.post("/admin/1/schema/import", bodyBytesMax: Limits.schemaBodyBytes, importSchema)
         router.post("/admin/1/schema/diff", bodyBytesMax: Limits.schemaBodyBytes, diffSchema)
+        router.get("/admin/1/schema/indexes", indexes)
         router.post("/admin/1/schema/indexes", bodyBytesMax: Limits.accountBodyBytes, setIndexes)
         router.post("/admin/1/schema/reset", bodyBytesMax: Limits.accountBodyBytes, resetSchema)
         router.get("/admin/1/schema/history", schemaHistory)

@@ -66,6 +66,7 @@ extension AdminMessages {
         /// It takes the place of what production had.
         package var isReplacement: Bool { kind == .grants }
         package var isOfSubscriptions: Bool { kind == .subscription }
+        package var isMadeIndex: Bool { kind == .madeIndex }
     }
 
     /// `POST /admin/1/schema/import`
@@ -125,33 +126,66 @@ extension AdminMessages {
         package var container: String
         package var recordType: String
         package var field: String
-        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has.
+        /// `QUERYABLE`, `SORTABLE`, `SEARCHABLE`; nil: only say which it has. Of two fields: empty refuses it, and no query gets it made.
         package var options: [String]?
         /// In CloudKit's schema language; makes the field, and its type, where they are not there yet.
         package var fieldType: String?
         /// Makes the indexes that the field may have, before a query needs them. nil as false.
         package var isNow: Bool?
+        /// Whether its indexes that are made stay, used or not; nil leaves that as it is.
+        package var isPinned: Bool?
 
-        package init(container: String, recordType: String, field: String, options: [String]?, fieldType: String?, isNow: Bool? = nil) {
+        package init(
+            container: String, recordType: String, field: String, options: [String]?, fieldType: String?, isNow: Bool? = nil, isPinned: Bool? = nil
+        ) {
             self.container = container
             self.recordType = recordType
             self.field = field
             self.options = options
             self.fieldType = fieldType
             self.isNow = isNow
+            self.isPinned = isPinned
         }
     }
 
     package struct Indexes: Codable, Hashable, Sendable {
         package var recordType: String
-        /// By its name in the schema.
+        /// By its name in the schema; of two fields `first+second`.
         package var field: String
-        /// In CloudKit's schema language.
-        package var fieldType: String
+        /// In CloudKit's schema language. Absent: two fields.
+        package var fieldType: String?
         /// Those that it had; absent where the field came just now.
         package var before: [String]?
-        /// Those that it has now.
+        /// Those that it has now. Two fields have none.
         package var options: [String]
+        /// Its indexes that are made.
+        package var made: [MadeIndex]
+    }
+
+    /// `GET /admin/1/schema/indexes`
+    package struct MadeIndexes: Codable, Hashable, Sendable {
+        package var indexes: [MadeIndex]
+        /// Indexes of two fields that no query gets made, as `Type.first+second`.
+        package var refused: [String]
+    }
+
+    package struct MadeIndex: Codable, Hashable, Sendable {
+        package var recordType: String
+        /// By its name in the schema; of two fields `first+second`.
+        package var field: String
+        /// `values` or `words` of one field, or `pair`.
+        package var kind: String
+        /// `building` or `usable`.
+        package var state: String
+        package var isPinned: Bool
+        /// For people: what it costs a save.
+        package var cost: String
+        /// When it was asked for, in ISO 8601. Absent: nobody noted it.
+        package var made: String?
+        /// The query that asked for it, without its values. Absent: none did, or it said too much to be kept.
+        package var query: String?
+        /// When a query that can go by it was noted last, which is done once a day, in ISO 8601. Absent: not within a month.
+        package var lastUsed: String?
     }
 
     /// `POST /admin/1/schema/reset`

@@ -76,7 +76,7 @@ import Testing
             let cut = try await administrator.run(index + ["Note", "text", "--none"])
             #expect(cut.status == 0 && cut.output == "Note.text STRING: \(all) → no index\n")
             let none = try await administrator.run(index + ["Note", "text", "--json"])
-            #expect(none.status == 0 && none.output.contains(#""before":[],"field":"text","fieldType":"STRING","options":[]"#))
+            #expect(none.status == 0 && none.output.contains(#""before":[],"field":"text","fieldType":"STRING","made":[],"options":[]"#))
             let deployed = try await administrator.run(["schema", "deploy", "--json"] + Self.container)
             #expect(deployed.output.contains(#""declaration":"STRING""#) && deployed.output.contains(#""kind":"index""#))
 
@@ -89,6 +89,45 @@ import Testing
                 building = try #require(object?["building"] as? [String]).joined()
                 #expect((object?["text"] as? String)?.contains(#""___recordID"   REFERENCE QUERYABLE"#) == true)
             }
+        }
+    }
+
+    @Test func `indexes that are made are listed with what they cost and why, pinned, refused, and named before a deployment`() async throws {
+        try await with { administrator in
+            _ = try await administrator.preparedWithUser()
+            _ = try await database(administrator, .development).save(note())
+            let (index, list) = (["schema", "index"] + Self.container, ["schema", "indexes", "--environment", "development"] + Self.container)
+            let none = try await administrator.run(list)
+            #expect(none.status == 0 && none.output.isEmpty && none.messages == "No query has needed an index.\n")
+            let early = try await administrator.run(index + ["Note", "count", "--pin"])
+            #expect(
+                early.status == 1 && early.messages.contains("No index of 'count' is made") && early.messages.contains("--now"), "\(early.messages)")
+            let made = try await administrator.run(index + ["Note", "text", "--now"])
+            #expect(made.output.contains("Note.text: index of words, a row a word, "))
+            let pair = try await administrator.run(index + ["Note", "text+count", "--now", "--pin"])
+            #expect(pair.status == 0 && pair.output.hasPrefix("Note.text+count: index of two fields, a row a record, pinned, "), "\(pair.messages)")
+            let lines = try await administrator.run(list).output.split(separator: "\n")
+            #expect(lines.count == 3 && lines.allSatisfy { $0.contains(", made 20") && $0.hasSuffix("not used within a month") }, "\(lines)")
+            #expect(lines.filter { $0.contains("pinned") }.count == 1)
+
+            let dry = try await administrator.run(["schema", "deploy", "--dry-run"] + Self.container)
+            #expect(dry.output.contains("+ Note.text+count index of pair, a row a record\n"), "\(dry.output)")
+            #expect(dry.output.contains("+ Note.text index of words, a row a word\n"))
+            #expect(!dry.output.contains("count index of values"))
+
+            let free = try await administrator.run(index + ["Note", "text+count", "--unpin"])
+            #expect(free.status == 0 && !free.output.contains("pinned"))
+            let refused = try await administrator.run(index + ["Note", "text+count", "--none"])
+            #expect(refused.status == 0 && refused.output.isEmpty && refused.messages.contains("No query gets an index of Note.text+count made"))
+            #expect(try await administrator.run(list).output.contains("Note.text+count: refused, no query gets it made\n"))
+            for (field, says) in [
+                ("text+nothing", "Unknown field 'nothing'"), ("text+", "cannot have an index of two fields"), ("count+count", "cannot have"),
+            ] {
+                let wrong = try await administrator.run(index + ["Note", field, "--now"])
+                #expect(wrong.status == 1 && wrong.messages.contains(says), "\(wrong.messages)")
+            }
+            let options = try await administrator.run(index + ["Note", "text+count", "--queryable"])
+            #expect(options.status == 1 && options.messages.contains("--now makes it"), "\(options.messages)")
         }
     }
 

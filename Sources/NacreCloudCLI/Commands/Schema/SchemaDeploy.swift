@@ -7,7 +7,8 @@ enum SchemaDeploy {
     static let command = Command(
         "deploy", "Bring the development schema of a container into production.",
         discussion: """
-            Production gains the roles, types, fields and indexes that it lacks, one a line; records stay where they are. What is deployed stays: a \
+            Production gains the roles, types, fields and index options that it lacks, one a line, and makes the indexes that queries of development \
+            needed, each with what it costs a save; records stay where they are. What is deployed stays: a \
             field keeps its type. What roles may do with a type becomes what development says: such a line begins with ~. Doing it again changes \
             nothing. Nothing comes in halves: with one thing refused nothing is deployed. --dry-run names each, in a line that begins with !, and \
             ends with 2 where there is any. A query that production has answered within a month, and would not any more or not as before, stands in a \
@@ -39,6 +40,7 @@ enum SchemaDeploy {
         if let role = gain.role { return "+ ROLE \(role)" }
         let name = [gain.recordType, gain.field].compactMap(\.self).joined(separator: ".")
         if gain.isOfSubscriptions { return "+ \(name) subscriptions on \(gain.declaration)" }
+        if gain.isMadeIndex { return "+ \(name) index of \(gain.declaration)" }
         if gain.isReplacement { return "~ \(name) \(gain.declaration)" }
         return gain.declaration.isEmpty ? "+ \(name)" : "+ \(name) \(gain.declaration)"
     }

@@ -1,12 +1,10 @@
 import NacreCloudWire
 
-/// How far an index build has come. A value: what the task remembers between its turns.
-struct IndexBuild: Hashable, Sendable {
+/// How far a task over the zones of a container's environment has come that puts rows of indexes, or takes them away. A value: what the task remembers
+/// between its turns.
+struct IndexProgress: Hashable, Sendable {
     private static let version: UInt8 = 1
-    /// Two builds of one schema are one: the later one starts over, with the indexes of both.
-    private static let taskName = "build"
-
-    /// What is built; empty before the first turn, which takes all that wait.
+    /// Whose rows they are; empty before the first turn of a build, which takes all that wait.
     var indexes: Set<IndexID> = []
     /// Databases up to this one are done, but for the zone under way.
     var database: DatabaseID?
@@ -14,7 +12,9 @@ struct IndexBuild: Hashable, Sendable {
     var zone: String?
     var record: String?
 
-    init() {}
+    init(of indexes: Set<IndexID> = []) {
+        self.indexes = indexes
+    }
 
     init(_ task: TaskRow) throws(StoreError) {
         guard !task.payload.isEmpty else { return }
@@ -31,10 +31,6 @@ struct IndexBuild: Hashable, Sendable {
         }
     }
 
-    func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
-        TaskRow(key: TaskKey(schema, .buildIndexes, Self.taskName), payload: payload, due: due)
-    }
-
     var payload: [UInt8] {
         guard !indexes.isEmpty else { return [] }
         var writer = ByteWriter()
@@ -48,6 +44,15 @@ struct IndexBuild: Hashable, Sendable {
             if let name { writer.string(name) }
         }
         return writer.bytes
+    }
+
+    /// To the next database of a container's environment. Returns false when there is none.
+    mutating func goOn(in container: String, _ environment: DatabaseKey.Environment, _ transaction: any ReadTransaction) throws -> Bool {
+        guard let database = try transaction.databases(of: container, environment, after: database, limit: 1).first else { return false }
+        self.database = database.id
+        zone = try transaction.zones(in: database.id, after: nil, limit: 1).first?.name
+        record = nil
+        return true
     }
 }
 

@@ -1,0 +1,24 @@
+import NacreCloudWire
+
+/// Which indexes a query can go by, made or not.
+extension QueryShape {
+    /// Those of one field, for its filters and sorts; one may stand there twice. For all records of a type it is the index of their names.
+    var indexes: [FieldIndex] {
+        func index(_ field: String, _ kind: IndexKind) -> FieldIndex { FieldIndex(type: type.name, field: field, kind: kind) }
+        if terms.isEmpty, filters.isEmpty { return [index(SystemField.recordName.rawValue, .values)] }
+        let ofFilters = filters.flatMap { filter in
+            filter.fields.map { index($0.name, filter.filter.comparator.isTokenSearch ? .tokens : .values) }
+        }
+        return terms.map { index($0.field, .values) } + ofFilters
+    }
+
+    /// Those of two fields, for each filter that compares for equality, and the first field of the order.
+    /// - Returns: `filter`: the filter's place. `key`: of the value that it compares with.
+    var pairs: [(filter: Int, key: [UInt8], pair: FieldPair)] {
+        guard let term = terms.first, term.from == nil else { return [] }
+        return filters.enumerated().compactMap { place, filter in
+            guard let field = filter.fields.first, let key = QueryDriver.point(of: filter.filter, at: field.definition) else { return nil }
+            return (place, key, FieldPair(type: type.name, first: field.name, second: term.field))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import NacreCloudWire
+
+/// The task that removes the rows of indexes which a schema has no more, in all zones of the container's environment.
+///
+/// No query goes by such an index, and no save keeps its rows: they only take room on the disk. Done twice it finds nothing.
+struct ClearIndexes: TaskHandler {
+    private var progress: IndexProgress
+    /// The schema as it was last read, and whose it is; nil: it is still to be read.
+    private var known: (key: DatabaseKey, schema: Schema)?
+
+    /// - Parameter version: of the schema that lacks them: each leaves a task of its own, and none ends another's.
+    static func task(for indexes: Set<IndexID>, since version: Int64, in schema: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(schema, .clearIndexes, String(version)), payload: IndexProgress(of: indexes).payload, due: due)
+    }
+
+    init(_ task: TaskRow) throws {
+        progress = try IndexProgress(task)
+    }
+
+    var payload: [UInt8] { progress.payload }
+
+    mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
+        let place = turn.key.database
+        if known == nil { known = try await Self.read(place, turn) }
+        guard let (key, schema) = known else { return true }
+        let from = progress
+        guard
+            let (next, isDone) = try await turn.cloud.store.write({ transaction -> Ending<(IndexProgress, Bool)?> in
+                guard try transaction.isCurrent(schema, in: place) else { return .rollback(nil) }
+                var next = from
+                // A number is never given again; should one be, its rows are left alone.
+                next.indexes.subtract(schema.indexes)
+                var plan = WritePlan()
+                if let database = from.database, let zone = from.zone {
+                    plan.derivedRemoved = try Self.rows(of: next.indexes, in: database, zone, transaction)
+                    if plan.derivedRemoved.count < Limits.indexBuildChunk {
+                        next.zone = try transaction.zones(in: database, after: zone, limit: 1).first?.name
+                    }
+                }
+                let isDone = try next.indexes.isEmpty || (next.zone == nil && !next.goOn(in: key.container, key.environment, transaction))
+                if isDone { plan.tasksFinished = [turn.key] }
+                guard !plan.isEmpty else { return .rollback((next, isDone)) }
+                try transaction.apply(plan)
+                return .commit((next, isDone))
+            })
+        else {
+            // The schema has changed since.
+            known = nil
+            return true
+        }
+        progress = next
+        return !isDone
+    }
+
+    /// The next rows of the indexes in a zone, under its lock.
+    private static func rows(
+        of indexes: Set<IndexID>, in database: DatabaseID, _ name: String, _ transaction: any WriteTransaction
+    ) throws -> [DerivedRow] {
+        guard let zone = try transaction.lock(zoneNamed: name, in: database).zone?.address else { return [] }
+        let spans = indexes.sorted { $0.rawValue < $1.rawValue }.map { IndexSpan(index: $0) }
+        let hits = try transaction.search(IndexScan(zone: zone, spans: spans, limit: Limits.indexBuildChunk))
+        return hits.map { .index(zone, IndexEntry(index: spans[$0.span].index, key: $0.place.key), name: $0.place.name) }
+    }
+
+    private static func read(_ place: DatabaseID, _ turn: TaskTurn) async throws -> (DatabaseKey, Schema) {
+        try await turn.cloud.store.read { transaction in
+            guard let key = try transaction.databases([place]).first?.key else { throw StoreError(.corrupt, "A task belongs to no schema") }
+            return (key, try transaction.schema(in: place))
+        }
+    }
+
+    static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {
+        nil
+    }
+}

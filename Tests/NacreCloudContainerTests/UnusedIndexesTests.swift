@@ -1,0 +1,168 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Indexes of a development schema that no query uses: when they go, what stays, and what becomes of their rows.
+@Suite struct UnusedIndexesTests {
+    private static let month = Limits.recordedQuerySeconds
+    private static let fields: [String: FieldType] = ["shelf": .string, "rank": .int64, "body": .string]
+
+    private static let byShelf = Query(recordType: "Note", filters: [QueryFilter(.equals, fieldName: "shelf", value: .string("a"))])
+    private static let byShelfAndRank = Query(recordType: "Note", filters: byShelf.filters, sorts: [QuerySort("rank")])
+
+    /// A thousand records in one zone and all indexes that the schema allows.
+    private func filled(_ engine: Engine = .memory) async throws -> (TestCloud, TestCloudUser) {
+        let test = try await TestCloud(engine)
+        _ = try await test.cloud.registry.createContainer(TestCloud.container)
+        let ann = test.user("_ann")
+        try await ann.define(Self.fields)
+        try await ann.makeZone("notes")
+        for start in stride(from: 0, to: 1000, by: 200) {
+            let saves = (start..<start + 200).map { number in
+                RecordOperation.make(
+                    .create, "n\(number)",
+                    RecordFields([
+                        .init("shelf", .string(number % 4 == 0 ? "a" : "b")), .init("rank", .int64(Int64(number))),
+                        .init("body", .string("a word \(number)")),
+                    ]))
+            }
+            try await ann.modify(saves, zone: "notes")
+        }
+        return (test, ann)
+    }
+
+    private func schema(_ user: TestCloudUser) async throws -> Schema {
+        try await user.cloud.registry.schema(of: user.target.container, user.target.environment)
+    }
+
+    /// The indexes that are made, as `field.kind` or the names of two fields.
+    private func made(_ user: TestCloudUser) async throws -> Set<String> {
+        guard let type = try await schema(user).types["Note"] else { return [] }
+        let ofFields = type.fields.flatMap { name, field in IndexKind.allCases.filter { field[$0] != nil }.map { "\(name).\($0)" } }
+        return Set(ofFields + type.pairs.map(\.name))
+    }
+
+    /// How many rows each index has in the zone of the records; those without any are left out.
+    private func rows(_ user: TestCloudUser) async throws -> [IndexID: Int] {
+        let highest = try await schema(user).nextIndex
+        let database = try await user.cloud.databaseID(databaseVerdict(user.target, for: .read, by: user.caller).get())
+        return try await user.cloud.store.read { transaction in
+            let zone = try #require(try transaction.zones(in: database, named: ["notes"]).first?.address)
+            var counts: [IndexID: Int] = [:]
+            for index in (1..<highest).map(IndexID.init) {
+                let hits = try transaction.search(IndexScan(zone: zone, index: index, limit: 10_000))
+                if !hits.isEmpty { counts[index] = hits.count }
+            }
+            return counts
+        }
+    }
+
+    private func names(_ query: Query, _ user: TestCloudUser) async throws -> [String] {
+        let request = RecordsQueryRequest(query: query, zoneID: ZoneID(zoneName: "notes"), resultsLimit: 200)
+        return try await user.cloud.queryRecords(request, in: user.target, by: user.caller).records.map(\.recordName)
+    }
+
+    /// Runs what is due, and what that leaves to be done at once.
+    private func work(_ test: TestCloud) async throws {
+        while try await test.cloud.runDueTasks().counts.0 > 0 {}
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an index that no query used for a month goes with its rows, and one that a query used stays`(engine: Engine) async throws {
+        let (test, ann) = try await filled(engine)
+        let all = try await made(ann)
+        #expect(all == ["shelf.values", "shelf.tokens", "rank.values", "body.values", "body.tokens"])
+        let wanted = try await names(Self.byShelf, ann)
+        test.clock.move(bySeconds: Self.month / 2)
+        try await work(test)
+        await ann.cloud.registry.note(Self.byShelf, in: ann.target, by: ann.caller)
+        #expect(try await made(ann) == all, "half a month is not a month")
+        test.clock.move(bySeconds: Self.month / 2 + 1)
+        try await work(test)
+        #expect(try await made(ann) == ["shelf.values"])
+        let kept = try #require(try await schema(ann).types["Note"]?.fields["shelf"]?.values)
+        #expect(try await rows(ann) == [kept.index: 1000], "the rows of the others are gone, and none of its own")
+        #expect(try await names(Self.byShelf, ann) == wanted)
+        // It goes too, once nobody has asked for a month.
+        test.clock.move(bySeconds: Self.month)
+        try await work(test)
+        #expect(try await made(ann) == [])
+        #expect(try await rows(ann) == [:])
+        #expect(try await names(Self.byShelf, ann) == wanted, "without it all records are looked through")
+    }
+
+    @Test func `an index that went is made again when a query needs it, under another number, and says which query that was`() async throws {
+        let (test, ann) = try await filled()
+        let before = try await schema(ann).nextIndex
+        test.clock.move(bySeconds: Self.month + 1)
+        try await work(test)
+        #expect(try await made(ann) == [])
+        let found = try await names(Self.byShelf, ann)
+        try await ann.buildIndexes()
+        #expect(try await made(ann) == ["shelf.values"])
+        let index = try #require(try await schema(ann).types["Note"]?.fields["shelf"]?.values)
+        #expect(index.id >= before)
+        #expect(index.query == "Note where shelf EQUALS STRING")
+        #expect(index.made == test.clock.now.secondsSince2001)
+        #expect(try await names(Self.byShelf, ann) == found)
+    }
+
+    @Test func `an index of two fields stays as long as a query compares the one and sorts by the other`() async throws {
+        let (test, ann) = try await filled()
+        _ = try await ann.makePair(for: Self.byShelfAndRank)
+        try await ann.buildIndexes()
+        test.clock.move(bySeconds: Self.month / 2)
+        await ann.cloud.registry.note(Self.byShelfAndRank, in: ann.target, by: ann.caller)
+        test.clock.move(bySeconds: Self.month / 2 + 1)
+        try await work(test)
+        #expect(try await made(ann) == ["shelf.values", "rank.values", "shelf+rank"])
+        await ann.cloud.registry.note(Self.byShelf, in: ann.target, by: ann.caller)
+        test.clock.move(bySeconds: Self.month - 10)
+        try await work(test)
+        #expect(try await made(ann) == ["shelf.values"])
+    }
+
+    @Test func `a pinned index stays, and so does each where more queries were recorded than are kept`() async throws {
+        let (test, ann) = try await filled()
+        let rank = try #require(try await schema(ann).types["Note"]?.fields["rank"]?.values)
+        try await ann.cloud.registry.changeSchema(of: ann.target.container, .development) { schema in
+            schema.change([rank.index]) { $0.isPinned = true }
+        }
+        test.clock.move(bySeconds: Self.month - 10)
+        for number in 0..<Limits.recordedQueriesKept {
+            let filters = (0..<8).filter { number & (1 << $0) != 0 }.map { QueryFilter(.equals, fieldName: "f\($0)", value: .string("")) }
+            await ann.cloud.registry.note(Query(recordType: "Note", filters: filters), in: ann.target, by: ann.caller)
+        }
+        test.clock.move(bySeconds: 11)
+        try await work(test)
+        #expect(try await made(ann).count == 5)
+        test.clock.move(bySeconds: Self.month)
+        try await work(test)
+        #expect(try await made(ann) == ["rank.values"])
+    }
+
+    @Test func `production keeps its indexes, whatever nobody asks`() async throws {
+        let (test, ann) = try await filled()
+        _ = try await ann.cloud.registry.deploySchema(of: ann.target.container, isDryRun: false)
+        test.clock.move(bySeconds: 3 * Self.month)
+        try await work(test)
+        #expect(try await made(ann) == [])
+        let production = try await ann.cloud.registry.schema(of: ann.target.container, .production)
+        #expect(production.types["Note"]?.indexes.count == 5)
+    }
+
+    @Test(arguments: Engine.allCases) func `the rows of an index that lost its option go from every zone, and no others`(engine: Engine) async throws
+    {
+        let (test, ann) = try await filled(engine)
+        let fields = try #require(try await schema(ann).types["Note"]?.fields)
+        let before = try await rows(ann)
+        let gone = try #require(fields["rank"]?.values?.index)
+        #expect(before[gone] == 1000)
+        _ = try await ann.cloud.registry.setIndexes([], of: "Note", field: "rank", in: ann.target.container)
+        try await work(test)
+        #expect(try await rows(ann) == before.filter { $0.key != gone })
+        #expect(try await IndexCensus(ann).isWhole())
+    }
+}
