@@ -36,7 +36,7 @@ struct AtlasDemo {
         try await cascade(through: nearest)
         try await showPicture()
         try await showUserRecords()
-        try await shareTrip()
+        try await shareTripAndGuide()
         try await meetTheSignedOut()
     }
 

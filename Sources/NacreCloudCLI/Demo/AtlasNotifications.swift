@@ -22,11 +22,13 @@ extension AtlasDemo {
         let languages = await a.copy.values.filter { $0.recordType == "Language" && $0.allTokens().contains(Self.word) }
         guard let name = languages.map(\.recordID.recordName).min() else { throw DemoFailure("no language has the word \(Self.word)") }
         let (a, b, note) = (a, b, "told in run \(report.run)")
-        let told = try await Self.hear(b, count: 2) {
-            let record = try await a.record(name)
-            record["noteOfA"] = note
-            _ = try await a.database.save(record)
-        }
+        let told = try await Self.hear(
+            b, until: { $0.count == 2 },
+            doing: {
+                let record = try await a.record(name)
+                record["noteOfA"] = note
+                _ = try await a.database.save(record)
+            })
         let ids = [ofLanguages.subscriptionID, ofZone.subscriptionID]
         _ = try await b.database.modifySubscriptions(saving: [], deleting: ids)
         let alert = told.notifications.lazy.compactMap { $0 as? CKQueryNotification }.first { $0.subscriptionID == ids[0] }
@@ -41,9 +43,10 @@ extension AtlasDemo {
     }
 
     /// Listens on a device, does something once it is connected, and waits for what it is told.
+    /// - Parameter isAll: asked with each thing that it is told, whether that is all.
     /// - Returns: what it was told, and the seconds from the deed's beginning.
-    private static func hear(
-        _ device: Device, count: Int, _ deed: @escaping @Sendable () async throws -> Void
+    static func hear(
+        _ device: Device, until isAll: ([CKNotification]) async throws -> Bool, doing deed: () async throws -> Void
     ) async throws -> (notifications: [CKNotification], seconds: Double) {
         let clock = ContinuousClock()
         let (connections, connected) = AsyncStream.makeStream(of: Void.self)
@@ -69,12 +72,9 @@ extension AtlasDemo {
             var heard: [CKNotification] = []
             for await notification in notifications {
                 heard.append(notification)
-                if heard.count == count { break }
+                if try await isAll(heard) { return (heard, start.duration(to: clock.now) / .seconds(1)) }
             }
-            guard heard.count == count else {
-                throw DemoFailure("device \(device.name) was told \(heard.count) of \(count) things in \(Int(patience)) s")
-            }
-            return (heard, start.duration(to: clock.now) / .seconds(1))
+            throw DemoFailure("device \(device.name) was told \(heard.count) things in \(Int(patience)) s, and lacks some")
         }
     }
 }

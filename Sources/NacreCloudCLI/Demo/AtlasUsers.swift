@@ -1,10 +1,10 @@
 import CloudKit
 
-/// The demo's two users: each has a record of its own, which the other reads.
+/// Two of the demo's users: each has a record of its own, which the other reads.
 extension AtlasDemo {
     /// Ada's device sets a value in her public user record; Ben's reads it, and may not change it.
     mutating func showUserRecords() async throws {
-        let ben = session.friend()
+        let ben = session.ben(at: Self.tripZone).container
         let adaID = try await a.container.userRecordID()
         guard try await ben.userRecordID() != adaID else { throw DemoFailure("Ada and Ben are one user") }
         let own = try await a.container.publicCloudDatabase.record(for: adaID)

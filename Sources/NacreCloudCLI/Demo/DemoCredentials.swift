@@ -9,8 +9,9 @@ struct DemoCredentials: Codable {
 
     private static let name = "demo.json"
 
-    /// The other user of the story, with the same password.
-    var friendsEmail: String { "ben-\(email)" }
+    /// The other users of the story, with the same password.
+    var bensEmail: String { "ben-\(email)" }
+    var cleosEmail: String { "cleo-\(email)" }
 
     /// nil where there is no file, or one that cannot be read.
     static func load(folder: String) throws -> DemoCredentials? {
@@ -28,14 +29,14 @@ struct DemoCredentials: Codable {
         try PrivateFile.write([UInt8](try JSONEncoder().encode(self)), to: "\(folder)/\(Self.name)")
     }
 
-    /// Two accounts under names that nobody else has, and an API token.
+    /// Three accounts under names that nobody else has, and an API token.
     static func make(by admin: AdminClient, container: String, environment: String) async throws -> DemoCredentials {
         let email = "demo-\(RandomText.digits(1))@nacre.invalid"
         let password = RandomText.digits(4)
         let token = try await admin.create(
             AdminMessages.NewToken(container: container, environment: environment, kind: "api", name: "nacre demo"))
         let credentials = DemoCredentials(email: email, password: password, apiToken: token.token)
-        for address in [credentials.email, credentials.friendsEmail] {
+        for address in [credentials.email, credentials.bensEmail, credentials.cleosEmail] {
             _ = try await admin.create(AdminMessages.NewUser(email: address, password: password))
         }
         return credentials

@@ -29,7 +29,7 @@ struct DemoReport: Encodable, Sendable {
     var deletionsCascaded = 0
     /// User records that another user read and could not change.
     var userRecordsRead = 0
-    /// Zones that another user took part in, wrote into, and was removed from.
+    /// A record with what hangs on it, into which another user wrote until he was removed, and a zone that a third one reads.
     var sharesAccepted = 0
     /// Of the picture that one device saved and the other fetched.
     var pictureBytes = 0

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import NacreCloudServer
 
-/// Everything that the demo needs of the server before it can use the framework: a container, two users, and tokens for the devices of both.
+/// Everything that the demo needs of the server before it can use the framework: a container, three users, and tokens for their devices.
 struct DemoSession: Sendable {
     static let container = "iCloud.dev.nacre.demo"
     static let environment = CloudKitServer.Environment.development
@@ -12,7 +12,7 @@ struct DemoSession: Sendable {
     private let url: URL
     private let apiToken: String
     let user: String
-    /// Of A and B, and of the friend's device.
+    /// Of A and B, and of the devices of Ben and Cleo.
     private let tokens: [String]
 
     /// - Parameter folder: where the user of the last run is written down; nil: nowhere, and every run has a user of its own.
@@ -38,7 +38,8 @@ struct DemoSession: Sendable {
         let client = PublicClient(url: address)
         var tokens: [String] = []
         var user = ""
-        for (device, email) in [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.friendsEmail)] {
+        let devices = [("A", credentials.email), ("B", credentials.email), ("Ben", credentials.bensEmail), ("Cleo", credentials.cleosEmail)]
+        for (device, email) in devices {
             let request = AccountMessages.SignIn(
                 email: email, password: credentials.password, apiToken: credentials.apiToken, container: container,
                 environment: environment.rawValue, kind: .account, device: "demo \(device)")
@@ -51,16 +52,19 @@ struct DemoSession: Sendable {
 
     /// The two devices of the user.
     func devices() -> (a: Device, b: Device) {
-        (device("A", tokens[0]), device("B", tokens[1]))
+        (device("A", tokens[0], .private, Self.zoneID), device("B", tokens[1], .private, Self.zoneID))
     }
 
-    private func device(_ name: String, _ token: String) -> Device {
+    /// The device of another user, at a zone of the user.
+    func ben(at zoneName: String) -> Device { device("Ben", tokens[2], .shared, CKRecordZone.ID(zoneName: zoneName, ownerName: user)) }
+
+    /// The device of a third user, at a zone of the user.
+    func cleo(at zoneName: String) -> Device { device("Cleo", tokens[3], .shared, CKRecordZone.ID(zoneName: zoneName, ownerName: user)) }
+
+    private func device(_ name: String, _ token: String, _ scope: CKDatabase.Scope, _ zoneID: CKRecordZone.ID) -> Device {
         let server = CloudKitServer(url: url, environment: Self.environment, apiToken: apiToken, accountToken: token)
-        return Device(name: name, container: CKContainer(identifier: Self.container, server: server), zoneID: Self.zoneID)
+        return Device(name: name, container: CKContainer(identifier: Self.container, server: server), scope: scope, zoneID: zoneID)
     }
-
-    /// The device of another user.
-    func friend() -> CKContainer { device("Ben", tokens[2]).container }
 
     /// A device that nobody is signed in on.
     func signedOut() -> CKContainer {

@@ -1,7 +1,7 @@
 import CloudKit
 import Foundation
 
-/// A device of the demo's user: a container of its own, and a copy of the zone that it keeps by following the zone's changes.
+/// A device of one of the demo's users: a container of its own, and a copy of the zone that it keeps by following the zone's changes.
 ///
 /// An actor, because what it does is wait: two of them work at once.
 actor Device {
@@ -20,17 +20,19 @@ actor Device {
 
     nonisolated let name: String
     nonisolated let container: CKContainer
+    nonisolated let scope: CKDatabase.Scope
     nonisolated let zoneID: CKRecordZone.ID
     private(set) var copy: [String: CKRecord] = [:]
     private var token: CKServerChangeToken?
 
-    init(name: String, container: CKContainer, zoneID: CKRecordZone.ID) {
+    init(name: String, container: CKContainer, scope: CKDatabase.Scope, zoneID: CKRecordZone.ID) {
         self.name = name
         self.container = container
+        self.scope = scope
         self.zoneID = zoneID
     }
 
-    nonisolated var database: CKDatabase { container.privateCloudDatabase }
+    nonisolated var database: CKDatabase { container.database(with: scope) }
 
     /// Whether the database's own feed tells of the zone.
     func seesZone() async throws -> Bool {
