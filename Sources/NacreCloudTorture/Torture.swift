@@ -8,7 +8,7 @@ package struct TortureOptions: Sendable {
     package var url: String
     package var container: String
     package var environment: String
-    /// Tokens of devices. Those of one account share its zones; each account has its own.
+    /// Tokens of devices. Those of one account have its zones together; each account has its own. Of three accounts, each shares one with the others.
     package var accountTokens: [String]
     package var seconds: Double
     /// nil: the run takes its `seconds`. Else it is one round, which ends once so much was done, and after its `seconds` at the latest.
@@ -42,18 +42,22 @@ package struct TortureGoal: Sendable {
     package var familySteps: Int
     /// Of who saves files.
     package var fileSteps: Int
+    /// Of three accounts at a zone of each.
+    package var shareBursts: Int
     /// Kills, each with the start after it.
     package var restarts: Int
 
-    package init(batches: Int, familySteps: Int, fileSteps: Int = 0, restarts: Int = 0) {
+    package init(batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, restarts: Int = 0) {
         self.batches = batches
         self.familySteps = familySteps
         self.fileSteps = fileSteps
+        self.shareBursts = shareBursts
         self.restarts = restarts
     }
 
     func reaches(_ goal: TortureGoal) -> Bool {
-        batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && restarts >= goal.restarts
+        batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && shareBursts >= goal.shareBursts
+            && restarts >= goal.restarts
     }
 }
 
@@ -134,21 +138,23 @@ package struct Torture: Sendable {
         return report
     }
 
-    /// The tokens' devices, by account.
-    private func accounts() async throws(TortureFault) -> [[Asker]] {
-        var names: [String] = []
-        var devices: [[Asker]] = []
+    private struct Account {
+        let user: String
+        var devices: [Asker]
+    }
+
+    private func accounts() async throws(TortureFault) -> [Account] {
+        var accounts: [Account] = []
         for token in options.accountTokens {
             let asker = Asker(web: web, root: root, token: token)
             let user = try await asked { () async throws(AskFault) in try await asker.ask("users/caller", nil, as: UserIdentity.self) }
-            if let place = names.firstIndex(of: user.userRecordName) {
-                devices[place].append(asker)
+            if let place = accounts.firstIndex(where: { $0.user == user.userRecordName }) {
+                accounts[place].devices.append(asker)
             } else {
-                names.append(user.userRecordName)
-                devices.append([asker])
+                accounts.append(Account(user: user.userRecordName, devices: [asker]))
             }
         }
-        return devices
+        return accounts
     }
 
     private func asked<Answer>(_ body: () async throws(AskFault) -> Asker.Asked<Answer>) async throws(TortureFault) -> Answer {
@@ -164,23 +170,29 @@ package struct Torture: Sendable {
 
     /// - Returns: why nobody answered any more, if so.
     private func round(
-        _ number: Int, _ accounts: [[Asker]], until deadline: ContinuousClock.Instant, _ report: inout TortureReport
+        _ number: Int, _ accounts: [Account], until deadline: ContinuousClock.Instant, _ report: inout TortureReport
     ) async throws(TortureFault) -> String? {
         let zone = ZoneID(zoneName: "\(Self.zonePrefix)-\(name)-\(number)")
         let families = ZoneID(zoneName: zone.zoneName + "-families")
         let files = ZoneID(zoneName: zone.zoneName + "-files")
         let told = ZoneID(zoneName: zone.zoneName + "-told")
-        for devices in accounts {
-            for zone in [zone, families, files, told] { try await change(.create, zone, devices[0]) }
+        let shared = ZoneID(zoneName: zone.zoneName + "-shared")
+        let zones = [zone, families, files, told, shared]
+        for account in accounts {
+            for zone in zones { try await change(.create, zone, account.devices[0]) }
         }
-        let arenas = accounts.map {
-            Arena(
-                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, tellingPatience: .seconds(options.tellingSeconds),
-                devices: $0, board: Board(goal: options.goal), run: "\(name)-\(number)")
+        let arenas = accounts.enumerated().map { place, account in
+            // The next two accounts, round in a circle.
+            let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(place + $0) % accounts.count] }
+            return Arena(
+                zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared,
+                tellingPatience: .seconds(options.tellingSeconds), user: account.user,
+                guests: guests.map { Arena.Guest(user: $0.user, asker: $0.devices[0]) }, devices: account.devices,
+                board: Board(goal: options.goal), run: "\(name)-\(number)")
         }
         var restarts = options.restarts
         restarts?.isUp = {
-            for devices in accounts { _ = try await devices[0].ask("users/caller", nil, as: UserIdentity.self) }
+            for account in accounts { _ = try await account.devices[0].ask("users/caller", nil, as: UserIdentity.self) }
         }
         let round = Round(
             arenas: arenas, writers: options.writers, readers: options.readers, seed: options.seed &+ UInt64(number) << 48, deadline: deadline,
@@ -196,10 +208,10 @@ package struct Torture: Sendable {
         }
         // What was found is left on the server, to be looked at.
         guard report.violations.isEmpty, silence == nil else { return silence }
-        for devices in accounts {
-            for zone in [zone, families, files, told] { try await change(.delete, zone, devices[0]) }
+        for account in accounts {
+            for zone in zones { try await change(.delete, zone, account.devices[0]) }
         }
-        if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0][0], restarts, putBacks, &report) }
+        if let restarts, let putBacks = options.putBacks { return try await putBack(number, accounts[0].devices[0], restarts, putBacks, &report) }
         return nil
     }
 

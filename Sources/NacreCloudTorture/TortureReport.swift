@@ -31,6 +31,8 @@ package struct TortureReport: Sendable, Encodable {
             "lookups  \(counts.lookups), queries \(counts.queries)",
             "files    \(counts.filesSaved) saved, \(counts.filesRead) read back",
             "pushes   \(counts.recordsTold) records told to another device",
+            "shares   \(counts.shareJoins) joins, \(counts.shareLeaves) leaves, \(counts.shareRevocations) taken back, \(counts.shareMoves) moves, "
+                + "followed over \(counts.sharePages) pages",
             "cascades \(counts.cascades), followed over \(counts.familyPages) pages",
         ]
         lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }

@@ -3,7 +3,7 @@ import NacreCloudTestSupport
 import NacreLocks
 
 /// A store that now and then keeps a record and forgets its index rows: records are all there, and queries do not find them.
-final class LostIndexStore: LayeredStore {
+final class LostIndexStore: BendingStore {
     private static let lostOnceIn = 8
 
     let below: any Store
@@ -13,16 +13,11 @@ final class LostIndexStore: LayeredStore {
         below = store
     }
 
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await below.write { transaction in
-            try body(
-                bentTransaction(transaction) { plan in
-                    guard plan.records.contains(where: { !$0.indexed.isEmpty }), self.isLost() else { return plan }
-                    var plan = plan
-                    for place in plan.records.indices { plan.records[place].indexed = [] }
-                    return plan
-                })
-        }
+    func bent(_ plan: WritePlan) -> WritePlan {
+        guard plan.records.contains(where: { !$0.indexed.isEmpty }), isLost() else { return plan }
+        var plan = plan
+        for place in plan.records.indices { plan.records[place].indexed = [] }
+        return plan
     }
 
     /// Of plans with index rows, one in so many.

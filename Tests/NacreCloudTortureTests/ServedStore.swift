@@ -9,7 +9,7 @@ import NacreTelemetry
 
 @testable import NacreCloudServer
 
-/// A whole server in this process over a store, on a port of its own, with one account that has two devices.
+/// A whole server in this process over a store, on a port of its own, with accounts of which the first has two devices.
 final class ServedStore: Sendable {
     static let container = "iCloud.test.torture"
 
@@ -26,12 +26,12 @@ final class ServedStore: Sendable {
     private let bucket: AssetBucket?
 
     /// - Parameter bucket: for files; nil: they are in a folder.
-    init(_ store: any Store, bucket: AssetBucket? = nil) async throws {
+    init(_ store: any Store, accounts: Int = 1, bucket: AssetBucket? = nil) async throws {
         self.store = store
         self.bucket = bucket
         folder = try TemporaryFolder()
         // Before the server, which finds at its start the indexes that are to be made.
-        accountTokens = try await Self.populate(store)
+        accountTokens = try await Self.populate(store, accounts)
         let server = Server(Self.configuration(folder.path, port: 0, bucket))
         url = try await server.start(over: KeptOpen(below: store)).publicURL
         running = Locked(server)
@@ -44,7 +44,7 @@ final class ServedStore: Sendable {
         return configuration
     }
 
-    private static func populate(_ store: any Store) async throws -> [String] {
+    private static func populate(_ store: any Store, _ accounts: Int) async throws -> [String] {
         let random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
         let keys = try await Registry(store: store, clock: ServerClock.system.now, random: random).sealingKeys { try SealingKey.newKeyBytes() }
         let sealer = try TokenSealer(keys: keys)
@@ -57,12 +57,14 @@ final class ServedStore: Sendable {
                 [.queryable, .sortable], of: "Torture", field: field, as: .int64, isNow: true, in: container)
         }
         // Nobody signs in with it: its devices are made here.
-        let account = try await cloud.registry.createAccount(email: "ada@example.com", passwordHash: "")
         var tokens: [String] = []
-        for device in ["desk", "pocket"] {
-            let entry = try await cloud.registry.createAccountToken(
-                for: account, containers: [container], environment: .development, device: device)
-            tokens.append(try authenticator.accountToken(for: entry))
+        for number in 0..<accounts {
+            let account = try await cloud.registry.createAccount(email: "user\(number)@example.com", passwordHash: "")
+            for device in number == 0 ? ["desk", "pocket"] : ["desk"] {
+                let entry = try await cloud.registry.createAccountToken(
+                    for: account, containers: [container], environment: .development, device: device)
+                tokens.append(try authenticator.accountToken(for: entry))
+            }
         }
         return tokens
     }

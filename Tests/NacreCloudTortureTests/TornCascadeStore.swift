@@ -2,23 +2,18 @@ import NacreCloudContainer
 import NacreCloudTestSupport
 
 /// A store that leaves one record of each cascade behind: it is there, and what it hangs on is gone.
-final class TornCascadeStore: LayeredStore {
+final class TornCascadeStore: BendingStore {
     let below: any Store
 
     init(_ store: any Store) {
         below = store
     }
 
-    func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        try await below.write { transaction in
-            try body(
-                bentTransaction(transaction) { plan in
-                    var plan = plan
-                    let gone = Set(plan.records.filter(\.row.isTombstone).map(\.row.name))
-                    let follower = plan.records.firstIndex { put in put.row.isTombstone && put.unlinked.contains { gone.contains($0.target) } }
-                    if let follower { plan.records.remove(at: follower) }
-                    return plan
-                })
-        }
+    func bent(_ plan: WritePlan) -> WritePlan {
+        var plan = plan
+        let gone = Set(plan.records.filter(\.row.isTombstone).map(\.row.name))
+        let follower = plan.records.firstIndex { put in put.row.isTombstone && put.unlinked.contains { gone.contains($0.target) } }
+        if let follower { plan.records.remove(at: follower) }
+        return plan
     }
 }

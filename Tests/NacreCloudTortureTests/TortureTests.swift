@@ -80,6 +80,37 @@ import Testing
         #expect(Set(report.violations.map(\.kind)) == [.orphan], "NACRE_SEED=\(report.seed), \(report.counts)")
     }
 
+    /// A run in which three users share a zone of each with the others, and do little else.
+    private func runOfShares(over store: any Store, bursts: Int, restarts: Int = 0) async throws -> TortureReport {
+        let server = try await ServedStore(store, accounts: 3)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
+        (options.writers, options.readers) = (1, 1)
+        options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
+        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
+        let result = await Task { try await Torture(options).run() }.result
+        await server.close()
+        return try result.get()
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `each of three users at a zone hears all of what is shared with them and nothing else, over the server's ends too`(engine: Engine)
+        async throws
+    {
+        let report = try await runOfShares(over: try await engine.makeStore(), bursts: 12, restarts: 2)
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        let counts = report.counts
+        #expect(report.restarts >= 2 && counts.shareJoins > 5 && counts.shareRevocations > 2 && counts.shareMoves > 5, "\(counts)")
+        #expect(counts.shareLeaves > 0 && counts.sharePages > 100, "\(counts)")
+    }
+
+    @Test func `a record that leaves a share without a word is found out`() async throws {
+        var report = try await runOfShares(over: LostDepartureStore(try await Engine.sqlite.makeStore()), bursts: 40)
+        for _ in 0..<4 where report.violations.isEmpty {
+            report = try await runOfShares(over: LostDepartureStore(try await Engine.sqlite.makeStore()), bursts: 40)
+        }
+        #expect(Set(report.violations.map(\.kind)) == [.skippedChange], "NACRE_SEED=\(report.seed), \(report.violations)")
+    }
+
     @Test func `a change that is told to nobody is found out`() async throws {
         let silent = try await run(over: SilentStore(try await Engine.sqlite.makeStore()), tellingSeconds: 2)
         #expect(Set(silent.violations.map(\.kind)) == [.notTold], "NACRE_SEED=\(silent.seed), \(silent.violations)")

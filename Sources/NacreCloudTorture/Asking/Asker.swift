@@ -29,6 +29,9 @@ struct Asker: Sendable {
     let root: URL
     let token: String
 
+    /// The same device at another database.
+    func at(_ scope: String) -> Asker { Asker(web: web, root: root.deletingLastPathComponent().appendingPathComponent(scope), token: token) }
+
     /// - Parameters:
     ///   - body: nil asks with GET.
     ///   - abandoning: how long the first attempt may take before its answer is not waited for any more.
@@ -57,6 +60,16 @@ struct Asker: Sendable {
             // A cancelled pause only makes the last attempt come sooner.
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)
+        }
+    }
+
+    /// - Returns: nil where the zone that is asked about is not there, for who asks.
+    func askUnlessGone<Answer: AnswerMessage>(_ path: String, _ body: [UInt8], as type: Answer.Type) async throws(AskFault) -> Asked<Answer>? {
+        do throws(AskFault) {
+            return try await ask(path, body, as: type)
+        } catch {
+            guard case .refused(let refusal) = error, refusal.code == .zoneNotFound else { throw error }
+            return nil
         }
     }
 

@@ -40,6 +40,8 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case notTold
         /// Somebody was told of what is not there, or was not asked for.
         case wronglyTold
+        /// Somebody sees or changes what no share gives them.
+        case leaked
         /// The server answered what it has no reason for.
         case unexpectedAnswer
     }

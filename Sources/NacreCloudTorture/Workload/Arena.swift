@@ -10,13 +10,24 @@ struct Arena: Sendable {
     let fileZoneID: ZoneID
     /// Where one device hears of what another saves.
     let toldZoneID: ZoneID
+    /// Which the account shares with the guests.
+    let sharedZoneID: ZoneID
     let tellingPatience: Duration
+    /// The account's.
+    let user: String
+    /// Two other accounts; none where there are fewer than three.
+    let guests: [Guest]
     /// One for each token of the account: its devices.
     let devices: [Asker]
     let board: Board
     let families = Locked(FamilyTree())
     /// Never the same again: operation IDs of another run must not be met again.
     let run: String
+
+    struct Guest: Sendable {
+        let user: String
+        let asker: Asker
+    }
 
     func device(_ number: Int) -> Asker { devices[number % devices.count] }
 }
@@ -47,6 +58,14 @@ package struct TortureCounts: Sendable, Encodable {
     /// Records of which another device was told.
     package var recordsTold = 0
     /// Old tokens that were used again.
+    /// Acceptances of shares, departures of guests, and what owners took back.
+    package var shareJoins = 0
+    package var shareLeaves = 0
+    package var shareRevocations = 0
+    /// Records of shared zones that got another parent, or none.
+    package var shareMoves = 0
+    /// Pages of shared zones that guests read.
+    package var sharePages = 0
     package var tokensReplayed = 0
     /// Tokens that the server said it no longer takes.
     package var tokensExpired = 0
@@ -70,6 +89,11 @@ package struct TortureCounts: Sendable, Encodable {
         filesSaved += other.filesSaved
         filesRead += other.filesRead
         recordsTold += other.recordsTold
+        shareJoins += other.shareJoins
+        shareLeaves += other.shareLeaves
+        shareRevocations += other.shareRevocations
+        shareMoves += other.shareMoves
+        sharePages += other.sharePages
         tokensReplayed += other.tokensReplayed
         tokensExpired += other.tokensExpired
     }

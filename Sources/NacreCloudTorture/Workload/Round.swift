@@ -42,8 +42,8 @@ struct Round: Sendable {
 
     private static let familyWriters = 2
     private static let fileKeepers = 1
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, and who tells and listens.
-    static let others = 1 + familyWriters + 1 + fileKeepers + 3
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tells and listens, and who share.
+    static let others = 1 + familyWriters + 1 + fileKeepers + 3 + 5
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
@@ -73,6 +73,11 @@ struct Round: Sendable {
             await teller.run()
             return teller.testimony
         }
+        async let shared = all(arena.guests.isEmpty ? 0 : 1) { number in
+            var troupe = ShareTroupe(number: number, arena: arena, random: random(for: place, 8 << 16 | number))
+            await troupe.run()
+            return troupe.testimony
+        }
         let written = await all(writers) { number in
             var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
@@ -81,7 +86,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen + files + told
+        var all = await written + founded + followed + seen + files + told + shared
         // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))

@@ -6,7 +6,8 @@ import NacreCloudWire
 enum TortureCommand {
     private static let url = Option.required("url", "url", "The public URL of the server.")
     private static let account = Option.value(
-        "account-token", "token", "The account token of a device; given several times, several devices (default: CLOUDKIT_ACCOUNT_TOKEN).")
+        "account-token", "token",
+        "The account token of a device; given several times, several devices, of one account or of more (default: CLOUDKIT_ACCOUNT_TOKEN).")
     private static let seconds = Option.value("seconds", "n", fallback: "30", "How long to write.")
     private static let writers = Option.value("writers", "n", fallback: "8", "Writers in the zone of each account.")
     private static let readers = Option.value("readers", "n", fallback: "4", "Followers of the feed of each zone.")
@@ -22,7 +23,8 @@ enum TortureCommand {
         discussion: """
             Writers change records in atomic batches, each over the version that it knows; followers read the zone's feed, look records up, and go back \
             to old tokens. Some answers are not waited for, and some requests are sent twice. Then one order of all batches must explain what \
-            everybody saw: no change lost, split, repeated, or out of order. It makes zones of its own and deletes them, unless they show \
+            everybody saw: no change lost, split, repeated, or out of order. With tokens of three accounts each shares a zone with the other two, who join, \
+            leave, move and change at random: each must hear of all that is shared with them, and of nothing else. It makes zones of its own and deletes them, unless they show \
             a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
 
               nacre torture --url http://127.0.0.1:8787 --container iCloud.com.example.Notes \\
