@@ -114,10 +114,7 @@ package struct ErrorGuide: Hashable, Sendable {
         case .networkUnavailable:
             ("The server was not reached, so nothing was sent to it.", "Check CLOUDKIT_SERVER_URL, and that the server runs; try again.")
         case .networkFailure:
-            (
-                "The connection ended before the answer, so the server may have done what was asked.",
-                "Try again: an operation that the server has done is not done twice."
-            )
+            ("The connection ended before the answer: the server may have done it.", "Try again: what it has done is not done twice.")
         case .badContainer:
             (
                 "The server does not know the container, or the app has not said where its server and container are.",
@@ -167,8 +164,11 @@ package struct ErrorGuide: Hashable, Sendable {
             ("The account is shut out; only its status tells, the rest is notAuthenticated.", "Ask an administrator: nacre user state sets it back.")
         case .accountTemporarilyUnavailable:
             ("There is an account, and an administrator has made it unavailable.", "Keep what you have, send nothing, and wait for CKAccountChanged.")
-        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .zoneBusy, .userDeletedZone,
-            .alreadyShared, .participantAlreadyInvited:
+        case .alreadyShared:
+            ("The record or zone is shared already, or hangs on what is.", "Fetch its share and change that one; a record is in one share at most.")
+        case .zoneBusy:
+            ("Many write into the zone; here tests alone order it: nacre fault, TestFault.", "Wait for CKErrorRetryAfterKey seconds and try again.")
+        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .userDeletedZone, .participantAlreadyInvited:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
     }
