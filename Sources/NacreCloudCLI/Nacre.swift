@@ -45,8 +45,9 @@ struct Nacre {
             case .run(let command, let call):
                 if call.has(Command.quiet) { Output.beQuiet() }
                 var call = call
-                try Settings.add(to: &call, of: command, all: Serve.settings, environment: ProcessInfo.processInfo.environment)
+                try Settings.add(to: &call, of: command, all: Settings.all, environment: ProcessInfo.processInfo.environment)
                 report.settings = call.settings
+                try Parser.checkSettings(of: command, call)
                 try await command.action?(call)
             }
             return ExitCode.success.rawValue

@@ -16,7 +16,7 @@ struct Command: Sendable {
     let action: Action?
 
     /// A verb. Of its arguments only the last may be optional.
-    /// - Parameter settings: options that are set elsewhere, too; nil: the data folder alone.
+    /// - Parameter settings: options that are set elsewhere, too; nil: those that `Settings.isOfEveryCommand` names.
     init(
         _ name: String, _ overview: String, discussion: String? = nil, arguments: [Argument] = [], options: [Option] = [], settings: [Option]? = nil,
         action: @escaping Action
@@ -27,7 +27,7 @@ struct Command: Sendable {
         self.arguments = arguments
         self.options = options
         self.subcommands = []
-        self.settings = settings ?? options.filter { $0.name == SharedOptions.data.name }
+        self.settings = settings ?? options.filter(Settings.isOfEveryCommand)
         self.action = action
     }
 

@@ -134,7 +134,15 @@ struct Parser: Sendable {
         if call.arguments.count < needed.count {
             throw UsageError(.missingArgument(needed[call.arguments.count].name), path: call.path)
         }
-        if let missing = command.options.first(where: { $0.isRequired && !call.isGiven($0) }) {
+        let settings = command.settings.map(\.name)
+        if let missing = command.options.first(where: { $0.isRequired && !settings.contains($0.name) && !call.isGiven($0) }) {
+            throw UsageError(.missingOption(missing.spelling), path: call.path)
+        }
+    }
+
+    /// What may be set elsewhere and has to be said is in the call, once it has its settings.
+    static func checkSettings(of command: Command, _ call: Call) throws(UsageError) {
+        if let missing = command.settings.first(where: { $0.isRequired && !call.isSet($0) }) {
             throw UsageError(.missingOption(missing.spelling), path: call.path)
         }
     }

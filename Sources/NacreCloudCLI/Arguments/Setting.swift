@@ -13,12 +13,25 @@ struct Setting: Sendable, Equatable {
     var origin: String
 }
 
-/// Options of the server in the environment and in a file, by the same names: `--admin-listen` is `NACRE_ADMIN_LISTEN`, and `admin-listen = …` in the file.
+/// Options in the environment and in a file, by the same names: `--admin-listen` is `NACRE_ADMIN_LISTEN`, and `admin-listen = …` in the file.
 enum Settings {
     private static let prefix = "NACRE_"
     static let file = Option.value(
         "config", "file", "A file of settings, a line each: listen = 127.0.0.1:8787. By default ./nacre.conf where it is there.")
     private static let usualFile = "nacre.conf"
+
+    /// Every option that is set elsewhere for commands other than `nacre serve`: where the server is, and what a command has to be told that it is about.
+    ///
+    /// See `docs/decisions/what-stays-is-a-setting.md`.
+    static let ofEveryCommand = [SharedOptions.data, SharedOptions.container, SharedOptions.environment]
+
+    /// Every setting. The data folder is one of them, for whichever command.
+    static var all: [Option] { Serve.settings + ofEveryCommand.filter { $0.name != SharedOptions.data.name } }
+
+    /// Whether variables and the file set this option of a command. One that narrows a list, or has a default of its own, is the command line's alone.
+    static func isOfEveryCommand(_ option: Option) -> Bool {
+        option.name == SharedOptions.data.name || option.isRequired && ofEveryCommand.contains { $0.name == option.name }
+    }
 
     static func variable(of option: Option) -> String {
         prefix + option.name.uppercased().replacing("-", with: "_")

@@ -2,7 +2,7 @@ import NacreCloudServer
 import NacreCloudWire
 
 /// How the process ends. Numbers from 64 on: BSD's sysexits.h; 130: 128 and SIGINT, as shells count.
-enum ExitCode: Int32 {
+enum ExitCode: Int32, CaseIterable {
     case success = 0
     case failure = 1
     /// What was looked at is not sound, or not as it should be.

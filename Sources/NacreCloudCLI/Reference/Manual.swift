@@ -46,6 +46,12 @@ enum Manual {
         return own + command.subcommands.flatMap { entries(path + [$0]) }
     }
 
+    /// `a`, `b` and `c`.
+    private static func joined(_ options: [Option]) -> String {
+        let names = options.map { "`--\($0.name)`" }
+        return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+    }
+
     // MARK: Markdown
 
     /// `docs/commands.md`
@@ -59,7 +65,7 @@ enum Manual {
             Every command of `nacre` and what it takes: printed by `nacre manual --format commands` from the table that parses command lines. `nacre help COMMAND` shows the same in a terminal, and `nacre manual` makes a manual page.
 
             Data goes to standard output, messages to standard error; `--json` also makes errors one object a line. Every command takes `--quiet` (`-q`), which leaves out all messages but errors, and `--help` (`-h`). `NO_COLOR` takes colours away.
-            An option of `nacre serve` may also be set by an environment variable or in a file: [configuration](configuration.md).
+            An option of `nacre serve` may also be set by an environment variable or in a file, and so may \(joined(Settings.ofEveryCommand)) of the others: [configuration](configuration.md).
 
             | status | meaning |
             | --- | --- |
@@ -79,6 +85,7 @@ enum Manual {
         let rows = Serve.settings.map { option in
             "| `\(option.name)` | `\(Settings.variable(of: option))` | \(option.fallback.map { "`\($0)`" } ?? "") | \(cell(option.help)) |"
         }
+        let common = Settings.ofEveryCommand.map { "| `\($0.name)` | `\(Settings.variable(of: $0))` | \(cell($0.help)) |" }
         return """
             # Configuration
 
@@ -88,8 +95,14 @@ enum Manual {
             - in the environment, `NACRE_ADMIN_LISTEN=127.0.0.1:9000`, `NACRE_OPEN_SIGN_UP=true`; what may be given several times stands with commas between, `NACRE_HOST=a.example,b.example`;
             - in a file, a line each: `admin-listen = 127.0.0.1:9000`, `open-sign-up = true`; `#` begins a line that says nothing. The file is that of `--config`, or of `NACRE_CONFIG`, or `nacre.conf` in the folder where the command runs.
 
-            The command line counts before the environment, and that before the file. A name that no setting has is an error that says which was probably meant. Paths are relative to the folder where the command runs. Other commands take the
-            data folder alone from the environment and the file, so that they find the server.
+            The command line counts before the environment, and that before the file. A name that no setting has is an error that says which was probably meant. Paths are relative to the folder where the command runs.
+
+            Other commands take these from the environment and the file: the data folder, by which they find the server, and container and environment where they have to be told them. What one call does, and how it prints, is on the
+            command line alone ([why](decisions/what-stays-is-a-setting.md)).
+
+            | setting | variable | what it does |
+            | --- | --- | --- |
+            \(common.joined(separator: "\n"))
 
             ```sh
             nacre config show --origin

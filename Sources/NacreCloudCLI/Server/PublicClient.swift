@@ -66,8 +66,11 @@ struct PublicClient {
 
     private func value<Value>(of answer: WebClient.Answer, _ read: ([UInt8]) throws(ServerError) -> Value) throws -> Value {
         do {
-            guard answer.status == 200 else { throw CommandFailure(try ErrorResponse(json: [UInt8](answer.body)).error) }
-            return try read([UInt8](answer.body))
+            guard answer.status != 200 else { return try read([UInt8](answer.body)) }
+            var error = try ErrorResponse(json: [UInt8](answer.body)).error
+            // In the body it stands for who has asked for details.
+            error.remedy = error.remedy ?? answer.remedy
+            throw CommandFailure(error)
         } catch let error as ServerError {
             throw CommandFailure(.failure, "\(web.url) answered \(answer.status): \(error.reason)")
         }

@@ -13,6 +13,8 @@ struct WebClient {
     struct Answer {
         var status: Int
         var body: Data
+        /// What to do about an error: X-Nacre-Remedy.
+        var remedy: String?
     }
 
     /// Where paths begin.
@@ -60,7 +62,7 @@ struct WebClient {
     private func send(_ request: HTTPClient.Request) async throws -> Answer {
         do {
             let answer = try await Self.client.send(request)
-            return Answer(status: answer.status, body: Data(answer.body))
+            return Answer(status: answer.status, body: Data(answer.body), remedy: answer.head["x-nacre-remedy"])
         } catch {
             throw failure(error.cause)
         }

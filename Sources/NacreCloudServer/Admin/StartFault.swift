@@ -41,7 +41,7 @@ package struct StartFault: Error, Sendable {
         case .bind where error.code == EADDRINUSE:
             let holder = PortHolder.first(of: addresses.map(\.port))
             self.init(
-                "\(holder.map { ":\($0.port)" } ?? address) is in use by \(holder?.text ?? "another process")",
+                "\(holder.map { "port \($0.port)" } ?? address) is in use by \(holder?.text ?? "another process")",
                 "take another port with --listen HOST:PORT, or any free one with --listen 127.0.0.1:0")
         case .bind where error.code == EACCES:
             self.init("\(address) needs more rights than this user has", "take a port from 1024 on, such as --listen 127.0.0.1:8787")

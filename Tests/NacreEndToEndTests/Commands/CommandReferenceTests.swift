@@ -14,7 +14,7 @@ struct CommandReferenceTests {
     private static let fish = "/usr/bin/fish"
 
     /// Every verb with its names from the program down.
-    private static let verbs: [(path: [String], command: Command)] = {
+    static let verbs: [(path: [String], command: Command)] = {
         func below(_ command: Command, _ path: [String]) -> [(path: [String], command: Command)] {
             let own = command.action == nil ? [] : [(path: path, command: command)]
             return own + command.subcommands.flatMap { below($0, path + [$0.name]) }
@@ -39,7 +39,7 @@ struct CommandReferenceTests {
             #expect(text.contains("\n.SS nacre \(path.joined(separator: " ").replacing("-", with: "\\-"))\n"))
             for option in command.options { #expect(text.contains("\n.B \\-\\-\(option.name.replacing("-", with: "\\-"))"), "\(option.name)") }
         }
-        for code in [0, 1, 2, 64, 69, 77, 130] { #expect(text.contains("\n.B \(code)\n")) }
+        for code in ExitCode.allCases { #expect(text.contains("\n.B \(code.rawValue)\n")) }
     }
 
     @Test func `every option of every command parses, and what it cannot be is refused by its name`() throws {
@@ -77,14 +77,14 @@ struct CommandReferenceTests {
         }
     }
 
-    private static func words(_ option: NacreCloudCLI.Option) -> [String] {
+    static func words(_ option: NacreCloudCLI.Option) -> [String] {
         if case .value(_, let values) = option.kind { ["--\(option.name)", values.first ?? "1"] } else { ["--\(option.name)"] }
     }
 
     /// What the parser says of a command line that it does not take; nil: it does.
     private func refusal(_ parser: Parser, _ words: [String]) -> String? {
         do throws(UsageError) {
-            _ = try parser.parse(words)
+            if case .run(let command, let call) = try parser.parse(words) { try Parser.checkSettings(of: command, call) }
             return nil
         } catch {
             return error.message

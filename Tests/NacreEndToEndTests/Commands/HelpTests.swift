@@ -22,7 +22,7 @@ struct HelpTests {
             "serve",
             "data listen memory emulator admin-listen insecure-admin open-sign-up backup-dir backup-every backup-keep no-migration-backup log-file log-format log-level config public-url host "
                 + "trusted-proxy request-rate user-quota public-quota assets asset-size-web asset-size-app oidc-issuer oidc-client-id "
-                + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host json"
+                + "oidc-client-secret-file oidc-name oidc-sign-up smtp smtp-password-file mail-from sms-webhook sms-token-file web-push-host dev json"
         ),
         Documented(
             "config show",

@@ -53,6 +53,15 @@ import Testing
         }
     }
 
+    @Test func `a query that wants an index is told by which command it is made`() async throws {
+        try await with { run, _ in
+            #expect(try await run(["record", "put", "one", "--type", "Note", "--set", "title=Olives"]).status == 0)
+            let refused = try await run(["record", "query", "Note"])
+            #expect(refused.status == 1 && refused.messages.contains("is not marked queryable"), "\(refused)")
+            #expect(refused.messages.contains("nacre schema index --container") && refused.messages.contains("Note ___recordID --queryable"))
+        }
+    }
+
     @Test func `zones are listed, and what changed in one is told from where an earlier call ended`() async throws {
         try await with { run, database in
             try await database.save(CKRecordZone(zoneName: "Notes"))
@@ -67,6 +76,7 @@ import Testing
             let second = try await run(["zone", "changes", "--zone", "Notes", "--format", "table", "--since", token])
             let lines = second.output.split(separator: "\n")
             #expect(lines.count == 3 && lines.contains { $0.hasPrefix("one") && $0.hasSuffix("(deleted)") }, "\(second.output) \(second.messages)")
+            #expect(try await run(["zone", "changes"]).status == 64)
             let none = try await run(["zone", "changes", "--zone", "Nowhere"])
             #expect(none.status == 1 && none.messages.contains("Nowhere"), "\(none.messages)")
         }

@@ -83,11 +83,11 @@ struct ServeTests {
             let address = "127.0.0.1:\(server.port)"
             let second = try await Nacre.run(["serve", "--data", server.scratch + "/other", "--listen", address], in: server.scratch)
             #expect(second.status == 1)
-            #expect(second.messages.contains(":\(server.port) is in use by nacre, process \(try server.process.pid)"), "\(second.messages)")
+            #expect(second.messages.contains("port \(server.port) is in use by nacre, process \(try server.process.pid)"), "\(second.messages)")
             #expect(second.messages.contains("--listen 127.0.0.1:0"))
             // It let go of its folder.
             let third = try await Nacre.run(["serve", "--data", server.scratch + "/other", "--listen", address], in: server.scratch)
-            #expect(third.messages.contains(":\(server.port) is in use"))
+            #expect(third.messages.contains("\(server.port) is in use"))
         }
     }
 

@@ -75,6 +75,55 @@ struct SettingsTests {
         #expect(try await show(["--config", "missing.conf"], [:]).messages.contains("missing.conf"))
     }
 
+    @Test func `container and environment may stand elsewhere for each command that has to be told them, and no other option may`() throws {
+        let parser = Parser(root: NacreCloudCLI.Nacre.root)
+        let values = ["NACRE_DATA": "folder", "NACRE_CONTAINER": "iCloud.a.b", "NACRE_ENVIRONMENT": "production"]
+        var told = 0
+        for (path, command) in CommandReferenceTests.verbs where command.name != "serve" && !command.settings.contains(where: { $0.name == "listen" })
+        {
+            #expect(Set(command.settings.map(\.name)).isSubset(of: ["data", "container", "environment"]), "\(path)")
+            let needed = command.options.filter { option in option.isRequired && !command.settings.contains { $0.name == option.name } }
+            let words = path + needed.flatMap(CommandReferenceTests.words) + command.arguments.map { "a-\($0.name)" }
+            guard case .run(_, var call) = try parser.parse(words) else { continue }
+            try Settings.add(to: &call, of: command, all: Settings.all, environment: values)
+            try Parser.checkSettings(of: command, call)
+            for option in command.settings { #expect(call.value(option) == values[Settings.variable(of: option)], "\(path) \(option.name)") }
+            for option in command.options where !command.settings.contains(where: { $0.name == option.name }) {
+                #expect(call.settings[option.name] == nil, "\(path) \(option.name)")
+            }
+            told += command.settings.count { $0.isRequired }
+            for option in command.settings where option.isRequired {
+                call.settings[option.name] = nil
+                #expect(throws: UsageError(.missingOption(option.spelling), path: call.path)) { try Parser.checkSettings(of: command, call) }
+                call.set(option, "given")
+                try Parser.checkSettings(of: command, call)
+            }
+        }
+        #expect(told > 40)
+    }
+
+    @Test func `a container of the environment is worked on, unless the command line names another`() async throws {
+        try await RunningServer.with { server in
+            let administrator = Administrator(server: server)
+            _ = try await administrator.prepared()
+            let variables = ["NACRE_DATA": server.data, "NACRE_CONTAINER": Administrator.container, "NACRE_ENVIRONMENT": "development"]
+            let export = ["schema", "export"]
+            #expect(try await Nacre.run(export, in: server.scratch, environment: variables).status == 0)
+            let other = try await Nacre.run(export + ["--container", "iCloud.no.such"], in: server.scratch, environment: variables)
+            #expect(other.status == 1 && other.messages.contains("container does not exist"), "\(other)")
+            let missing = try await Nacre.run(export, in: server.scratch, environment: ["NACRE_DATA": server.data])
+            #expect(missing.status == 64 && missing.messages.contains("--container <name>"))
+            let wrong = try await Nacre.run(export, in: server.scratch, environment: variables.merging(["NACRE_ENVIRONMENT": "staging"]) { $1 })
+            #expect(wrong.status == 64 && wrong.messages.contains("NACRE_ENVIRONMENT"))
+        }
+    }
+
+    @Test func `without settings the server and its administration are on loopback alone`() async throws {
+        let folder = try TemporaryFolder()
+        let shown = try await Nacre.run(["config", "show"], in: folder.path)
+        #expect(shown.output.contains("\nlisten = 127.0.0.1:8787\n") && shown.output.contains("\nadmin-listen = 127.0.0.1:0\n"), "\(shown.output)")
+    }
+
     @Test func `commands find the server by the data folder of the environment and of the file`() async throws {
         try await RunningServer.with { server in
             let folder = try TemporaryFolder()

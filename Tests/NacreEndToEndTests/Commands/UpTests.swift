@@ -89,6 +89,19 @@ struct UpTests {
         #expect(variables.output.contains("CLOUDKIT_ACCOUNT_TOKEN="))
     }
 
+    @Test func `a server for development prepares its container when it is ready`() async throws {
+        let folder = try TemporaryFolder()
+        let file = try FileAppearance(of: ".env", in: folder.path)
+        let process = try Launched(
+            ["serve", "--dev", Administrator.container, "--memory", "--data", folder.path + "/data", "--listen", "127.0.0.1:0"], named: "serve",
+            in: folder.path)
+        #expect(await file.wait(while: process, seconds: RunningServer.patienceSeconds))
+        process.signal(SIGINT)
+        #expect(await process.ended() == 0)
+        #expect(process.errorText.contains("\(Administrator.container) is ready at http://127.0.0.1:"))
+        #expect(try await Nacre.run(["env"], in: folder.path).output.contains("CLOUDKIT_ACCOUNT_TOKEN="))
+    }
+
     @Test func `a command is run with a server of its own and ends with the command's status, and what it saved is there the next time`() async throws
     {
         let folder = try TemporaryFolder()

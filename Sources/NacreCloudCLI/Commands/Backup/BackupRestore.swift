@@ -17,7 +17,8 @@ enum BackupRestore {
             Checks the whole backup first: exit status 2 where it is damaged, and nothing is changed. Data that are there are kept, in a folder whose \
             name is said.
             """,
-        arguments: [file], options: [data, replace, SharedOptions.json]
+        // What is written over is named where it is done.
+        arguments: [file], options: [data, replace, SharedOptions.json], settings: []
     ) { call in
         let (path, folder, replaces) = (try call.require(file), try call.require(data), call.has(replace))
         let restored = try await BackupCommands.run { try OfflineFolder.restore(path, to: folder, replaces: replaces, $0) }

@@ -42,6 +42,9 @@ enum Serve {
     static let logLevel = Option.value(
         "log-level", "level", oneOf: ServerConfiguration.logLevels, fallback: "notice", "What is logged; info has a line for each request.")
 
+    private static let dev = Option.value(
+        "dev", "container", "Also do what nacre up does for this container, once the server is ready: an API token, a user, and a file .env.")
+
     private static let backupDir = Option.value("backup-dir", "dir", "Where the server puts a backup by itself, now and then; made if it is missing.")
     private static let backupEvery = Option.value("backup-every", "time", fallback: "24h", "How often: a number with s, m, h or d.")
     private static let backupKeep = Option.value("backup-keep", "count", fallback: "14", "How many finished ones it keeps.")
@@ -63,14 +66,15 @@ enum Serve {
         discussion: """
             Serves until it is interrupted; then requests under way are finished, for at most ten seconds. A second interrupt ends it at once. Whatever \
             was acknowledged is on the disk in either case. SIGHUP ends nothing: it opens the file of --log-file anew. With --json one object with the \
-            addresses is printed when the server is ready. Every option but that may also stand in the environment, --admin-listen as NACRE_ADMIN_LISTEN, \
+            addresses is printed when the server is ready. Every option but that and --dev may also stand in the environment, --admin-listen as NACRE_ADMIN_LISTEN, \
             and in a file of settings: nacre config show.
             """,
-        options: settings + [Settings.file, SharedOptions.json], settings: settings
+        options: settings + [dev, Settings.file, SharedOptions.json], settings: settings
     ) { call in
         try await run(call) { screen in
             if call.has(SharedOptions.json) { try Output.json(screen) }
             if Output.isOnTerminal { Output.message(screen.text) }
+            if let container = call.value(dev) { Output.message(try await Up.setUp(container, call, by: try await AdminClient.connect(call)).text) }
             return .serves
         }
     }

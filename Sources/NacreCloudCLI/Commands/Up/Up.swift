@@ -36,8 +36,12 @@ enum Up {
     }
 
     static func setUp(_ call: Call, by admin: AdminClient) async throws -> DeveloperSetup {
+        try await setUp(try call.require(container), call, by: admin)
+    }
+
+    static func setUp(_ container: String, _ call: Call, by admin: AdminClient) async throws -> DeveloperSetup {
         try await DeveloperSetup.prepare(
-            try call.require(container), try call.require(environment), email: call.value(email), file: try call.require(envFile), by: admin)
+            container, try call.require(environment), email: call.value(email), file: try call.require(envFile), by: admin)
     }
 
     private static func prepare(_ call: Call, by admin: AdminClient) async throws {

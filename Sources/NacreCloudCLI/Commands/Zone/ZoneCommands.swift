@@ -24,12 +24,13 @@ private enum ZoneList {
 
 /// `nacre zone changes`
 private enum ZoneChanges {
+    private static let zone = Option.required("zone", "name", "A zone that was made: of default zones nobody can follow the changes.")
     private static let since = Option.value("since", "token", "Where an earlier call ended; without it, from the beginning.")
 
     static let command = Command(
         "changes", "Show what changed in a zone, page by page up to now, and where it ends.",
         discussion: "\(UserDatabase.credentials) The token for the next call is the last line on standard error.",
-        options: UserDatabase.zoneOptions + [since]
+        options: [zone, UserDatabase.owner] + UserDatabase.options + [since]
     ) { call in
         let (database, output) = (try UserDatabase(call), RowOutput(call))
         var token = call.value(since)
