@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudWire
+import NacreHTTPClient
 import Testing
 
 @testable import NacreCloudServer
@@ -241,6 +242,23 @@ import Testing
     func `an SMTP server is a URL without a password`(_ url: String, _ isTaken: Bool) {
         #expect((MailConfiguration(url: url, password: nil, from: "a@b.example") != nil) == isTaken)
         #expect(MailConfiguration(url: url, password: nil, from: "a b@b.example") == nil)
+    }
+
+    @Test func `nothing is said to an SMTP server in the clear, unless it is on this machine`() async throws {
+        for (url, wantsTLS) in [
+            ("smtp://mail.example", true), ("smtp://127.0.0.1.example", true), ("smtp://192.0.2.1", true), ("smtp://localhost:25", false),
+            ("smtp://127.0.0.1", false), ("smtp://[::1]:25", false),
+        ] {
+            #expect(MailConfiguration(url: url, password: nil, from: "a@b.example")?.wantsTLS == wantsTLS, "\(url)")
+        }
+        // This one does not speak TLS.
+        let sink = try MailSink()
+        defer { sink.close() }
+        for (wantsTLS, count) in [(true, 0), (false, 1)] {
+            let client = MailClient(.init(url: "smtp://127.0.0.1:\(sink.port)", user: nil, password: nil, wantsTLS: wantsTLS, seconds: 30))
+            let isTaken = (try? await client.send(from: "a@b.example", to: "c@d.example", text: "Subject: x\r\n\r\ny\r\n")) != nil
+            #expect(isTaken != wantsTLS && sink.mails.count == count)
+        }
     }
 
     @Test func `mail goes to plain addresses alone`() {

@@ -63,6 +63,7 @@ import Testing
             #expect(
                 account.givenName == "Grace"
                     && account.openID == OpenIDIdentity(issuer: issuer.url, subject: "sub-1"))
+            #expect(!server.log.texts.isEmpty && !server.log.texts.contains { $0.contains(TestIssuer.secret) })
 
             issuer.say { $0.email = "other@example.com" }
             var again = TestBrowser(server)

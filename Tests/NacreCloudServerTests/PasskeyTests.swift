@@ -225,6 +225,18 @@ import Testing
         }
     }
 
+    @Test func `a new password removes no passkey`() async throws {
+        let (server, _, kept) = try await added()
+        var authenticator = kept
+        let ada = try #require(try await server.cloud.registry.account(email: "ada@example.com"))
+        _ = try await server.cloud.registry.changePassword(of: ada, to: "another")
+        var browser = TestBrowser(server)
+        await browser.open()
+        #expect(await browser.send(try authenticator.assertion(browser.challenge)).status == 200)
+        await browser.send(["step": "allow"])
+        #expect(browser.delivered != nil)
+    }
+
     @Test func `a deleted account's passkeys are gone`() async throws {
         let (server, _, kept) = try await added()
         var authenticator = kept

@@ -43,6 +43,16 @@ import Testing
         #expect(!scene.server.log.texts.contains { $0.contains(Self.next) || $0.contains(Self.old) || $0.contains("ada@example.com") })
     }
 
+    @Test func `a new password is in the log at notice, with the account and no address`() async throws {
+        let scene = try await AdministeredServer()
+        #expect(await scene.post("change-password", Self.change()).status == 200)
+        #expect(await scene.post("reset-password", Self.reset(try await code(scene), next: "a third horse")).status == 200)
+        let lines = scene.server.log.objects("A password was changed")
+        #expect(lines.count == 2 && lines.allSatisfy { $0["level"]?.text == "notice" })
+        #expect(lines.allSatisfy { $0["user"]?.text == scene.server.names["ada.account"] })
+        #expect(!scene.server.log.texts.contains { $0.contains("ada@example.com") || $0.contains("horse") })
+    }
+
     @Test func `the sign-in that asks for a new password stays, and devices where she says so`() async throws {
         let scene = try await AdministeredServer()
         let device = ["Authorization": "Bearer \(scene.server.names["ada.device"] ?? "")"]

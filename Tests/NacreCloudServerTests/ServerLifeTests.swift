@@ -41,6 +41,20 @@ import Testing
         #expect(await isHealthy(try port(addresses.adminURL)) == false)
     }
 
+    @Test func `the admin token is another at each start, in a file that its owner alone can read`() async throws {
+        let folder = try TemporaryFolder()
+        var tokens: [String] = []
+        for _ in 0..<2 {
+            let server = Server(configuration(folder))
+            _ = try await server.start()
+            tokens.append(try AdminFile.read(folder: folder.path).token)
+            let permissions = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(AdminFile.name)")[.posixPermissions] as? Int
+            #expect(permissions == 0o600)
+            await server.shutdown()
+        }
+        #expect(Set(tokens).count == 2 && tokens.allSatisfy { $0.count == 64 })
+    }
+
     @Test func `what an administrator may do is not on the public listener`() async throws {
         let folder = try TemporaryFolder()
         let server = Server(configuration(folder))
