@@ -23,6 +23,23 @@ struct Page {
         self.anchors = anchors
     }
 
+    /// Pages whose prose has lines that can be read side by side. Tables and code are as wide as what they hold.
+    static let ofUsers = [
+        "README.md", "docs/getting-started-with-swift.md", "docs/getting-started-with-curl.md", "docs/ten-minutes.md", "docs/web-api.md",
+        "docs/data-modelling.md", "docs/moving-from-icloud.md", "docs/faq.md", "docs/deploying.md", "docs/operations.md",
+    ]
+    static let columnsMax = 150
+
+    /// Lines of prose that are wider. What stands in backquotes counts.
+    static func wideLines(of text: String, path: String) -> [Finding] {
+        var isFenced = false
+        return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { offset, line in
+            if line.hasPrefix("```") { isFenced.toggle() }
+            guard !isFenced, !line.hasPrefix("|"), line.count > columnsMax else { return nil }
+            return Finding(path: path, line: offset + 1, message: "\(line.count) columns; the limit is \(columnsMax)")
+        }
+    }
+
     struct Link: Equatable {
         let target: String
         let line: Int
