@@ -54,25 +54,43 @@ import Testing
         let parts = try Self.parts(of: page)
         #expect(!parts.isEmpty && parts.count { $0.printed != nil } >= printed)
         try await RunningServer.with { server in
-            // Where the commands look for a server without more.
-            try FileManager.default.createSymbolicLink(atPath: server.scratch + "/nacre-data", withDestinationPath: server.data)
-            let tools = URL(filePath: Launched.executable).deletingLastPathComponent().path
-            let up = "nacre up iCloud.com.example.Notes 2> up.log; eval \"$(nacre env)\"; . ./.env\n"
-            let script = (isPrepared ? up : "") + parts.map { $0.script + "echo @@\n" }.joined()
-            let environment = ProcessInfo.processInfo.environment.merging([
-                "CLOUDKIT_SERVER_URL": server.url, "PATH": tools + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
-            ]) { $1 }
-            let (status, output) = try await Program(
-                "/bin/bash", ["-euo", "pipefail", "-c", "exec 2> errors\n" + script], in: server.scratch, environment: environment
-            ).run(input: [UInt8](try Data(contentsOf: URL(filePath: server.data + "/admin.json"))))
-            let printed = String(decoding: output, as: UTF8.self)
-            let errors = (try? String(contentsOfFile: server.scratch + "/errors", encoding: .utf8)) ?? ""
-            #expect(status == 0, "\(printed)\(errors)")
-            let outputs = printed.components(separatedBy: "@@\n")
+            let script = (isPrepared ? Self.up : "") + parts.map { $0.script + "echo @@\n" }.joined()
+            let outputs = try await run(script, beside: server).components(separatedBy: "@@\n")
             for (part, output) in zip(parts, outputs) {
                 if let expected = part.printed { #expect(output == expected, "\(part.script)") }
             }
             #expect(outputs.count == parts.count + 1)
         }
+    }
+
+    @Test func `the README's commands for a schema run as they stand`() async throws {
+        let readme = try String(contentsOf: Self.docs.appending(path: "../README.md"), encoding: .utf8)
+        let lines = readme.split(separator: "\n").filter { $0.hasPrefix("nacre schema ") }.map { $0 + "\n" }
+        #expect(lines.count >= 4)
+        try await RunningServer.with { server in
+            // The file that the third of them imports is what the first prints.
+            let first = try #require(lines.first).trimmingCharacters(in: .newlines)
+            let before = "nacre record put one --type Note --set text=hello\n\(first) > notes.ckdb\n"
+            let printed = try await run(Self.up + before + lines.joined(), beside: server)
+            #expect(printed.contains("RECORD TYPE Note"))
+        }
+    }
+
+    private static let up = "nacre up iCloud.com.example.Notes 2> up.log; eval \"$(nacre env)\"; . ./.env\n"
+
+    /// What a script prints in a folder where the commands find the server without more.
+    private func run(_ script: String, beside server: RunningServer) async throws -> String {
+        try FileManager.default.createSymbolicLink(atPath: server.scratch + "/nacre-data", withDestinationPath: server.data)
+        let tools = URL(filePath: Launched.executable).deletingLastPathComponent().path
+        let environment = ProcessInfo.processInfo.environment.merging([
+            "CLOUDKIT_SERVER_URL": server.url, "PATH": tools + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? ""),
+        ]) { $1 }
+        let (status, output) = try await Program(
+            "/bin/bash", ["-euo", "pipefail", "-c", "exec 2> errors\n" + script], in: server.scratch, environment: environment
+        ).run(input: [UInt8](try Data(contentsOf: URL(filePath: server.data + "/admin.json"))))
+        let printed = String(decoding: output, as: UTF8.self)
+        let errors = (try? String(contentsOfFile: server.scratch + "/errors", encoding: .utf8)) ?? ""
+        #expect(status == 0, "\(printed)\(errors)")
+        return printed
     }
 }
