@@ -206,7 +206,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.versionOfShared + 1
+        row.body[0] = RecordBody.versionOfShares + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
@@ -223,6 +223,36 @@ import Testing
         let fieldBytes: [UInt8] = [2, 1, 0x69, 2, 5, 1, 0x73, 1, 2, 0xc3, 0xa9]
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
         #expect(Array(body.dropLast(4)) == [1] + stampBytes + stampBytes + [2, 4] + fieldBytes)
+    }
+
+    /// On disk for good, as the first version.
+    @Test func `shares that were written before one-time URLs are read as they were meant`() throws {
+        let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 0]
+        let head = stampBytes + stampBytes + [2, 4, 0]
+        // Short GUID "g", READ_ONLY, one participant "p": the user "_b", invited by "b@c", USER, READ_WRITE, accepted.
+        let state: [UInt8] = [1, 0x67, 1, 1, 1, 0x70, 1, 2, 0x5f, 0x62, 1, 3, 0x62, 0x40, 0x63, 2, 2, 1]
+        let ofZone = ShareState(
+            shortGUID: "g", publicPermission: .readOnly,
+            participants: [
+                .init(id: "p", user: "_b", invitation: .emailAddress("b@c"), role: .privateUser, permission: .readWrite, isAccepted: true)
+            ])
+        var ofRecord = ofZone
+        ofRecord.root = "r"
+        let bodies: [(bytes: [UInt8], state: ShareState)] = [
+            ([3] + head + state + [0], ofZone), ([4] + head + [0, 0, 1] + state + [1, 0x72, 0], ofRecord),
+            ([4] + head + [0, 0, 1] + state + [0, 0], ofZone),
+        ]
+        for (bytes, state) in bodies {
+            let number = ChangeNumber(run: 1, seq: 2)
+            var row = RecordRow(name: "s", type: ShareNames.recordType, number: number, isTombstone: false, parent: nil, body: bytes)
+            let sum = RecordBody.checksum(of: bytes[...], in: .sample, name: "s", type: row.type, number: number, isTombstone: false, parent: nil)
+            row.body += (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) }
+            let content = try RecordBody.decode(row, in: .sample)
+            #expect(content.sharing == state && content.shared == .none && content.fields.isEmpty)
+            row.body = RecordBody.encode(content, in: .sample, name: "s", type: row.type, number: number, isTombstone: false, parent: nil)
+            #expect(row.body.first == RecordBody.versionOfShares)
+            #expect(try RecordBody.decode(row, in: .sample) == content)
+        }
     }
 }
 

@@ -93,6 +93,20 @@ struct ShareTests {
         #expect(copy.participants.count == 2 && share.participants.last?.permission == .readOnly)
     }
 
+    @Test func `who is claimed by a one-time URL has neither name nor URL before the share is saved, and two of them are two`() throws {
+        let share = CKShare(recordZoneID: Self.zoneID)
+        let (first, second) = (CKShare.Participant.oneTimeURLParticipant(), CKShare.Participant.oneTimeURLParticipant())
+        #expect(first.userIdentity.userRecordID == nil && first.userIdentity.lookupInfo == nil && first.userIdentity.nameComponents == nil)
+        #expect(first.role == .privateUser && first.permission == .readOnly && first.acceptanceStatus == .pending && first.dateAddedToShare == nil)
+        #expect(first != second)
+        for one in [first, second, first] { share.addParticipant(one) }
+        #expect(share.participants.count == 3 && share.snapshot.fault == nil)
+        #expect(share.oneTimeURL(for: first.participantID) == nil)
+        let sent = share.snapshot.change(policy: .ifServerRecordUnchanged).sharing?.value.participants ?? []
+        #expect(sent.map(\.isOneTime) == [false, true, true] && sent.allSatisfy { $0.oneTimeSecret == nil })
+        #expect(try #require(share.copy() as? CKShare).snapshot.change(policy: .ifServerRecordUnchanged).sharing?.value.participants == sent)
+    }
+
     @Test func `a URL names a share by what follows its last folder`() throws {
         let server = try #require(URL(string: "https://cloud.example.com/base"))
         let url = try #require(ShareURL.url(of: "abc", server: server))

@@ -149,6 +149,34 @@ import Testing
         #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
     }
 
+    @Test func `a one-time URL lets in who comes first, and to everybody after that it is the page of a share that is not there`() async throws {
+        let server = try await TestServer(opensSignUp: true)
+        try await ask(server, "ada", "private/zones/modify", Body.zones("create", "Trip"))
+        let answer = try await ask(
+            server, "ada", "private/records/modify",
+            """
+            {"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share",
+            "participants":[{"permission":"READ_WRITE","nacre":{"oneTime":true}}],"fields":{"cloudkit.title":{"value":"\(Self.title)"}}}}],
+            "zoneID":{"zoneName":"Trip"},"nacre":{"details":true}}
+            """)
+        let guid = try #require(answer.at("records[0].shortGUID")?.text)
+        let key = guid + "~" + (try #require(answer.at("records[0].participants[1].nacre.oneTimeSecret")?.text))
+        var browser = TestBrowser(server)
+        let door = await browser.go("/share/\(key)")
+        #expect(told(door) == told(await browser.go("/share/\(guid)")), "the door is the same whatever it leads to")
+        #expect(try await opened(key, by: "bob@example.com", &browser).text.contains("see and change it"))
+        #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
+        #expect(try await zones(of: "bob", on: server) == 1)
+
+        var others = TestBrowser(server)
+        await others.open(more: "&form=sign-up")
+        await others.send(["email": "carol@example.com", "password": TestServer.password])
+        let late = try await opened(key, by: "carol@example.com", &others)
+        #expect(late.status == 403 && late.text.contains("Nothing is here for you") && !late.text.contains("trip"))
+        #expect(told(late) == told(try await opened("AAAAAAAAAAAAAAAAAAAAAA", by: "carol@example.com", &others)))
+        #expect(try await opened(key, by: "bob@example.com", &browser).text.contains("You take part already"))
+    }
+
     @Test func `who has the URL of an open share may join, and a revocation ends the question`() async throws {
         let server = try await TestServer()
         let guid = try await share(on: server, publicPermission: "READ_ONLY")

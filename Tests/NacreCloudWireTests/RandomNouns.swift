@@ -145,7 +145,8 @@ extension SeededRandom {
         return ShareParticipant(
             participantID: maybe { $0.name() }, identity: ParticipantIdentity(userRecordName: maybe { $0.text() }, lookupInfo: info),
             role: ParticipantRole.allCases.randomElement(using: &self) ?? .privateUser, permission: permission(),
-            acceptance: ParticipantAcceptance.allCases.randomElement(using: &self) ?? .invited)
+            acceptance: ParticipantAcceptance.allCases.randomElement(using: &self) ?? .invited, isOneTime: chance(4),
+            oneTimeSecret: maybe { $0.text() }, added: maybe { Timestamp(secondsSince2001: Double.random(in: 0...1e9, using: &$0)) })
     }
 
     mutating func shareDetails() -> ShareDetails {

@@ -45,6 +45,7 @@ extension Record {
         web.created.timestamp = created.timestamp.web
         web.modified.timestamp = modified.timestamp.web
         web.fields = fields.web
+        web.sharing = sharing.map { Box($0.value.web) }
         return web
     }
 
@@ -52,6 +53,20 @@ extension Record {
         var record = self
         record.fields = fields.withoutSealed
         return record
+    }
+}
+
+extension ShareDetails {
+    var web: ShareDetails {
+        ShareDetails(
+            shortGUID: shortGUID, publicPermission: publicPermission, participants: participants.map(\.web), owner: owner.web,
+            currentUserParticipant: currentUserParticipant?.web)
+    }
+}
+
+extension ShareParticipant {
+    fileprivate var web: ShareParticipant {
+        ShareParticipant(participantID: participantID, identity: identity, role: role, permission: permission, acceptance: acceptance)
     }
 }
 

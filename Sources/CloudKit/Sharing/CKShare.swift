@@ -85,6 +85,12 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// By which others get in; nil before the first save. The same again where the same is shared again.
     open var url: URL? { sheet.url }
 
+    /// The URL by which whoever comes first takes the place of a participant that is `oneTimeURLParticipant()`. It stays the same as long as the participant
+    /// is in the share; once somebody has come by it, it is to anybody else what `url` is. Apple: iOS 18.
+    ///
+    /// - Returns: nil before the share is saved with the participant, for any other participant, and for who is neither owner nor administrator.
+    open func oneTimeURL(for participantID: CKShare.Participant.ID) -> URL? { sheet.oneTimeURL(for: participantID) }
+
     /// Those whom the current user may see, the owner first. What is set on one counts with the share's next save.
     open var participants: [CKShare.Participant] { sheet.participants }
 

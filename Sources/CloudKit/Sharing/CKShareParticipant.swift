@@ -79,6 +79,12 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     public let userIdentity: CKUserIdentity
     /// Whether they have accepted. The server sets it.
     public let acceptanceStatus: CKShare.ParticipantAcceptanceStatus
+    /// When they came to the share; nil before the share is saved, for who may not know it, and where the server has not kept it. Apple: iOS 26.
+    public let dateAddedToShare: Date?
+    /// Whoever is first to accept by a URL of the participant's own.
+    let isOneTime: Bool
+    /// What makes that URL of the share's; nil where there is none, or it is not the current user's to hand out.
+    let oneTimeSecret: String?
     private let settings: Locked<Settings>
 
     /// By default `privateUser`. On this server: only the owner makes administrators.
@@ -95,20 +101,33 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     init(
         participantID: String, userIdentity: CKUserIdentity, role: CKShare.ParticipantRole, permission: CKShare.ParticipantPermission,
-        acceptanceStatus: CKShare.ParticipantAcceptanceStatus
+        acceptanceStatus: CKShare.ParticipantAcceptanceStatus, dateAddedToShare: Date? = nil, isOneTime: Bool = false, oneTimeSecret: String? = nil
     ) {
         self.participantID = participantID
         self.userIdentity = userIdentity
         self.acceptanceStatus = acceptanceStatus
+        self.dateAddedToShare = dateAddedToShare
+        self.isOneTime = isOneTime
+        self.oneTimeSecret = oneTimeSecret
         settings = Locked(Settings(role: role, permission: permission))
         super.init()
+    }
+
+    /// Somebody whom nobody knows yet: once the share is saved that they are added to, whoever is first to accept by `CKShare.oneTimeURL(for:)` takes
+    /// their place. Until then they have no name and no lookup info. Apple: iOS 18.
+    public class func oneTimeURLParticipant() -> CKShare.Participant {
+        let nobody = CKUserIdentity(userRecordID: nil, lookupInfo: nil, nameComponents: nil, hasiCloudAccount: false)
+        return CKShareParticipant(
+            participantID: UUID().uuidString, userIdentity: nobody, role: .privateUser, permission: .readOnly, acceptanceStatus: .pending,
+            isOneTime: true)
     }
 
     open func copy(with zone: NSZone? = nil) -> Any { duplicate() }
 
     func duplicate() -> CKShareParticipant {
         CKShareParticipant(
-            participantID: participantID, userIdentity: userIdentity, role: role, permission: permission, acceptanceStatus: acceptanceStatus)
+            participantID: participantID, userIdentity: userIdentity, role: role, permission: permission, acceptanceStatus: acceptanceStatus,
+            dateAddedToShare: dateAddedToShare, isOneTime: isOneTime, oneTimeSecret: oneTimeSecret)
     }
 
     open override func isEqual(_ object: Any?) -> Bool { (object as? CKShareParticipant).map(isSame) ?? false }
@@ -134,6 +153,9 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         static let role = "Role"
         static let permission = "Permission"
         static let acceptanceStatus = "AcceptanceStatus"
+        static let dateAdded = "DateAddedToShare"
+        static let isOneTime = "IsOneTime"
+        static let oneTimeSecret = "OneTimeSecret"
     }
 
     /// True: its archives are read by class.
@@ -145,6 +167,10 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         participantID = id
         userIdentity = identity
         acceptanceStatus = CKShare.ParticipantAcceptanceStatus(rawValue: Int(coder.decodeInt64(forKey: Key.acceptanceStatus))) ?? .unknown
+        dateAddedToShare =
+            coder.containsValue(forKey: Key.dateAdded) ? Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Key.dateAdded)) : nil
+        isOneTime = coder.decodeBool(forKey: Key.isOneTime)
+        oneTimeSecret = coder.strings(forKeys: Key.oneTimeSecret)?[0]
         settings = Locked(
             Settings(
                 role: CKShare.ParticipantRole(rawValue: Int(coder.decodeInt64(forKey: Key.role))) ?? .unknown,
@@ -158,6 +184,9 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         coder.encode(Int64(role.rawValue), forKey: Key.role)
         coder.encode(Int64(permission.rawValue), forKey: Key.permission)
         coder.encode(Int64(acceptanceStatus.rawValue), forKey: Key.acceptanceStatus)
+        if let dateAddedToShare { coder.encode(dateAddedToShare.timeIntervalSinceReferenceDate, forKey: Key.dateAdded) }
+        coder.encode(isOneTime, forKey: Key.isOneTime)
+        if let oneTimeSecret { coder.encode(NSString(string: oneTimeSecret), forKey: Key.oneTimeSecret) }
     }
 }
 
@@ -168,7 +197,9 @@ extension CKShareParticipant {
         self.init(
             participantID: participant.participantID ?? "", userIdentity: CKUserIdentity(wire: participant.identity),
             role: CKShare.ParticipantRole(participant.role), permission: CKShare.ParticipantPermission(participant.permission),
-            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(participant.acceptance))
+            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(participant.acceptance),
+            dateAddedToShare: participant.added.map { Date(timeIntervalSinceReferenceDate: $0.secondsSince2001) }, isOneTime: participant.isOneTime,
+            oneTimeSecret: participant.oneTimeSecret)
     }
 
     /// Somebody who is to be invited.
@@ -182,7 +213,9 @@ extension CKShareParticipant {
             participantID: participantID,
             identity: ParticipantIdentity(
                 userRecordName: userIdentity.userRecordID?.recordName, lookupInfo: userIdentity.lookupInfo.map(UserLookupInfo.init)),
-            role: role.wire, permission: permission.wire, acceptance: acceptanceStatus.wire)
+            role: role.wire, permission: permission.wire, acceptance: acceptanceStatus.wire,
+            // Once somebody has claimed them they are a participant as any other.
+            isOneTime: isOneTime && userIdentity.userRecordID == nil)
     }
 }
 

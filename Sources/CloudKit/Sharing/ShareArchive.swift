@@ -14,6 +14,9 @@ struct ArchivedShare: Codable {
         var role: Int
         var permission: Int
         var acceptance: Int
+        var added: Date?
+        var isOneTime: Bool?
+        var oneTimeSecret: String?
     }
 
     var url: String?
@@ -45,7 +48,8 @@ extension ArchivedShare.Participant {
             id: participant.participantID, user: identity.userRecordID?.recordName, emailAddress: identity.lookupInfo?.emailAddress,
             phoneNumber: identity.lookupInfo?.phoneNumber, lookedUpUser: identity.lookupInfo?.userRecordID?.recordName,
             givenName: identity.nameComponents?.givenName, familyName: identity.nameComponents?.familyName, role: participant.role.rawValue,
-            permission: participant.permission.rawValue, acceptance: participant.acceptanceStatus.rawValue)
+            permission: participant.permission.rawValue, acceptance: participant.acceptanceStatus.rawValue, added: participant.dateAddedToShare,
+            isOneTime: participant.isOneTime, oneTimeSecret: participant.oneTimeSecret)
     }
 
     var object: CKShareParticipant {
@@ -60,7 +64,8 @@ extension ArchivedShare.Participant {
         return CKShareParticipant(
             participantID: id, userIdentity: identity, role: CKShare.ParticipantRole(rawValue: role) ?? .unknown,
             permission: CKShare.ParticipantPermission(rawValue: permission) ?? .unknown,
-            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(rawValue: acceptance) ?? .unknown)
+            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(rawValue: acceptance) ?? .unknown, dateAddedToShare: added,
+            isOneTime: isOneTime ?? false, oneTimeSecret: oneTimeSecret)
     }
 }
 

@@ -81,6 +81,11 @@ struct ShareSheet: Sendable {
         }
     }
 
+    func oneTimeURL(for participantID: String) -> URL? {
+        guard let url, let secret = participants.first(where: { $0.participantID == participantID })?.oneTimeSecret else { return nil }
+        return url.deletingLastPathComponent().appendingPathComponent(ShareKey(shortGUID: url.lastPathComponent, secret: secret).text)
+    }
+
     // MARK: What an app changes
 
     /// CloudKit: to open a share to everybody takes back its invitations; to close it takes everybody out.
@@ -108,7 +113,7 @@ struct ShareSheet: Sendable {
     }
 }
 
-/// The URL by which a share is opened: `{server}/share/{short GUID}`.
+/// The URL by which a share is opened: `{server}/share/{short GUID}`, and of a one-time URL what `ShareKey` makes of it.
 enum ShareURL {
     private static let folder = "share"
 

@@ -143,7 +143,8 @@ struct RecordModification: Sendable {
             in: RecordSetting(
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
-                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner))
+                seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner,
+                now: now))
         try settle(&batch, on: ground, transaction)
         let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {

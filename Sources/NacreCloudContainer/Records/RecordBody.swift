@@ -22,14 +22,16 @@ struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, in versions 3 and 4 `sharing`, in version 4 `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, from version 3 on `sharing`, from version 4 on `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
 /// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
-    /// Of a body without former types, which hardly any record has; of one with them; of a share of a zone; and of what a share of a record shows.
+    /// Of a body without former types, which hardly any record has; of one with them; of a share of a zone as it was first kept, which is read and not written;
+    /// of what a share of a record shows, and of such shares as they were first kept; and of shares.
     static let version: UInt8 = 1
     static let versionWithFormerTypes: UInt8 = 2
-    static let versionOfShares: UInt8 = 3
+    private static let versionOfFirstShares: UInt8 = 3
     static let versionOfShared: UInt8 = 4
+    static let versionOfShares: UInt8 = 5
     private static let checksumBytes = 4
 
     static func encode(
@@ -37,9 +39,9 @@ enum RecordBody {
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
-        let isShared = !content.shared.isEmpty || content.sharing?.root != nil
-        let isPlain = content.formerTypes.isEmpty && content.sharing == nil && !isShared
-        writer.byte(isShared ? versionOfShared : content.sharing != nil ? versionOfShares : isPlain ? version : versionWithFormerTypes)
+        let isShared = !content.shared.isEmpty || content.sharing != nil
+        let isPlain = content.formerTypes.isEmpty && !isShared
+        writer.byte(content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes)
         write(content.created, to: &writer)
         write(content.modified, to: &writer)
         writer.write(content.entered)
@@ -48,8 +50,10 @@ enum RecordBody {
             content.shared.write(to: &writer)
             writer.byte(content.sharing == nil ? 0 : 1)
         }
-        content.sharing?.write(to: &writer)
-        if isShared, let sharing = content.sharing { writer.string(sharing.root ?? "") }
+        if let sharing = content.sharing {
+            sharing.write(to: &writer)
+            writer.string(sharing.root ?? "")
+        }
         writer.number(UInt64(content.fields.count))
         let fields = content.fields.entries
         for place in fields.indices {
@@ -130,7 +134,7 @@ enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard let form = row.body.first, (version...versionOfShared).contains(form) else {
+        guard let form = row.body.first, (version...versionOfShares).contains(form) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
@@ -148,10 +152,10 @@ enum RecordBody {
 
     private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
         switch row.body.first {
-        case versionOfShares: return try ShareState(&reader)
-        case versionOfShared:
+        case versionOfFirstShares: return try ShareState(&reader, isFirst: true)
+        case versionOfShared, versionOfShares:
             guard try reader.byte() == 1 else { return nil }
-            var state = try ShareState(&reader)
+            var state = try ShareState(&reader, isFirst: row.body.first == versionOfShared)
             let root = try reader.string()
             state.root = root.isEmpty ? nil : root
             return state
@@ -160,7 +164,7 @@ enum RecordBody {
     }
 
     private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> SharedPlaces {
-        row.body.first == versionOfShared ? try SharedPlaces(&reader) : .none
+        row.body.first == versionOfShared || row.body.first == versionOfShares ? try SharedPlaces(&reader) : .none
     }
 
     private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {

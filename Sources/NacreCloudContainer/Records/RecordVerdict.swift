@@ -98,6 +98,8 @@ struct RecordSetting: Hashable, Sendable {
     var shareGUIDs: [String?: String] = [:]
     /// Whose the database is.
     var owner = ""
+    /// When participants come to a share.
+    var now = Timestamp(secondsSince2001: 0)
 
     /// What the caller may do with a record that is there.
     func permissions(on record: StoredRecord) -> Permissions {

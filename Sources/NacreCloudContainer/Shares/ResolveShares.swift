@@ -20,7 +20,7 @@ extension Cloud {
         return try await shares(request) { item in
             let found = try requireShare(try await foundShare(item.value, in: target, by: caller))
             let id = uuid()
-            let share = try await accept(found, by: user, contact, as: caller, naming: id)
+            let share = try await accept(found, by: user, contact, as: caller, naming: id, ShareKey(item.value).secret)
             return try await metadata(share, of: user, contact, as: item, in: target)
         }
     }
@@ -110,7 +110,7 @@ extension Cloud {
         let (share, key) = (found.share, found.database.key)
         let owner = key.owner
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
-        switch ShareStanding(of: user, contact: contact, in: share.state, owner: owner) {
+        switch ShareStanding(of: user, contact: contact, secret: ShareKey(asked.value).secret, in: share.state, owner: owner) {
         case .owner: standing = (.readWrite, .accepted, .owner)
         case .member(let participant):
             standing = (
@@ -127,7 +127,7 @@ extension Cloud {
         guard let record = showing.record(share.record, keys: nil) else { throw ServerError.notInvited }
         let root = asked.shouldFetchRootRecord ? found.root.flatMap { showing.record($0, keys: asked.rootRecordDesiredKeys) } : nil
         return ShareMetadata(
-            shortGUID: share.state.shortGUID, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
+            shortGUID: asked.value, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
             environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
             ownerIdentity: try await identity(of: owner, in: target), participantPermission: standing.permission,
             participantStatus: standing.status, participantType: standing.role, rootRecordName: share.state.root, rootRecord: root)
@@ -136,20 +136,24 @@ extension Cloud {
     // MARK: Accepting
 
     private func accept(
-        _ found: FoundShare, by user: String, _ contact: ShareContact?, as caller: Caller, naming id: String
+        _ found: FoundShare, by user: String, _ contact: ShareContact?, as caller: Caller, naming id: String, _ secret: String?
     ) async throws -> FoundShare {
-        let key = found.database.key
+        let (key, now) = (found.database.key, clock())
+        @Sendable func standing(_ state: ShareState) -> ShareStanding {
+            ShareStanding(of: user, contact: contact, secret: secret, in: state, owner: key.owner)
+        }
+        let first = standing(found.share.state)
         // Who is not let in waits for nothing that there would not be without a share.
-        if ShareStanding(of: user, contact: contact, in: found.share.state, owner: key.owner) == .stranger { throw ServerError.notInvited }
+        if first == .stranger { throw ServerError.notInvited }
         let name = SharedZoneName(owner: key.owner, zoneName: found.share.zone.name)
-        if ShareStanding(of: user, contact: contact, in: found.share.state, owner: key.owner).isNew {
+        if first.isNew {
             try await requireRoomForSharedZone(name, of: user, in: key)
             if found.share.state.root != nil { try await requireRoomForShare(in: found.share.zone.address, of: user, key) }
         }
         let address = found.share.zone.address
         let changed = try await changeShare(found.share.record.row.name, ofZoneNamed: found.share.zone.name, in: key, by: caller) { zone, state in
             guard zone.address == address else { throw ServerError.notInvited }
-            return try state.accepted(by: user, as: ShareStanding(of: user, contact: contact, in: state, owner: key.owner), id: id).get()
+            return try state.accepted(by: user, as: standing(state), id: id, at: now).get()
         }
         guard let changed else { throw ServerError.notInvited }
         if user != key.owner { try await settleSharedZone(name, of: key, for: user, after: nil) }

@@ -4,8 +4,8 @@ extension ShareState {
     /// On this server: the owner's participant ID, in every share.
     static let ownerID = "owner"
 
-    /// What a share shows to a user. CloudKit: the participants visible to the current user. Owner and administrators see all, and how they were invited;
-    /// others see the owner, who has accepted, and themselves. See `docs/decisions/sharing.md`.
+    /// What a share shows to a user. CloudKit: the participants visible to the current user. Owner and administrators see all, how they were invited, and
+    /// the secrets of one-time URLs; others see the owner, who has accepted, and themselves. See `docs/decisions/sharing.md`.
     func details(for user: String?, owner: String) -> ShareDetails {
         let ofOwner = ShareParticipant(
             participantID: Self.ownerID, identity: ParticipantIdentity(userRecordName: owner), role: .owner, permission: .readWrite,
@@ -21,7 +21,8 @@ extension ShareState {
                 participantID: participant.id,
                 identity: ParticipantIdentity(userRecordName: participant.user, lookupInfo: seesAll || isSelf ? participant.invitation : nil),
                 role: participant.role, permission: participant.role == .publicUser ? publicPermission : participant.permission,
-                acceptance: participant.isAccepted ? .accepted : .invited)
+                acceptance: participant.isAccepted ? .accepted : .invited, isOneTime: seesAll && participant.oneTimeSecret != nil,
+                oneTimeSecret: seesAll ? participant.oneTimeSecret : nil, added: seesAll || isSelf ? participant.added : nil)
             shown.append(one)
             if isSelf, current == nil { current = one }
         }

@@ -82,8 +82,9 @@ extension Cloud {
         }
     }
 
-    /// Where a short GUID leads. A malformed one leads nowhere, and costs what an unknown one does.
-    func zoneOfShare(_ guid: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
+    /// Where what stands in a share's URL leads. A malformed one leads nowhere, and costs what an unknown one does.
+    func zoneOfShare(_ text: String, in target: DatabaseTarget) async throws -> (name: ZoneID, zone: Int64, root: String?)? {
+        let guid = ShareKey(text).shortGUID
         let isOne = Base64URL.decode(guid)?.count == Self.guidBytes
         let part = Registry.Part.shares(container: target.container, target.environment)
         let found = try await registry.lookUp(ShareLinkEntry.self, isOne ? guid : "-", in: part)

@@ -13,6 +13,10 @@ struct ShareState: Hashable, Sendable {
         var role: ParticipantRole
         var permission: SharePermission
         var isAccepted: Bool
+        /// What the URL of their own has beside the share's, which whoever comes first claims; nil: they have none.
+        var oneTimeSecret: String?
+        /// nil: they came before the server kept it.
+        var added: Timestamp?
     }
 
     /// What stands in the share's URL.
@@ -83,10 +87,14 @@ extension ShareState {
             writer.byte(participant.role.code)
             writer.byte(participant.permission.code)
             writer.byte(participant.isAccepted ? 1 : 0)
+            writer.byte((participant.oneTimeSecret == nil ? 0 : 1) | (participant.added == nil ? 0 : 2))
+            if let secret = participant.oneTimeSecret { writer.string(secret) }
+            if let added = participant.added { writer.double(added.secondsSince2001) }
         }
     }
 
-    init(_ reader: inout ByteReader) throws(MalformedBytes) {
+    /// - Parameter isFirst: as bodies before version 5 have it.
+    init(_ reader: inout ByteReader, isFirst: Bool = false) throws(MalformedBytes) {
         shortGUID = try reader.string()
         publicPermission = try SharePermission(code: try reader.byte())
         participants = []
@@ -103,9 +111,13 @@ extension ShareState {
             }
             let role = try ParticipantRole(code: try reader.byte())
             let permission = try SharePermission(code: try reader.byte())
-            participants.append(
-                Participant(
-                    id: id, user: user, invitation: invitation, role: role, permission: permission, isAccepted: try reader.byte() == 1))
+            var participant = Participant(
+                id: id, user: user, invitation: invitation, role: role, permission: permission, isAccepted: try reader.byte() == 1)
+            let more = isFirst ? 0 : try reader.byte()
+            guard more & ~3 == 0 else { throw MalformedBytes() }
+            if more & 1 != 0 { participant.oneTimeSecret = try reader.string() }
+            if more & 2 != 0 { participant.added = Timestamp(secondsSince2001: try reader.double()) }
+            participants.append(participant)
         }
     }
 }

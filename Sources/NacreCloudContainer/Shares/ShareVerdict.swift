@@ -24,8 +24,9 @@ extension ShareState {
     /// - Parameters:
     ///   - before: nil makes the share.
     ///   - guid: of a new share.
+    ///   - now: when participants come.
     static func next(
-        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge
+        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp
     ) -> Result<ShareState, ServerError> {
         var state = before ?? ShareState(shortGUID: guid, publicPermission: .none, participants: [])
         if change.publicPermission == .unknown || change.participants?.contains(where: { $0.permission == .unknown || $0.role == .unknown }) == true {
@@ -41,7 +42,7 @@ extension ShareState {
         guard let listed = change.participants else { return .success(state) }
         do throws(ServerError) {
             let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
-            state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge)
+            state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
         } catch {
             return .failure(error)
         }
@@ -53,7 +54,7 @@ extension ShareState {
     /// The participants as a save lists them: those that it leaves out go.
     /// - Parameter gone: those who go with this save in any case, whether it lists them or not.
     private func participants(
-        as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by judge: ShareJudge
+        as listed: [ShareParticipant], without gone: [Participant], invites: Bool, by judge: ShareJudge, at now: Timestamp
     ) throws(ServerError) -> [Participant] {
         var kept: [String: Participant] = [:]
         var invited: [Participant] = []
@@ -75,9 +76,11 @@ extension ShareState {
                 kept[participant.id] = participant
             } else if item.acceptance != .removed, Self.place(of: item, in: gone) == nil {
                 guard invites else { throw .publicShareInvitesNobody }
-                let participant = try Self.invited(item, by: judge)
+                var participant = try Self.invited(item, by: judge)
+                participant.added = now
                 let isKnown = invited.contains {
-                    $0.id == participant.id || $0.invitation == participant.invitation && $0.user == participant.user
+                    $0.id == participant.id
+                        || participant.oneTimeSecret == nil && $0.invitation == participant.invitation && $0.user == participant.user
                 }
                 if isKnown { throw .repeatedParticipant }
                 invited.append(participant)
@@ -111,6 +114,11 @@ extension ShareState {
         if user == judge.owner { throw .ownerStays }
         if let user, !Names.isName(user) { throw .participantNeedsIdentity }
         let invitation = item.identity.lookupInfo
+        if let secret = item.oneTimeSecret {
+            guard user == nil, invitation == nil else { throw .oneTimeIsNobodysYet }
+            return Participant(
+                id: id, user: nil, invitation: nil, role: item.role, permission: item.permission, isAccepted: false, oneTimeSecret: secret)
+        }
         switch invitation {
         case .emailAddress? where invitation?.normalised == nil: throw .participantNeedsIdentity
         case .phoneNumber? where invitation?.normalised == nil: throw .phoneNeedsCountry
@@ -165,8 +173,10 @@ enum ShareStanding: Hashable, Sendable {
     case unverified
     case stranger
 
-    /// - Parameter contact: of the user's account; nil: it is not known.
-    init(of user: String, contact: ShareContact?, in state: ShareState, owner: String) {
+    /// - Parameters:
+    ///   - contact: of the user's account; nil: it is not known.
+    ///   - secret: of a one-time URL by which the user comes. Once somebody has claimed its participant it does nothing any more.
+    init(of user: String, contact: ShareContact?, secret: String? = nil, in state: ShareState, owner: String) {
         let invitations = state.participants.filter { !$0.isAccepted }
         func invitation(by info: UserLookupInfo?) -> ShareState.Participant? {
             info.flatMap { info in invitations.first { $0.user == nil && $0.invitation == info } }
@@ -177,6 +187,8 @@ enum ShareStanding: Hashable, Sendable {
             self = .owner
         } else if let member = state.participants.first(where: { $0.user == user && $0.isAccepted }) {
             self = .member(member)
+        } else if let secret, let participant = invitations.first(where: { $0.isOpened(by: secret) }) {
+            self = .invited(participant)
         } else if let participant = invitations.first(where: { $0.user == user }) {
             self = .invited(participant)
         } else if let mailed, contact?.isEmailVerified == true {
@@ -191,10 +203,18 @@ enum ShareStanding: Hashable, Sendable {
     }
 }
 
+extension ShareState.Participant {
+    /// Whether nobody has claimed them yet, and this is the secret of their one-time URL. Compares as long whatever it is given.
+    fileprivate func isOpened(by secret: String) -> Bool {
+        guard user == nil, let own = oneTimeSecret, own.utf8.count == secret.utf8.count else { return false }
+        return zip(own.utf8, secret.utf8).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+    }
+}
+
 extension ShareState {
     /// What the share is once a user has accepted it; nil: the same.
     /// - Parameter id: of a participant who comes by the URL.
-    func accepted(by user: String, as standing: ShareStanding, id: String) -> Result<ShareState?, ServerError> {
+    func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
         var state = self
         switch standing {
         case .owner, .member: return .success(nil)
@@ -207,7 +227,7 @@ extension ShareState {
         case .visitor:
             if participants.count + 1 >= Limits.participantsPerShare { return .failure(.tooManyParticipants) }
             state.participants.append(
-                Participant(id: id, user: user, invitation: nil, role: .publicUser, permission: .none, isAccepted: true))
+                Participant(id: id, user: user, invitation: nil, role: .publicUser, permission: .none, isAccepted: true, added: now))
         }
         return .success(state)
     }
@@ -231,7 +251,13 @@ extension ServerError {
 
     static let participantNeedsIdentity = ServerError(
         .badRequest, "a participant has neither a user record name nor an e-mail address", field: "participants",
-        remedy: "Give each new participant userIdentity.lookupInfo with an emailAddress or a userRecordName.")
+        remedy:
+            "Give each new participant userIdentity.lookupInfo with an emailAddress or a userRecordName, or have one that is claimed by a one-time URL."
+    )
+
+    static let oneTimeIsNobodysYet = ServerError(
+        .badRequest, "a participant who is claimed by a one-time URL has no identity before that", field: "participants",
+        remedy: "Leave userIdentity out, or oneTime.")
 
     static let badParticipantID = ServerError(
         .badRequest, "invalid participant ID", field: "participants", remedy: "Leave participantId out of new participants, or give each a UUID.")

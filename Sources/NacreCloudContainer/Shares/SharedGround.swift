@@ -145,10 +145,14 @@ extension WritePlan {
 }
 
 extension RecordOperation {
-    /// With a name for each participant that has none.
+    /// With a name for each participant that has none, and a secret for each who is claimed by a one-time URL.
     func namingParticipants(_ name: () -> String) -> RecordOperation {
         guard var sharing = change.sharing?.value, var participants = sharing.participants else { return self }
-        for place in participants.indices where participants[place].participantID == nil { participants[place].participantID = name() }
+        for place in participants.indices {
+            if participants[place].participantID == nil { participants[place].participantID = name() }
+            // 122 bits that only the server draws.
+            participants[place].oneTimeSecret = participants[place].isOneTime ? name() : nil
+        }
         sharing.participants = participants
         var operation = self
         operation.change.sharing = Box(sharing)

@@ -151,10 +151,11 @@ extension RecordVerdict {
         case .owner: judge = .owner(setting.owner)
         case .participant, .guest: judge = .administrator(owner: setting.owner)
         }
-        return ShareState.next(change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUIDs[root] ?? "", by: judge).map { state in
-            var state = state
-            state.root = root
-            return state
-        }
+        return ShareState.next(change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUIDs[root] ?? "", by: judge, at: setting.now)
+            .map { state in
+                var state = state
+                state.root = root
+                return state
+            }
     }
 }

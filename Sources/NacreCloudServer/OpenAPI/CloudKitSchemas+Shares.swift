@@ -17,6 +17,7 @@ extension CloudKitSchemas {
         "Participant",
         .answer([
             "participantId": .string, "userIdentity": identity, "type": role, "permission": permission, "acceptanceStatus": acceptance,
+            "nacre?": .answer(["oneTime?": .boolean, "oneTimeSecret?": .string, "added?": .number]),
         ]))
     /// Of a record's answer, where it is a share.
     static let shareMembers = Schema.members([
@@ -33,7 +34,7 @@ extension CloudKitSchemas {
                 "lookupInfo?": .request(["emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string]),
             ]),
             "type?": .words(of: ParticipantRole.self), "permission?": .words(of: SharePermission.self),
-            "acceptanceStatus?": .word(ParticipantAcceptance.allCases.map(\.rawValue) + ["PENDING"]),
+            "acceptanceStatus?": .word(ParticipantAcceptance.allCases.map(\.rawValue) + ["PENDING"]), "nacre?": .request(["oneTime?": .boolean]),
         ]))
     /// Of a record of `records/modify`, where it is a share.
     static let shareMembersAsked = Schema.members([

@@ -34,7 +34,8 @@ extension ShareParticipant {
             case .emailAddress(let text), .phoneNumber(let text), .userRecordName(let text), .contactHash(let text): text
             case nil: nil
             }
-        let texts = [participantID, identity.userRecordName, identity.nameComponents?.givenName, identity.nameComponents?.familyName, info]
+        let names = [identity.nameComponents?.givenName, identity.nameComponents?.familyName]
+        let texts = [participantID, identity.userRecordName, info, oneTimeSecret] + names
         return texts.reduce(JSONSize.participant) { $0 + ($1.map(JSONSize.text) ?? 0) }
     }
 }

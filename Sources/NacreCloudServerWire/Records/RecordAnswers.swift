@@ -88,7 +88,7 @@ extension Record {
             writer.key("share")
             share.writeLink(to: &writer, asAnswer: true)
         }
-        sharing?.value.writeMembers(to: &writer)
+        sharing?.value.writeMembers(to: &writer, details: form.details)
         if form.details { writeExtension(to: &writer) }
         writer.endObject()
     }

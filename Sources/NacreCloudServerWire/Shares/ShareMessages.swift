@@ -78,15 +78,15 @@ extension SharesResponse.Result {
 
 extension ShareDetails {
     /// The members that a share has beside those of every record.
-    func writeMembers(to writer: inout JSONWriter) {
+    func writeMembers(to writer: inout JSONWriter, details: Bool) {
         writer.write("shortGUID", shortGUID)
         writer.write("publicPermission", publicPermission.rawValue)
-        writer.write("participants", participants) { $1.write(to: &$0) }
+        writer.write("participants", participants) { $1.write(to: &$0, details: details) }
         writer.key("owner")
-        owner.write(to: &writer)
+        owner.write(to: &writer, details: details)
         if let currentUserParticipant {
             writer.key("currentUserParticipant")
-            currentUserParticipant.write(to: &writer)
+            currentUserParticipant.write(to: &writer, details: details)
         }
     }
 }

@@ -43,12 +43,26 @@ extension ShareParticipant {
             case "type": role = try reader.name(of: ParticipantRole.self)
             case "permission": permission = try reader.name(of: SharePermission.self)
             case "acceptanceStatus": acceptance = try reader.name(of: SpelledAcceptance.self).value
+            case "nacre": try readExtension(from: &reader)
             default: try reader.skip()
             }
         }
     }
 
-    package func write(to writer: inout JSONWriter) {
+    private mutating func readExtension(from reader: inout JSONReader) throws(JSONError) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "oneTime": isOneTime = try reader.optionalBoolean() ?? false
+            case "oneTimeSecret": oneTimeSecret = try reader.optionalString()
+            case "added": added = try reader.optionalDouble().map { Timestamp(secondsSince2001: $0) }
+            default: try reader.skip()
+            }
+        }
+    }
+
+    /// - Parameter details: our additions are written.
+    package func write(to writer: inout JSONWriter, details: Bool) {
         writer.beginObject()
         writer.write(ifPresent: "participantId", participantID)
         writer.key("userIdentity")
@@ -56,6 +70,14 @@ extension ShareParticipant {
         writer.write("type", role.rawValue)
         writer.write("permission", permission.rawValue)
         writer.write("acceptanceStatus", acceptance.rawValue)
+        if details, isOneTime || oneTimeSecret != nil || added != nil {
+            writer.key("nacre")
+            writer.beginObject()
+            if isOneTime { writer.write("oneTime", true) }
+            writer.write(ifPresent: "oneTimeSecret", oneTimeSecret)
+            if let added { writer.write("added", added.secondsSince2001) }
+            writer.endObject()
+        }
         writer.endObject()
     }
 }
@@ -116,7 +138,7 @@ struct ShareDraft {
 extension ShareChange {
     func writeMembers(to writer: inout JSONWriter) {
         writer.write(ifPresent: "publicPermission", publicPermission?.rawValue)
-        if let participants { writer.write("participants", participants) { $1.write(to: &$0) } }
+        if let participants { writer.write("participants", participants) { $1.write(to: &$0, details: true) } }
         if let forRecord {
             writer.key("forRecord")
             writer.beginObject()

@@ -45,17 +45,47 @@ package struct ShareParticipant: Equatable, Sendable {
     package var role: ParticipantRole
     package var permission: SharePermission
     package var acceptance: ParticipantAcceptance
+    /// Whoever is first to accept by a URL of the participant's own.
+    package var isOneTime: Bool
+    /// What makes that URL of the share's, for who may hand it out. The server draws it; of a request it counts for nothing.
+    package var oneTimeSecret: String?
+    /// When the participant came to the share; nil: the server does not know, or does not tell.
+    package var added: Timestamp?
 
     package init(
         participantID: String? = nil, identity: ParticipantIdentity, role: ParticipantRole = .privateUser,
-        permission: SharePermission = .readOnly, acceptance: ParticipantAcceptance = .invited
+        permission: SharePermission = .readOnly, acceptance: ParticipantAcceptance = .invited, isOneTime: Bool = false,
+        oneTimeSecret: String? = nil, added: Timestamp? = nil
     ) {
         self.participantID = participantID
         self.identity = identity
         self.role = role
         self.permission = permission
         self.acceptance = acceptance
+        self.isOneTime = isOneTime
+        self.oneTimeSecret = oneTimeSecret
+        self.added = added
     }
+}
+
+/// What stands in the URL of a share: where it leads, and of a one-time URL the secret as well.
+package struct ShareKey: Hashable, Sendable {
+    /// In no short GUID and in no secret, and as it is in a URL.
+    private static let separator: Character = "~"
+
+    package var shortGUID: String
+    package var secret: String?
+
+    package init(shortGUID: String, secret: String?) {
+        (self.shortGUID, self.secret) = (shortGUID, secret)
+    }
+
+    package init(_ text: String) {
+        let parts = text.split(separator: Self.separator, maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(shortGUID: parts.first.map(String.init) ?? "", secret: parts.count == 2 ? String(parts[1]) : nil)
+    }
+
+    package var text: String { secret.map { "\(shortGUID)\(Self.separator)\($0)" } ?? shortGUID }
 }
 
 /// What a record that is a share shows beside its fields.

@@ -1,7 +1,7 @@
 /// `POST records/resolve` and `POST records/accept`: both name shares by what stands in their URLs.
 package struct SharesRequest: Equatable, Sendable {
     package struct Item: Equatable, Sendable {
-        /// The short GUID.
+        /// The short GUID, or what stands in a one-time URL: see `ShareKey`.
         package var value: String
         package var shouldFetchRootRecord: Bool
         package var rootRecordDesiredKeys: [String]?
@@ -24,6 +24,7 @@ package struct SharesRequest: Equatable, Sendable {
 
 /// What a share is to its caller: `CKShare.Metadata`.
 package struct ShareMetadata: Equatable, Sendable {
+    /// As the request names the share.
     package var shortGUID: String
     package var containerIdentifier: String
     /// `PRIVATE` for the owner, `SHARED` for everybody else.

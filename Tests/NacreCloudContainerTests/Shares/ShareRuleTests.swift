@@ -8,6 +8,7 @@ import Testing
 @Suite struct ShareRuleTests {
     private static let owner = ShareJudge.owner("_ada")
     private static let administrator = ShareJudge.administrator(owner: "_ada")
+    private static let now = Timestamp(secondsSince2001: 7)
 
     private static func participant(
         _ name: String, _ role: ParticipantRole = .privateUser, _ permission: SharePermission = .readOnly, accepted: Bool = true
@@ -35,6 +36,12 @@ import Testing
     private static func invite(_ name: String, role: ParticipantRole = .privateUser, _ permission: SharePermission = .readOnly) -> ShareParticipant {
         ShareParticipant(
             participantID: "id" + name, identity: ParticipantIdentity(lookupInfo: .userRecordName(name)), role: role, permission: permission)
+    }
+
+    private static func oneTime(_ id: String, of user: String? = nil) -> ShareParticipant {
+        ShareParticipant(
+            participantID: id, identity: ParticipantIdentity(userRecordName: user), permission: .readWrite, isOneTime: true,
+            oneTimeSecret: "secret" + id)
     }
 
     struct Row: Sendable, CustomTestStringConvertible {
@@ -117,6 +124,15 @@ import Testing
                 ShareParticipant(participantID: "x", identity: ParticipantIdentity(lookupInfo: .phoneNumber("030 1234567")))
             ]), after: .failure(.phoneNeedsCountry)),
         Row(
+            testDescription: "two who are claimed by one-time URLs are two", change: ShareChange(participants: [oneTime("x"), oneTime("y")]),
+            after: .success([])),
+        Row(
+            testDescription: "who is claimed by a one-time URL has no identity before", change: ShareChange(participants: [oneTime("x", of: "_ben")]),
+            after: .failure(.oneTimeIsNobodysYet)),
+        Row(
+            testDescription: "a share that is open to everybody has no one-time URLs", before: state(.readOnly, []),
+            change: ShareChange(participants: [oneTime("x")]), after: .failure(.publicShareInvitesNobody)),
+        Row(
             testDescription: "an unknown permission is none", before: nil, change: ShareChange(publicPermission: .unknown),
             after: .failure(.unknownShareValue)),
         Row(
@@ -147,7 +163,7 @@ import Testing
     ]
 
     @Test(arguments: rows) func `a save of a share follows the table`(row: Row) {
-        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge)
+        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge, at: Self.now)
         #expect(next.map { $0.participants.compactMap(\.user) } == row.after)
         if case .success(let state) = next {
             #expect(state.shortGUID == "guid", "a share keeps its URL")
@@ -160,16 +176,18 @@ import Testing
         func item(_ number: String) -> ShareParticipant {
             ShareParticipant(participantID: "x" + number.suffix(1), identity: ParticipantIdentity(lookupInfo: .phoneNumber(number)))
         }
-        let first = try ShareState.next(ShareChange(participants: [item("+49 30 123-4567")]), over: nil, guid: "guid", by: Self.owner).get()
+        let first = try ShareState.next(ShareChange(participants: [item("+49 30 123-4567")]), over: nil, guid: "guid", by: Self.owner, at: Self.now)
+            .get()
         #expect(first.participants.map(\.invitation) == [.phoneNumber("+49301234567")])
-        let second = try ShareState.next(ShareChange(participants: [item("0049301234567")]), over: first, guid: "guid", by: Self.owner).get()
+        let second = try ShareState.next(ShareChange(participants: [item("0049301234567")]), over: first, guid: "guid", by: Self.owner, at: Self.now)
+            .get()
         #expect(second.participants == first.participants)
     }
 
     @Test func `nobody accepts for another: what a save says of acceptance is not believed`() throws {
         var item = Self.invite("_ben", .readWrite)
         item.acceptance = .accepted
-        let state = try ShareState.next(ShareChange(participants: [item]), over: nil, guid: "guid", by: Self.owner).get()
+        let state = try ShareState.next(ShareChange(participants: [item]), over: nil, guid: "guid", by: Self.owner, at: Self.now).get()
         #expect(state.participants.map(\.isAccepted) == [false])
         #expect(state.access(of: "_ben") == nil)
     }
@@ -205,6 +223,7 @@ import Testing
         var email: String?
         var isVerified = false
         var phone: String?
+        var secret: String?
         var state: ShareState
         var status: String
         /// What accepting makes of the user; nil: nothing changes.
@@ -217,7 +236,39 @@ import Testing
     private static let texted = ShareState.Participant(
         id: "t", user: nil, invitation: .phoneNumber("+49301234567"), role: .privateUser, permission: .readWrite, isAccepted: false)
 
+    private static let once = ShareState.Participant(
+        id: "o", user: nil, invitation: nil, role: .privateUser, permission: .readWrite, isAccepted: false, oneTimeSecret: "secret")
+
+    private static let claimed = ShareState.Participant(
+        id: "o", user: "_ben", invitation: nil, role: .privateUser, permission: .readWrite, isAccepted: true, oneTimeSecret: "secret")
+
     static let standings: [StandingRow] = [
+        .init(
+            testDescription: "a one-time URL, whoever comes", user: "_eve", secret: "secret", state: state(.none, [once]), status: "invited",
+            accepted: .success(.readWrite)),
+        .init(
+            testDescription: "a one-time URL that somebody else has used", user: "_eve", secret: "secret", state: state(.none, [claimed]),
+            status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "a one-time URL that the user has used", user: "_ben", secret: "secret", state: state(.none, [claimed]),
+            status: "member",
+            accepted: .success(nil)),
+        .init(
+            testDescription: "another secret", user: "_eve", secret: "secres", state: state(.none, [once]), status: "stranger",
+            accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "a shorter secret", user: "_eve", secret: "secre", state: state(.none, [once]), status: "stranger",
+            accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "no secret", user: "_eve", secret: "", state: state(.none, [once]), status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "the share's own URL", user: "_eve", state: state(.none, [once]), status: "stranger", accepted: .failure(.notInvited)),
+        .init(
+            testDescription: "a used one-time URL in the hands of who is invited otherwise", user: "_cleo", secret: "secret",
+            state: state(.none, [claimed, cleo]), status: "invited", accepted: .success(.readOnly)),
+        .init(
+            testDescription: "the owner by a one-time URL", user: "_ada", secret: "secret", state: state(.none, [once]), status: "owner",
+            accepted: .success(nil)),
         .init(
             testDescription: "an invited number", user: "_ben", email: "ben@example.com", phone: "+49301234567", state: state(.none, [texted]),
             status: "invited", accepted: .success(.readWrite)),
@@ -251,9 +302,9 @@ import Testing
 
     @Test(arguments: standings) func `what a share is to a user, and what accepting makes of it`(row: StandingRow) {
         let contact = row.email.map { ShareContact(email: $0, isEmailVerified: row.isVerified, phone: row.phone) }
-        let standing = ShareStanding(of: row.user, contact: contact, in: row.state, owner: "_ada")
+        let standing = ShareStanding(of: row.user, contact: contact, secret: row.secret, in: row.state, owner: "_ada")
         #expect("\(standing)".hasPrefix(row.status))
-        let accepted = row.state.accepted(by: row.user, as: standing, id: "new")
+        let accepted = row.state.accepted(by: row.user, as: standing, id: "new", at: Self.now)
         switch row.accepted {
         case .success(nil): #expect(accepted == .success(nil))
         case .success(let permission?):
@@ -263,7 +314,8 @@ import Testing
             }
             #expect(state.access(of: row.user) == ShareAccess(permission))
             #expect(
-                state.accepted(by: row.user, as: ShareStanding(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x") == .success(nil))
+                state.accepted(by: row.user, as: ShareStanding(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x", at: Self.now)
+                    == .success(nil))
             #expect(state.without(row.user).access(of: row.user) == nil)
         case .failure(let error): #expect(accepted == .failure(error))
         }
@@ -290,10 +342,40 @@ import Testing
         }
     }
 
+    @Test func `owner and administrators see a one-time URL's secret, and nobody else does, nor who has claimed it`() {
+        for participant in [Self.once, Self.claimed] {
+            let state = Self.state(.none, [participant, Self.eve, Self.participant("_dora")])
+            for user in ["_ada", "_eve"] {
+                let shown = state.details(for: user, owner: "_ada").participants[1]
+                #expect(
+                    shown.isOneTime && shown.oneTimeSecret == "secret" && shown.identity.lookupInfo == nil && shown.identity.nameComponents == nil)
+            }
+            for user in ["_ben", "_dora", "_stranger", nil] {
+                let shown = state.details(for: user, owner: "_ada")
+                let all = shown.participants + [shown.owner] + [shown.currentUserParticipant].compactMap(\.self)
+                #expect(all.allSatisfy { !$0.isOneTime && $0.oneTimeSecret == nil }, "\(user ?? "nobody")")
+            }
+        }
+    }
+
+    @Test func `when somebody came is shown to owner and administrators, and to themselves`() throws {
+        let state = try ShareState.next(
+            ShareChange(participants: [Self.invite("_ben"), Self.invite("_cleo")]), over: Self.state(.none, [Self.eve]), guid: "guid", by: Self.owner,
+            at: Self.now
+        ).get()
+        func added(_ user: String) -> [Timestamp?] { state.details(for: user, owner: "_ada").participants.map(\.added) }
+        #expect(added("_ada") == [nil, Self.now, Self.now] && added("_ben") == [nil, Self.now], "Eve went, and the owner was always there")
+        let visitor = try Self.state(.readOnly, [Self.ben]).accepted(by: "_dora", as: .visitor, id: "x", at: Self.now).get()
+        #expect(visitor?.details(for: "_dora", owner: "_ada").participants.map(\.added) == [nil, nil, Self.now])
+    }
+
     // MARK: Keeping
 
     @Test func `a share comes back from its bytes, and bytes that are cut are none`() throws {
-        for state in [Self.state(.readWrite, [Self.ben, Self.cleo, Self.dora, Self.eve, Self.mailed]), Self.state(.none, [])] {
+        var dated = Self.once
+        dated.added = Self.now
+        let all = [Self.ben, Self.cleo, Self.dora, Self.eve, Self.mailed, Self.once, Self.claimed, dated]
+        for state in [Self.state(.readWrite, all), Self.state(.none, [])] {
             var writer = ByteWriter()
             state.write(to: &writer)
             var reader = ByteReader(writer.bytes)

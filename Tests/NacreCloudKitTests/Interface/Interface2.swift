@@ -639,466 +639,466 @@ private func use412(_ it: CKShare, _ a0: CKShare.Participant) {
     let _: Void = it.removeParticipant(a0)
 }
 
-private func use413() {
-    let _: NSObject.Type = CKShare.Participant.self
+private func use413(_ it: CKShare, _ a0: CKShare.Participant.ID) {
+    let _: URL? = it.oneTimeURL(for: a0)
 }
 
 private func use414() {
-    conformsNSSecureCoding(CKShare.Participant.self)
+    let _: NSObject.Type = CKShare.Participant.self
 }
 
 private func use415() {
-    conformsNSCopying(CKShare.Participant.self)
+    conformsNSSecureCoding(CKShare.Participant.self)
 }
 
 private func use416() {
-    conformsSendable(CKShare.Participant.self)
+    conformsNSCopying(CKShare.Participant.self)
 }
 
 private func use417() {
-    let _: NSObject.Type = CKShare.Metadata.self
+    conformsSendable(CKShare.Participant.self)
 }
 
 private func use418() {
-    conformsNSCopying(CKShare.Metadata.self)
+    let _: NSObject.Type = CKShare.Metadata.self
 }
 
 private func use419() {
-    conformsNSSecureCoding(CKShare.Metadata.self)
+    conformsNSCopying(CKShare.Metadata.self)
 }
 
 private func use420() {
-    conformsSendable(CKShare.Metadata.self)
+    conformsNSSecureCoding(CKShare.Metadata.self)
 }
 
 private func use421() {
-    let _: Int.Type = CKShare.ParticipantAcceptanceStatus.RawValue.self
+    conformsSendable(CKShare.Metadata.self)
 }
 
 private func use422() {
-    let _: Int.Type = CKShare.ParticipantPermission.RawValue.self
+    let _: Int.Type = CKShare.ParticipantAcceptanceStatus.RawValue.self
 }
 
 private func use423() {
-    let _: Int.Type = CKShare.ParticipantRole.RawValue.self
+    let _: Int.Type = CKShare.ParticipantPermission.RawValue.self
 }
 
 private func use424() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.title
+    let _: Int.Type = CKShare.ParticipantRole.RawValue.self
 }
 
 private func use425() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.thumbnailImageData
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.title
 }
 
 private func use426() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.shareType
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.thumbnailImageData
 }
 
 private func use427() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.unknown
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.shareType
 }
 
 private func use428() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.pending
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.unknown
 }
 
 private func use429() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.accepted
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.pending
 }
 
 private func use430() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.removed
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.accepted
 }
 
 private func use431() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.unknown
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.removed
 }
 
 private func use432() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.none
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.unknown
 }
 
 private func use433() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readOnly
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.none
 }
 
 private func use434() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readWrite
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readOnly
 }
 
 private func use435() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.unknown
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readWrite
 }
 
 private func use436() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.owner
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.unknown
 }
 
 private func use437() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.administrator
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.owner
 }
 
 private func use438() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.privateUser
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.administrator
 }
 
 private func use439() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.publicUser
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.privateUser
 }
 
 private func use440() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.publicUser
+}
+
+private func use441() {
     let _: (String).Type = CKShare.Participant.ID.self
 }
 
-private func use441(_ it: CKShare.Participant) {
+private func use442(_ it: CKShare.Participant) {
     let value: CKUserIdentity = it.userIdentity
     _ = value
 }
 
-private func use442(_ it: CKShare.Participant) {
+private func use443(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantRole = it.role
     it.role = value
 }
 
-private func use443(_ it: CKShare.Participant) {
+private func use444(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantAcceptanceStatus = it.acceptanceStatus
     _ = value
 }
 
-private func use444(_ it: CKShare.Participant) {
+private func use445(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantPermission = it.permission
     it.permission = value
 }
 
-private func use445(_ it: CKShare.Participant) {
+private func use446(_ it: CKShare.Participant) {
     let value: CKShare.Participant.ID = it.participantID
     _ = value
 }
 
-private func use446(_ it: CKShare.Participant, _ a0: Any?) {
-    let _: Bool = it.isEqual(a0)
-}
-
-private func use447(_ a0: NSCoder) {
-    let _: CKShare.Participant? = CKShare.Participant(coder: a0)
+private func use447(_ it: CKShare.Participant) {
+    let value: Date? = it.dateAddedToShare
+    _ = value
 }
 
 private func use448() {
+    let _: CKShare.Participant = CKShare.Participant.oneTimeURLParticipant()
+}
+
+private func use449(_ it: CKShare.Participant, _ a0: Any?) {
+    let _: Bool = it.isEqual(a0)
+}
+
+private func use450(_ a0: NSCoder) {
+    let _: CKShare.Participant? = CKShare.Participant(coder: a0)
+}
+
+private func use451() {
     let _: (CKShare.ParticipantAcceptanceStatus).Type = CKShare.Participant.AcceptanceStatus.self
 }
 
-private func use449() {
+private func use452() {
     let _: (CKShare.ParticipantPermission).Type = CKShare.Participant.Permission.self
 }
 
-private func use450() {
+private func use453() {
     let _: (CKShare.ParticipantRole).Type = CKShare.Participant.Role.self
 }
 
-private func use451(_ it: CKShare.Metadata) {
+private func use454(_ it: CKShare.Metadata) {
     let value: String = it.containerIdentifier
     _ = value
 }
 
-private func use452(_ it: CKShare.Metadata) {
+private func use455(_ it: CKShare.Metadata) {
     let value: CKShare = it.share
     _ = value
 }
 
-private func use453(_ it: CKShare.Metadata) {
+private func use456(_ it: CKShare.Metadata) {
     let value: CKRecord.ID? = it.hierarchicalRootRecordID
     _ = value
 }
 
-private func use454(_ it: CKShare.Metadata) {
+private func use457(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantRole = it.participantRole
     _ = value
 }
 
-private func use455(_ it: CKShare.Metadata) {
+private func use458(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantAcceptanceStatus = it.participantStatus
     _ = value
 }
 
-private func use456(_ it: CKShare.Metadata) {
+private func use459(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantPermission = it.participantPermission
     _ = value
 }
 
-private func use457(_ it: CKShare.Metadata) {
+private func use460(_ it: CKShare.Metadata) {
     let value: CKUserIdentity = it.ownerIdentity
     _ = value
 }
 
-private func use458(_ it: CKShare.Metadata) {
+private func use461(_ it: CKShare.Metadata) {
     let value: CKRecord? = it.rootRecord
     _ = value
 }
 
-private func use459(_ it: CKShare.Metadata) {
+private func use462(_ it: CKShare.Metadata) {
     let value: CKRecord.ID = it.rootRecordID
     _ = value
 }
 
-private func use460(_ a0: NSCoder) {
+private func use463(_ a0: NSCoder) {
     let _: CKShare.Metadata? = CKShare.Metadata(coder: a0)
 }
 
-private func use461() {
+private func use464() {
     let _: NSObject.Type = CKUserIdentity.self
 }
 
-private func use462() {
+private func use465() {
     conformsNSSecureCoding(CKUserIdentity.self)
 }
 
-private func use463() {
+private func use466() {
     conformsNSCopying(CKUserIdentity.self)
 }
 
-private func use464() {
+private func use467() {
     conformsSendable(CKUserIdentity.self)
 }
 
-private func use465(_ it: CKUserIdentity) {
-    let value: CKRecord.ID? = it.userRecordID
-    _ = value
-}
-
-private func use466(_ it: CKUserIdentity) {
-    let value: CKUserIdentity.LookupInfo? = it.lookupInfo
-    _ = value
-}
-
-private func use467(_ it: CKUserIdentity) {
-    let value: PersonNameComponents? = it.nameComponents
-    _ = value
-}
-
 private func use468(_ it: CKUserIdentity) {
-    let value: Bool = it.hasiCloudAccount
+    let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
 private func use469(_ it: CKUserIdentity) {
+    let value: CKUserIdentity.LookupInfo? = it.lookupInfo
+    _ = value
+}
+
+private func use470(_ it: CKUserIdentity) {
+    let value: PersonNameComponents? = it.nameComponents
+    _ = value
+}
+
+private func use471(_ it: CKUserIdentity) {
+    let value: Bool = it.hasiCloudAccount
+    _ = value
+}
+
+private func use472(_ it: CKUserIdentity) {
     let value: [String] = it.contactIdentifiers
     _ = value
 }
 
-private func use470(_ a0: NSCoder) {
+private func use473(_ a0: NSCoder) {
     let _: CKUserIdentity? = CKUserIdentity(coder: a0)
 }
 
-private func use471() {
+private func use474() {
     let _: NSObject.Type = CKUserIdentity.LookupInfo.self
 }
 
-private func use472() {
+private func use475() {
     conformsNSSecureCoding(CKUserIdentity.LookupInfo.self)
 }
 
-private func use473() {
+private func use476() {
     conformsNSCopying(CKUserIdentity.LookupInfo.self)
 }
 
-private func use474() {
+private func use477() {
     conformsSendable(CKUserIdentity.LookupInfo.self)
 }
 
-private func use475(_ a0: String) {
+private func use478(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(emailAddress: a0)
 }
 
-private func use476(_ a0: String) {
+private func use479(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(phoneNumber: a0)
 }
 
-private func use477(_ a0: CKRecord.ID) {
+private func use480(_ a0: CKRecord.ID) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(userRecordID: a0)
 }
 
-private func use478(_ a0: NSCoder) {
+private func use481(_ a0: NSCoder) {
     let _: CKUserIdentity.LookupInfo? = CKUserIdentity.LookupInfo(coder: a0)
 }
 
-private func use479(_ a0: [String]) {
+private func use482(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withEmails: a0)
 }
 
-private func use480(_ a0: [String]) {
+private func use483(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: a0)
 }
 
-private func use481(_ a0: [CKRecord.ID]) {
+private func use484(_ a0: [CKRecord.ID]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(with: a0)
 }
 
-private func use482(_ it: CKUserIdentity.LookupInfo) {
+private func use485(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.emailAddress
     _ = value
 }
 
-private func use483(_ it: CKUserIdentity.LookupInfo) {
+private func use486(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.phoneNumber
     _ = value
 }
 
-private func use484(_ it: CKUserIdentity.LookupInfo) {
+private func use487(_ it: CKUserIdentity.LookupInfo) {
     let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
-private func use485() {
+private func use488() {
     let _: NSObject.Type = CKSubscription.self
 }
 
-private func use486() {
+private func use489() {
     conformsNSSecureCoding(CKSubscription.self)
 }
 
-private func use487() {
+private func use490() {
     conformsNSCopying(CKSubscription.self)
 }
 
-private func use488() {
+private func use491() {
     conformsSendable(CKSubscription.self)
 }
 
-private func use489() {
+private func use492() {
     let _: CKSubscription.Type = CKQuerySubscription.self
 }
 
-private func use490() {
+private func use493() {
     let _: CKSubscription.Type = CKRecordZoneSubscription.self
 }
 
-private func use491() {
+private func use494() {
     let _: CKSubscription.Type = CKDatabaseSubscription.self
 }
 
-private func use492() {
+private func use495() {
     let _: (String).Type = CKSubscription.ID.self
 }
 
-private func use493(_ it: CKSubscription) {
+private func use496(_ it: CKSubscription) {
     let value: CKSubscription.ID = it.subscriptionID
     _ = value
 }
 
-private func use494(_ it: CKSubscription) {
+private func use497(_ it: CKSubscription) {
     let value: CKSubscription.SubscriptionType = it.subscriptionType
     _ = value
 }
 
-private func use495(_ it: CKSubscription) {
+private func use498(_ it: CKSubscription) {
     let value: CKSubscription.NotificationInfo? = it.notificationInfo
     it.notificationInfo = value
 }
 
-private func use496() {
+private func use499() {
     let _: Int.Type = CKSubscription.SubscriptionType.RawValue.self
 }
 
-private func use497() {
+private func use500() {
     let _: NSObject.Type = CKSubscription.NotificationInfo.self
 }
 
-private func use498() {
+private func use501() {
     conformsNSSecureCoding(CKSubscription.NotificationInfo.self)
 }
 
-private func use499() {
+private func use502() {
     conformsNSCopying(CKSubscription.NotificationInfo.self)
 }
 
-private func use500() {
+private func use503() {
     conformsSendable(CKSubscription.NotificationInfo.self)
 }
 
-private func use501() {
+private func use504() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.query
 }
 
-private func use502() {
+private func use505() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.recordZone
 }
 
-private func use503() {
+private func use506() {
     let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.database
 }
 
-private func use504() {
+private func use507() {
     conformsOptionSet(CKQuerySubscription.Options.self)
 }
 
-private func use505() {
+private func use508() {
     let _: UInt.Type = CKQuerySubscription.Options.RawValue.self
 }
 
-private func use506(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
+private func use509(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2, options: a3)
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2)
 }
 
-private func use507(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
+private func use510(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, options: a2)
     let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1)
 }
 
-private func use508(_ a0: NSCoder) {
+private func use511(_ a0: NSCoder) {
     let _: CKQuerySubscription = CKQuerySubscription(coder: a0)
 }
 
-private func use509(_ it: CKQuerySubscription) {
+private func use512(_ it: CKQuerySubscription) {
     let value: CKRecord.RecordType? = it.recordType
     _ = value
 }
 
-private func use510(_ it: CKQuerySubscription) {
+private func use513(_ it: CKQuerySubscription) {
     let value: NSPredicate = it.predicate
     _ = value
 }
 
-private func use511(_ it: CKQuerySubscription) {
+private func use514(_ it: CKQuerySubscription) {
     let value: CKRecordZone.ID? = it.zoneID
     it.zoneID = value
 }
 
-private func use512(_ it: CKQuerySubscription) {
+private func use515(_ it: CKQuerySubscription) {
     let value: CKQuerySubscription.Options = it.querySubscriptionOptions
     _ = value
 }
 
-private func use513() {
+private func use516() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordCreation
 }
 
-private func use514() {
+private func use517() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordUpdate
 }
 
-private func use515() {
+private func use518() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordDeletion
 }
 
-private func use516() {
+private func use519() {
     let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnce
 }
 
-private func use517(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
+private func use520(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0, subscriptionID: a1)
-}
-
-private func use518(_ a0: CKRecordZone.ID) {
-    let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0)
-}
-
-private func use519(_ a0: NSCoder) {
-    let _: CKRecordZoneSubscription = CKRecordZoneSubscription(coder: a0)
-}
-
-private func use520(_ it: CKRecordZoneSubscription) {
-    let value: CKRecordZone.ID = it.zoneID
-    _ = value
 }

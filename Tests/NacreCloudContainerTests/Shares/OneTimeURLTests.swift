@@ -1,0 +1,118 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// One-time URLs of shares: whoever comes first takes part. CloudKit: `CKShare.oneTimeURL(for:)`.
+@Suite struct OneTimeURLTests {
+    private static let zone = ShareScene.zone
+
+    private static func once(_ permission: SharePermission = .readWrite) -> ShareParticipant {
+        ShareParticipant(identity: ParticipantIdentity(), permission: permission, isOneTime: true, oneTimeSecret: "chosen")
+    }
+
+    /// What stands in the one-time URLs of Ada's share, as Ada sees them.
+    private func keys(_ scene: ShareScene) async throws -> [String] {
+        let sharing = try #require(try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value)
+        return sharing.participants.compactMap(\.oneTimeSecret).map { ShareKey(shortGUID: sharing.shortGUID, secret: $0).text }
+    }
+
+    @Test(arguments: Engine.allCases) func `the first who accepts takes part, and to everybody after that the URL leads nowhere`(engine: Engine)
+        async throws
+    {
+        let scene = try await ShareScene(engine)
+        try await scene.share(SharePermission.none, [Self.once()])
+        let key = try #require(try await keys(scene).first)
+        let guid = try await scene.guid()
+        #expect(key.hasPrefix(guid + "~") && !key.contains("chosen") && key.utf8.count == guid.utf8.count + 37, "the server draws the secret")
+        #expect(try await scene.resolve(guid, by: "_eve").error == .notInvited, "the share's own URL is for who is invited")
+
+        let seen = try #require(try await scene.resolve(key, by: "_eve").share)
+        #expect(seen.shortGUID == key && seen.participantStatus == .invited && seen.participantType == .privateUser)
+        #expect(seen.participantPermission == .readWrite)
+        #expect(seen.share.sharing?.value.participants.map(\.role) == [.owner], "who looks does not see whom else it is for")
+        #expect(seen.share.sharing?.value.participants.contains { $0.oneTimeSecret != nil } == false)
+        let accepted = try #require(try await scene.accept(key, by: "_eve").share)
+        #expect(accepted.participantStatus == .accepted && accepted.share.sharing?.value.currentUserParticipant?.identity.userRecordName == "_eve")
+        #expect(try await scene.guest("_eve").modify([.update("note", ["text": .string("hers")])], zone: Self.zone).first?.error == nil)
+        #expect(try await scene.accept(key, by: "_eve").share == accepted, "to accept once more changes nothing")
+
+        let late = [try await scene.resolve(key, by: "_fay").error, try await scene.accept(key, by: "_fay").error]
+        #expect(late == [.notInvited, .notInvited])
+        #expect(try await keys(scene) == [key], "it stays the same while the participant is in the share")
+        #expect(try await scene.accept(guid, by: "_eve").share?.participantStatus == .accepted)
+    }
+
+    @Test(arguments: Engine.allCases) func `of many who come at once one gets in`(engine: Engine) async throws {
+        let scene = try await ShareScene(engine)
+        try await scene.share(SharePermission.none, [Self.once(), Self.once(.readOnly)])
+        let key = try #require(try await keys(scene).first)
+        let results = try await withThrowingTaskGroup(of: SharesResponse.Result.self) { group in
+            for number in 0..<8 { group.addTask { try await scene.accept(key, by: "_u\(number)") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.compactMap(\.share).count == 1)
+        #expect(results.compactMap(\.error).allSatisfy { $0 == .notInvited })
+        let all = try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants ?? []
+        #expect(all.map(\.acceptance) == [.accepted, .accepted, .invited], "the other one-time URL waits for somebody")
+    }
+
+    @Test func `a save keeps the secrets that there are, and a participant who goes takes their URL along`() async throws {
+        let scene = try await ShareScene(.memory)
+        try await scene.share(SharePermission.none, [Self.once(), Self.once()])
+        let before = try await keys(scene)
+        #expect(Set(before).count == 2)
+        var listed = try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants ?? []
+        listed[1].oneTimeSecret = "chosen"
+        listed[1].permission = .readOnly
+        try await scene.share(nil, listed)
+        #expect(try await keys(scene) == before)
+        #expect(try await scene.resolve(before[0], by: "_eve").share?.participantPermission == .readOnly)
+        try await scene.share(nil, [listed[0], listed[2]])
+        #expect(try await keys(scene) == [before[1]])
+        #expect(try await scene.accept(before[0], by: "_eve").error == .notInvited)
+        try await scene.share(.readOnly)
+        #expect(try await keys(scene).isEmpty, "to open a share to everybody takes back its invitations")
+        #expect(try await scene.resolve(before[1], by: "_eve").share?.participantPermission == .readOnly, "as by the URL of the share itself")
+    }
+
+    @Test func `the feed tells participants no secret, and administrators all`() async throws {
+        let scene = try await ShareScene(.memory)
+        try await scene.share(SharePermission.none, [.invite("_ben"), .invite("_eve", role: .administrator), Self.once()])
+        for name in ["_ben", "_eve"] { _ = try await scene.accept(try await scene.guid(), by: name) }
+        func secrets(_ name: String) async throws -> Int {
+            try await scene.guest(name).changes(Self.zone).records.compactMap(\.record).flatMap { $0.sharing?.value.participants ?? [] }
+                .count { $0.oneTimeSecret != nil }
+        }
+        #expect(try await secrets("_ben") == 0)
+        #expect(try await secrets("_eve") == 1)
+    }
+
+    @Test func `a used one-time URL, one with another secret and an unknown one are one answer and as much work`() async throws {
+        let store = CountingStore(try await Engine.memory.makeStore())
+        let scene = try await ShareScene(TestCloud(store))
+        try await scene.share(SharePermission.none, [Self.once(), Self.once()])
+        let keys = try await keys(scene)
+        _ = try await scene.accept(keys[0], by: "_ben")
+        let unknown = Base64URL.encode([UInt8](repeating: 7, count: 16))
+        let guid = ShareKey(keys[0]).shortGUID
+        _ = try await scene.resolve(guid, by: "_stranger")
+        var (reads, costs): (Set<Int>, Set<Int>) = ([], [])
+        for text in [
+            keys[0], guid, guid + "~", guid + "~" + String(keys[1].dropFirst(guid.count + 1).reversed()), keys[1] + "0", unknown, unknown + "~x", "~",
+        ] {
+            store.reset()
+            let meter = WorkMeter()
+            let errors = try await WorkMeter.$current.withValue(meter) {
+                [try await scene.resolve(text, by: "_stranger").error, try await scene.accept(text, by: "_stranger").error]
+            }
+            #expect(errors == [.notInvited, .notInvited], "\(text)")
+            reads.insert(store.transactions.count)
+            costs.insert(meter.cost)
+        }
+        #expect((reads.max() ?? 0) - (reads.min() ?? 0) <= 2, "\(reads): a database that nobody has is looked for each time")
+        #expect(costs.count == 1, "\(costs)")
+        #expect(costs.allSatisfy { $0 >= 2 * Limits.addressLookupCost }, "guessing costs")
+    }
+}
