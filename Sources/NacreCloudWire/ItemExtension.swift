@@ -15,6 +15,7 @@ struct ItemExtension {
     // Zones and pages.
     var deletionReason: ZoneDeletionReason?
     var isMidCommit = false
+    var isSharedWhole = false
     var clientChangeToken: [UInt8]?
 
     init() {}
@@ -34,6 +35,7 @@ struct ItemExtension {
             case "recordType": recordType = try reader.optionalString()
             case "reason": deletionReason = try reader.takeNull() ? nil : try reader.name(of: ZoneDeletionReason.self)
             case "midCommit": isMidCommit = try reader.optionalBoolean() ?? false
+            case "zoneWideShare": isSharedWhole = try reader.optionalBoolean() ?? false
             case "clientChangeToken": clientChangeToken = try reader.optionalBase64()
             default: try reader.skip()
             }

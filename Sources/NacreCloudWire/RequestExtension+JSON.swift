@@ -8,6 +8,7 @@ extension RequestExtension {
             case "details": wantsDetails = try reader.optionalBoolean() ?? false
             case "operationID": operationID = try reader.optionalString()
             case "waitSeconds": waitSeconds = try reader.optionalDouble()
+            case "tokenOnly": wantsTokenOnly = try reader.optionalBoolean() ?? false
             case "clientChangeToken": clientChangeToken = try reader.optionalBase64()
             default: try reader.skip()
             }
@@ -22,6 +23,7 @@ extension RequestExtension {
         if wantsDetails { writer.write("details", true) }
         writer.write(ifPresent: "operationID", operationID)
         if let waitSeconds, waitSeconds.isFinite { writer.write("waitSeconds", waitSeconds) }
+        if wantsTokenOnly { writer.write("tokenOnly", true) }
         writer.write(ifPresent: "clientChangeToken", base64: clientChangeToken)
         writer.endObject()
     }

@@ -70,6 +70,50 @@ import Testing
         for (own, other, covers) in table { #expect(own.covers(other) == covers, "\(own) \(other)") }
     }
 
+    @Test func `a web auth token is asked for by users, in the private database`() {
+        let callers = [Caller(.world), Caller(.user("_ada"), account: "ada"), Caller(.serverKey("_key"))]
+        let table: [(DatabaseKey.Scope, [ServerErrorCode?])] = [
+            (.private, [.authenticationRequired, nil, .authenticationFailed]), (.public, [.authenticationRequired, .badRequest, .badRequest]),
+            (.shared, [.authenticationRequired, .badRequest, .authenticationFailed]),
+        ]
+        for (scope, codes) in table {
+            let target = DatabaseTarget(container: Self.notes, environment: .development, scope: scope)
+            for (caller, code) in zip(callers, codes) {
+                #expect(webAuthTokenVerdict(target, by: caller)?.code == code, "\(scope) \(caller.identity)")
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases) func `a device has one session under an API token, and takes its sessions along, whichever way it ends`(
+        engine: Engine
+    ) async throws {
+        for way in 0..<4 {
+            let scene = try await Scene(engine)
+            let registry = scene.registry
+            let (device, other) = (try await scene.device(), try await scene.device())
+            let entry = try #require(try await registry.apiToken(try scene.apiToken(Self.notes)))
+            func session(of device: String) async throws -> SessionEntry {
+                try await registry.session(
+                    ofDevice: device, of: scene.ada.id, as: "_ada", apiToken: try scene.apiToken(Self.notes), entry: entry)
+            }
+            let first = try await session(of: device)
+            scene.test.clock.move(bySeconds: 60)
+            let again = try await session(of: device)
+            #expect(again.id == first.id && again.prolonged == scene.test.cloud.clock().secondsSince2001 && !first.isKept)
+            let (others, own) = (try await session(of: other), try await scene.session())
+            #expect(Set([first.id, others.id, own]).count == 3)
+            switch way {
+            case 0: try await registry.revokeAccountToken(device, of: scene.ada.id)
+            case 1: _ = try await registry.endSignIn(device, of: scene.ada.id, in: nil)
+            case 2: #expect(try await registry.endSignIns(of: scene.ada.id, in: nil, except: own) == 4)
+            default: try await registry.endSession(first.id, of: scene.ada.id)
+            }
+            let left = Set(try await scene.all())
+            #expect(left == [[other, others.id, own], [other, others.id, own], [own], [device, other, others.id, own]][way], "\(way)")
+            if way < 3 { await #expect(throws: ServerError.self) { try await session(of: device) } }
+        }
+    }
+
     @Test(arguments: Engine.allCases) func `all of an account are listed in pages, those of its own containers to who has a token`(
         engine: Engine
     ) async throws {

@@ -37,6 +37,33 @@ import Testing
         #expect(end.records.isEmpty && end.syncToken == next.syncToken)
     }
 
+    @Test(arguments: Engine.allCases) func `who wants the token alone gets where the zone begins, and is told from there what is deleted since`(
+        engine: Engine
+    ) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.makeZone("Z")
+        for name in ["a", "b", "c"] { try await ann.modify([.create(name)], zone: "Z") }
+        try await ann.modify([.delete("a")], zone: "Z")
+        let begin = try await ann.changes("Z", wantsTokenOnly: true)
+        #expect(begin.records.isEmpty && begin.moreComing && !begin.isMidCommit)
+        let again = try await ann.changes("Z", after: begin.syncToken, wantsTokenOnly: true)
+        #expect(again.records.isEmpty && again.moreComing && again.syncToken == begin.syncToken, "asking moves nothing")
+        try await ann.modify([.delete("b")], zone: "Z")
+        try await ann.modify([.create("d")], zone: "Z")
+        let first = try await ann.changes("Z", after: begin.syncToken)
+        #expect(first.records.map(\.recordName) == ["c", "b", "d"], "a was gone before, and b was not")
+        #expect(first.records[1].tombstone == Tombstone(recordName: "b", recordType: "Note") && !first.moreComing)
+        let end = try await ann.changes("Z", after: first.syncToken, wantsTokenOnly: true)
+        #expect(end.records.isEmpty && !end.moreComing && end.syncToken == first.syncToken)
+        // A zone with nothing in it begins where it ends.
+        try await ann.makeZone("Empty")
+        let empty = try await ann.changes("Empty", wantsTokenOnly: true)
+        try await ann.modify([.create("e")], zone: "Empty")
+        try await ann.modify([.delete("e")], zone: "Empty")
+        #expect(!empty.moreComing && empty.records.isEmpty)
+        #expect(try await ann.changes("Empty", after: empty.syncToken).records.compactMap(\.tombstone?.recordName) == ["e"])
+    }
+
     @Test(arguments: Engine.allCases) func `a feed's row says since when the record is there, over changes and touches and not over a deletion`(
         engine: Engine
     ) async throws {

@@ -25,6 +25,15 @@ import Testing
         #expect(try roundTrip(place) == place)
     }
 
+    @Test func `a zone comes back with its share, and a copy has it too`() throws {
+        let zoneID = CKRecordZone.ID(zoneName: "Notes")
+        let zone = CKRecordZone(zoneID: zoneID, capabilities: [], encryptionScope: .perRecord, isSharedWhole: true)
+        let share = CKRecord.Reference(recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID), action: .none)
+        #expect(try roundTrip(zone)?.share == share && (zone.copy() as? CKRecordZone)?.share == share)
+        let unshared = try #require(try roundTrip(CKRecordZone(zoneID: zoneID)))
+        #expect(unshared.share == nil)
+    }
+
     @Test func `a zone comes back with its capabilities`() throws {
         let zone = CKRecordZone(zoneID: CKRecordZone.ID(zoneName: "Notes"), capabilities: [.atomic, .fetchChanges], encryptionScope: .perZone)
         let back = try #require(try roundTrip(zone))

@@ -91,7 +91,7 @@ import Testing
         #expect(zone.capabilities.isEmpty)
         let saved = try await setting.database.save(zone)
         #expect(saved.zoneID == zone.zoneID)
-        #expect(saved.capabilities == [.fetchChanges, .atomic])
+        #expect(saved.capabilities == [.fetchChanges, .atomic, .sharing, .zoneWideSharing] && saved.share == nil)
         #expect(try await setting.database.recordZone(for: zone.zoneID).zoneID == zone.zoneID)
         #expect(try await setting.database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone", "Notes"])
         #expect(try await setting.database.deleteRecordZone(withID: zone.zoneID) == zone.zoneID)

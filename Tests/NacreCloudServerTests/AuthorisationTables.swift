@@ -1,6 +1,6 @@
 /// The tables. Their sources: SECURITY.md, "Tokens" and "The admin listener"; docs/wire.md, "Accounts" and "Signed requests".
 extension AuthorisationTable {
-    static let all = [databases, assets, push, accounts, others, signIn, administration]
+    static let all = [databases, assets, push, accounts, others, signIn, administration, faults]
 
     private static let signedIn: [Credential] = [.session, .device]
     private static let signedInElsewhere: [Credential] = [
@@ -95,6 +95,8 @@ extension AuthorisationTable {
             POST …/users/permission    private,shared         401  421  421  400  401
             GET  …/users/contact-key   public                 401  421  421  200  401
             GET  …/users/contact-key   private,shared         401  421  421  400  401
+            POST …/users/web-auth-token  public               401  421  421  400  400
+            POST …/users/web-auth-token  private,shared       401  421  421  400  401
             POST /database/1/:container/:environment/tokens/create    -  401  421  421  200  401
             POST /database/1/:container/:environment/tokens/register  -  401  421  421  400  401
             POST /device/1/:container/:environment/tokens/create      -  401  421  421  200  401
@@ -259,6 +261,20 @@ extension AuthorisationTable {
             POST   /admin/1/backup                -  401  403  403  400
             GET    /admin/1/backup                -  401  403  403  200
             DELETE /admin/1/backup                -  401  403  403  200
+            """)
+
+    /// Of an emulator: who administrates it orders what goes wrong, and nobody else.
+    static let faults = AuthorisationTable(
+        name: "faults", listener: .emulator, roots: ["admin"],
+        columns: [
+            ("anybody", Credential.allCases.filter { $0 != .administrator && $0 != .manager && $0 != .managerOfOtherContainer }),
+            ("manager", [.manager, .managerOfOtherContainer]), ("administrator", [.administrator]),
+        ],
+        //                                anybody manager administrator
+        text: """
+            GET    /admin/1/faults        -  401  403  200
+            POST   /admin/1/faults        -  401  403  400
+            POST   /admin/1/faults/clear  -  401  403  200
             """)
 
     // MARK: What is sent

@@ -7,12 +7,12 @@ import Testing
 /// Every route of both listeners × every credential × every database, against `AuthorisationTable`.
 @Suite(.timeLimit(.minutes(5))) struct AuthorisationTests {
     private static func router(_ table: AuthorisationTable, _ server: AdministeredServer) -> Router {
-        table.listener == .admin ? server.admin : server.server.router
+        table.listener == .public ? server.server.router : server.admin
     }
 
     @Test(arguments: AuthorisationTable.all) func `each route answers each credential as its row says`(_ table: AuthorisationTable) async throws {
         let rows = try table.rows()
-        let shared = try await CredentialServer()
+        let shared = try await CredentialServer(isEmulator: table.listener == .emulator)
         var asked: Set<AuthorisationTable.Place> = []
         for route in Self.router(table, shared.server).routes where table.covers(route.pattern) {
             for place in AuthorisationTable.Place.all(method: route.method.rawValue, pattern: route.pattern) {
@@ -71,6 +71,23 @@ import Testing
 
     @Test(arguments: AuthorisationTable.all) func `each credential stands in one column of each table`(_ table: AuthorisationTable) {
         #expect(table.columns.flatMap(\.credentials).map(\.rawValue).sorted() == Credential.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `an emulator has its routes for faults, which no other server has, beside what each has`() async throws {
+        let (emulator, other) = (try await CredentialServer(isEmulator: true), try await CredentialServer())
+        for (routes, others) in [
+            (emulator.server.admin.routes, other.server.admin.routes), (emulator.server.server.router.routes, other.server.server.router.routes),
+        ] {
+            let more = Set(routes.map { "\($0.method) \($0.pattern)" }).subtracting(others.map { "\($0.method) \($0.pattern)" })
+            let faults = AuthorisationTable.faults
+            let isOfAdministration = others.contains { $0.pattern == "/admin/1/server" }
+            #expect(more == (isOfAdministration ? Set(try faults.rows().keys.map { "\($0.method) \($0.pattern)" }) : []))
+            #expect(routes.count == others.count + more.count)
+        }
+        for place in try AuthorisationTable.faults.rows().keys {
+            let question = try other.question(.administrator, place.method, place.path, place.method == "POST" ? "{}" : "")
+            #expect(AuthorisationTable.outcome(Answer(await other.server.admin.respond(to: question.inProcess))) == "404", "\(place.route)")
+        }
     }
 
     @Test func `each route is in one table, and none is on the other listener`() async throws {

@@ -10,8 +10,11 @@ struct OpenAPITests {
     }
 
     @Test func `every route is described, and nothing else is`() async throws {
-        let server = try await AdministeredServer()
-        for (router, described) in [(server.server.router, DescribedEndpoints.publicOnes), (server.admin, .administration)] {
+        let (server, emulator) = (try await AdministeredServer(), try await AdministeredServer(isEmulator: true))
+        for (router, described) in [
+            (server.server.router, DescribedEndpoints.publicOnes), (server.admin, .administration), (emulator.server.router, .publicOnes),
+            (emulator.admin, .emulator),
+        ] {
             let routes = Self.names(router.routes)
             #expect(routes.count > 10)
             #expect(routes.subtracting(described.all).sorted() == [], "these routes need a description beside them")
@@ -20,7 +23,7 @@ struct OpenAPITests {
     }
 
     @Test func `every endpoint has a name of its own for programs`() {
-        for document in [OpenAPIPage.document, AdminAPI.document] {
+        for document in [OpenAPIPage.document, AdminAPI.emulatorDocument] {
             let names = document.endpoints.map(OpenAPIDocument.operationID)
             #expect(Set(names).count == names.count)
             #expect(names.allSatisfy { $0.allSatisfy { $0.isASCII && $0.isLetter } }, "\(names)")
@@ -31,7 +34,7 @@ struct OpenAPITests {
 
     @Test func `every link leads from an endpoint of its document to one that takes what it sends`() throws {
         var followed: Set<String> = []
-        for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.document, .administration)] {
+        for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.emulatorDocument, .emulator)] {
             let byName = Dictionary(uniqueKeysWithValues: document.endpoints.map { (OpenAPIDocument.operationID($0), $0) })
             for (name, links) in EndpointLink.table where byName[name] != nil {
                 for link in links {
@@ -48,7 +51,7 @@ struct OpenAPITests {
     }
 
     @Test func `every title stands for one schema, and every reference leads to one`() throws {
-        for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.document, .administration)] {
+        for (document, described) in [(OpenAPIPage.document, DescribedEndpoints.publicOnes), (AdminAPI.emulatorDocument, .emulator)] {
             var texts: [String: Set<String>] = [:]
             func collect(_ schema: Schema) {
                 var titled: [String: Schema] = [:]
@@ -99,6 +102,9 @@ struct OpenAPITests {
         #expect(!document.text.contains("/admin/"))
         let ofAdministration = await server.administrate("GET", "/admin/1/openapi.json")
         #expect(ofAdministration.status == 200 && ofAdministration.json?.at("openapi")?.text == "3.1.1")
+        #expect(ofAdministration.body == AdminAPI.documentJSON && !ofAdministration.text.contains("faults"))
+        let ofEmulator = try await AdministeredServer(isEmulator: true).administrate("GET", "/admin/1/openapi.json")
+        #expect(ofEmulator.body == AdminAPI.emulatorDocumentJSON && ofEmulator.text.contains("/admin/1/faults/clear"))
         let page = await server.server.respond(Question(method: "GET", target: "/openapi?container=%3Cscript%3E"))
         let policy = try #require(page.header("Content-Security-Policy"))
         #expect(policy.hasPrefix("default-src 'none'; style-src 'nonce-") && policy.contains("connect-src 'self'; form-action 'none'"))

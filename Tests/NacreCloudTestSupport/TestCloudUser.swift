@@ -58,11 +58,12 @@ package struct TestCloudUser: Sendable {
 
     /// One page of one zone's feed; what is wrong with the zone is thrown.
     package func changes(
-        _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil
+        _ zone: String, after token: String? = nil, limit: Int? = nil, types: [String]? = nil, keys: [String]? = nil, wantsTokenOnly: Bool = false
     ) async throws -> ChangesZoneResponse.Page {
         let item = ChangesZoneRequest.Item(
             zoneID: zoneID(zone), syncToken: token, resultsLimit: limit, desiredKeys: keys, desiredRecordTypes: types)
-        let response = try await cloud.zoneChanges(ChangesZoneRequest(zones: [item]), in: target, by: caller)
+        let request = ChangesZoneRequest(zones: [item], extension: RequestExtension(wantsTokenOnly: wantsTokenOnly))
+        let response = try await cloud.zoneChanges(request, in: target, by: caller)
         switch response.zones.first {
         case .page(let page)?: return page
         case .failure(_, let error)?: throw error

@@ -116,7 +116,7 @@ extension SeededRandom {
     mutating func requestExtension() -> RequestExtension {
         RequestExtension(
             wantsDetails: .random(using: &self), operationID: maybe { $0.text() }, waitSeconds: maybe { $0.double() },
-            clientChangeToken: maybe { $0.bytes() })
+            wantsTokenOnly: .random(using: &self), clientChangeToken: maybe { $0.bytes() })
     }
 
     mutating func keys() -> [String]? { maybe { $0.list(upTo: 4) { $0.fieldName() } } }
@@ -228,7 +228,9 @@ extension SeededRandom {
         switch Int.random(in: 0..<3, using: &self) {
         case 0: .deleted(zoneID())
         case 1: .failure(zoneID(), error())
-        default: .zone(Zone(zoneID: zoneID(), syncToken: maybe { $0.name() }, atomic: .random(using: &self)))
+        default:
+            .zone(
+                Zone(zoneID: zoneID(), syncToken: maybe { $0.name() }, atomic: .random(using: &self), isSharedWhole: .random(using: &self)))
         }
     }
 

@@ -21,7 +21,7 @@ struct RequestFragmentTests {
             """
             { "zoneID": {"zoneName": "Z", "ownerRecordName": "__defaultOwner__", "zoneType": "REGULAR_CUSTOM_ZONE"},
               "atomic": false, "numbersAsStrings": true, "desiredKeys": ["a", "a"], "remapEnums": true,
-              "nacre": {"details": true, "operationID": "o", "waitSeconds": 12, "clientChangeToken": "AQI=", "later": {}},
+              "nacre": {"details": true, "operationID": "o", "waitSeconds": 12, "tokenOnly": true, "clientChangeToken": "AQI=", "later": {}},
               "operations": [
                 {"operationType": "create", "record": {"recordType": "T", "fields": {"b": {"value": 1}, "a": {"value": "x"}, "c": null}}},
                 {"operationType": "update", "desiredKeys": [], "record": {"recordName": "r", "recordChangeTag": "1e",
@@ -41,7 +41,7 @@ struct RequestFragmentTests {
                 RecordOperation(.forceDelete, RecordChange(recordName: "gone")),
             ],
             zoneID: ZoneID(zoneName: "Z"), atomic: false, desiredKeys: ["a", "a"], numbersAsStrings: true,
-            extension: RequestExtension(wantsDetails: true, operationID: "o", waitSeconds: 12, clientChangeToken: [1, 2]))
+            extension: RequestExtension(wantsDetails: true, operationID: "o", waitSeconds: 12, wantsTokenOnly: true, clientChangeToken: [1, 2]))
         #expect(request == expected)
     }
 

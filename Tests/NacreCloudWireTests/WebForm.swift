@@ -92,7 +92,13 @@ extension RecordResult {
 
 extension ZoneResult {
     var web: ZoneResult {
-        if case .failure(let zone, let error) = self { .failure(zone, error.web) } else { self }
+        switch self {
+        case .failure(let zone, let error): return .failure(zone, error.web)
+        case .zone(var zone):
+            zone.isSharedWhole = false
+            return .zone(zone)
+        case .deleted: return self
+        }
     }
 }
 

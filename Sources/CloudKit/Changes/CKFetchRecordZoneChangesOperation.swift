@@ -58,6 +58,8 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private var results = Results()
+    /// For the token alone with which a zone begins, or goes on: nothing is told of its records.
+    var wantsTokenOnly = false
     /// For the single-call functions.
     var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
 
@@ -114,7 +116,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     private func fetch(_ zoneID: CKRecordZone.ID, over conversation: Conversation) async throws(CKError) {
         var item = item(zoneID)
-        var answer = await conversation.changes(in: item)
+        var answer = await conversation.changes(in: item, wantsTokenOnly: wantsTokenOnly)
         while true {
             let found = try answer.get()
             // The next page is on its way while this one is read and the app hears of it; and no more than that one, however slow the app is.

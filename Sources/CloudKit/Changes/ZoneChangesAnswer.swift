@@ -34,9 +34,10 @@ struct ZoneChangesAnswer: Sendable {
 }
 
 extension Conversation {
-    func changes(in zone: ChangesZoneRequest.Item) async -> Result<ZoneChangesAnswer, CKError> {
+    func changes(in zone: ChangesZoneRequest.Item, wantsTokenOnly: Bool = false) async -> Result<ZoneChangesAnswer, CKError> {
         do throws(CKError) {
-            return .success(try await changes(ChangesZoneRequest(zones: [zone])))
+            return .success(
+                try await changes(ChangesZoneRequest(zones: [zone], extension: RequestExtension(wantsTokenOnly: wantsTokenOnly))))
         } catch {
             return .failure(error)
         }

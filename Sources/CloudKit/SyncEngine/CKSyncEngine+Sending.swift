@@ -169,7 +169,13 @@ extension CKSyncEngine {
                 .invalidArguments, text: "The batch has a record that is not in the scope of this send", internalCode: 1017,
                 details: [.field: "context.options.scope", .remedy: "Leave out of the batch what context.options.scope does not contain"])
         }
-        let sent = await sent(batch, context.options.operationGroup, in: run)
+        let sent: SentBatch
+        do throws(CKError) {
+            try await beginFollowing(Set(batch.recordIDs.map(\.zoneID)), context.options.operationGroup, in: run)
+            sent = await self.sent(batch, context.options.operationGroup, in: run)
+        } catch {
+            sent = SentBatch(batch, error: error)
+        }
         let failed = sent.failures
         state.held.withLock { state in
             state.change { state in
@@ -191,6 +197,38 @@ extension CKSyncEngine {
         for (change, error) in failed { failures[change.itemID] = error }
         try Self.goOn(after: failed.map(\.error), sent.error, failures)
         return sent.isFruitful
+    }
+
+    /// Takes a token of each zone that has none, before anything is sent into it: from then on the feed tells of deletions, also of what is sent now. The
+    /// first fetch begins there, and hears of everything that the zone has.
+    ///
+    /// - Throws: what keeps everything from being sent. What is wrong with one zone, the sending tells.
+    private func beginFollowing(_ zoneIDs: Set<CKRecordZone.ID>, _ group: CKOperationGroup, in run: SyncRun) async throws(CKError) {
+        let unfollowed = state.held.withLock { state in
+            zoneIDs.filter { state.zoneTokens[$0] == nil && $0.zoneName != CKRecordZone.ID.defaultZoneName }
+        }
+        guard !unfollowed.isEmpty else { return }
+        let database = database
+        let found = Locked<[CKRecordZone.ID: String]>([:])
+        let error = await run.perform { done in
+            let operation = database.prepare(CKFetchRecordZoneChangesOperation(recordZoneIDs: unfollowed.sorted { $0.zoneName < $1.zoneName }))
+            operation.wantsTokenOnly = true
+            operation.fetchAllChanges = false
+            operation.group = group
+            operation.recordZoneFetchResultBlock = { zoneID, result in
+                if case .success(let end) = result { found.withLock { $0[zoneID] = end.serverChangeToken.wire } }
+            }
+            operation.fetchRecordZoneChangesResultBlock = { done($0.error.map { $0 as? CKError ?? .unexpectedAnswer }) }
+            return operation
+        }
+        if let error { throw error }
+        let tokens = found.withLock { $0 }
+        state.held.withLock { state in
+            state.change { state in
+                state.zoneTokens.merge(tokens) { $1 }
+                return !tokens.isEmpty
+            }
+        }
     }
 
     /// Sends a batch, and its parts where it is too large for one request.

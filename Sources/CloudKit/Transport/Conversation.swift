@@ -48,7 +48,7 @@ struct Conversation: Sendable {
     }
 
     func listZones() async throws(CKError) -> ZonesResponse {
-        try Self.read(await send("zones/list", .get, [], .read))
+        try await ask("zones/list", ZonesListRequest(), .read)
     }
 
     func lookup(_ request: ZonesLookupRequest) async throws(CKError) -> ZonesResponse {

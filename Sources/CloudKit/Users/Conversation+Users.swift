@@ -81,6 +81,11 @@ extension Conversation {
         return settled.userDiscoverability
     }
 
+    /// Asking again is answered with a token of the same session, so a lost answer does no harm.
+    func webAuthToken(_ request: WebAuthTokenRequest) async throws(CKError) -> WebAuthTokenResponse {
+        try await ask("users/web-auth-token", request, .read)
+    }
+
     /// Costs a request the first time, and again when the line goes to another server or with another account.
     private func contactKey() async throws(CKError) -> [UInt8] {
         let settings = try line.settings()

@@ -39,13 +39,16 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
     public let zoneID: CKRecordZone.ID
     /// Empty until the zone came from the server.
     ///
-    /// On this server: custom zones have `fetchChanges` and `atomic`, the default zone has nothing.
+    /// On this server: custom zones have `fetchChanges` and `atomic`, those of the private database `sharing` and `zoneWideSharing` too; the default zone
+    /// has nothing.
     public let capabilities: Capabilities
     private let scopeOfEncryption: Locked<EncryptionScope>
+    private let isSharedWhole: Bool
 
-    init(zoneID: CKRecordZone.ID, capabilities: Capabilities, encryptionScope: EncryptionScope) {
+    init(zoneID: CKRecordZone.ID, capabilities: Capabilities, encryptionScope: EncryptionScope, isSharedWhole: Bool = false) {
         self.zoneID = zoneID
         self.capabilities = capabilities
+        self.isSharedWhole = isSharedWhole
         scopeOfEncryption = Locked(encryptionScope)
         super.init()
     }
@@ -71,8 +74,15 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         set { scopeOfEncryption.withLock { $0 = newValue } }
     }
 
+    /// Of a zone that was fetched and is shared as a whole: its share, the record `CKRecordNameZoneWideShare` in it. Apple: iOS 15.
+    ///
+    /// On this server: what a save hands back says nothing of it, until the zone is fetched.
+    open var share: CKRecord.Reference? {
+        isSharedWhole ? CKRecord.Reference(recordID: CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: zoneID), action: .none) : nil
+    }
+
     open func copy(with zone: NSZone? = nil) -> Any {
-        CKRecordZone(zoneID: zoneID, capabilities: capabilities, encryptionScope: encryptionScope)
+        CKRecordZone(zoneID: zoneID, capabilities: capabilities, encryptionScope: encryptionScope, isSharedWhole: isSharedWhole)
     }
 
     open override var description: String { "<CKRecordZone: \(zoneID), capabilities=\(capabilities.rawValue)>" }
@@ -89,6 +99,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         self.zoneID = zoneID
         capabilities = Capabilities(rawValue: UInt(truncatingIfNeeded: coder.decodeInt64(forKey: "capabilities")))
         scopeOfEncryption = Locked(EncryptionScope(rawValue: Int(coder.decodeInt64(forKey: "encryptionScope"))) ?? .perRecord)
+        isSharedWhole = coder.decodeBool(forKey: "isSharedWhole")
         super.init()
     }
 
@@ -96,6 +107,7 @@ open class CKRecordZone: NSObject, NSSecureCoding, NSCopying, @unchecked Sendabl
         coder.encode(zoneID, forKey: "zoneID")
         coder.encode(Int64(truncatingIfNeeded: capabilities.rawValue), forKey: "capabilities")
         coder.encode(Int64(encryptionScope.rawValue), forKey: "encryptionScope")
+        if isSharedWhole { coder.encode(true, forKey: "isSharedWhole") }
     }
 }
 
@@ -106,7 +118,8 @@ extension CKRecordZone {
         if !zone.zoneID.isDefault && scope != .public {
             capabilities.insert(.fetchChanges)
             if zone.atomic { capabilities.insert(.atomic) }
+            if scope == .private { capabilities.formUnion([.sharing, .zoneWideSharing]) }
         }
-        self.init(zoneID: id, capabilities: capabilities, encryptionScope: .perRecord)
+        self.init(zoneID: id, capabilities: capabilities, encryptionScope: .perRecord, isSharedWhole: zone.isSharedWhole)
     }
 }

@@ -169,6 +169,8 @@ package struct SessionEntry: RegistryEntry {
     package var isKept: Bool
     /// When its life was counted anew; nil: it is as it began.
     package var prolonged: Double?
+    /// The ID of the account token whose device asked for it, and with which it ends; nil: a user signed in.
+    package var device: String?
 }
 
 /// What a device signs in with: one account, named containers, one environment; revocable.

@@ -69,12 +69,8 @@ extension Registry {
             userRecordName: user, created: clock().secondsSince2001, isKept: isKept)
         return try await write(.account(account.id)) { database, now, transaction in
             try transaction.requireUnchanged(account, in: database, at: now)
-            let others = try transaction.all(SessionEntry.self, in: database, at: now)
-            let tooMany = max(0, others.count + 1 - Limits.sessionsPerAccount)
             var plan = WritePlan()
-            plan.entriesRemoved = others.sorted { ($0.created, $0.id) < ($1.created, $1.id) }.prefix(tooMany).map {
-                EntryKey(database, .session, $0.id)
-            }
+            plan.entriesRemoved = Self.oldest(try transaction.all(SessionEntry.self, in: database, at: now), in: database)
             plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
             if let consent { plan.entries.append(try transaction.accountUsing(consent, account.id, in: database, at: now)) }
             try transaction.apply(plan)
@@ -100,6 +96,44 @@ extension Registry {
             try transaction.put([try session.row(id, in: database, expires: now + SessionEntry.longestLife)])
             return .commit(())
         }
+    }
+
+    /// The session of a device under an API token: the one that it has, whose life is counted anew, or a new one. It ends with the device's account token.
+    /// - Parameters:
+    ///   - device: the ID of its account token.
+    ///   - user: the account's name in the token's container, by `Cloud.admit`.
+    /// - Throws: `ServerError.accountChanged` where the device or the account is gone by now.
+    package func session(
+        ofDevice device: String, of account: String, as user: String, apiToken: String, entry: APITokenEntry
+    ) async throws -> SessionEntry {
+        var session = SessionEntry(
+            id: hex(2), account: account, container: entry.container, environment: entry.environment, apiToken: apiToken, userRecordName: user,
+            created: clock().secondsSince2001, isKept: false)
+        session.device = device
+        let fresh = session
+        return try await write(.account(account)) { database, now, transaction in
+            guard let kept = try transaction.entry(AccountEntry.self, account, in: database, at: now), kept.isLiving,
+                try transaction.entry(AccountTokenEntry.self, device, in: database, at: now) != nil
+            else { throw ServerError.accountChanged }
+            var plan = WritePlan()
+            let others = try transaction.all(SessionEntry.self, in: database, at: now)
+            var session = fresh
+            if let known = others.first(where: { $0.device == device && $0.apiToken == apiToken }) {
+                session = known
+                session.prolonged = now.secondsSince2001
+            } else {
+                plan.entriesRemoved = Self.oldest(others, in: database)
+            }
+            plan.entries = [try session.row(session.id, in: database, expires: now + SessionEntry.longestLife)]
+            try transaction.apply(plan)
+            return .commit(session)
+        }
+    }
+
+    /// Those that end where one more begins.
+    private static func oldest(_ sessions: [SessionEntry], in database: DatabaseID) -> [EntryKey] {
+        let tooMany = max(0, sessions.count + 1 - Limits.sessionsPerAccount)
+        return sessions.sorted { ($0.created, $0.id) < ($1.created, $1.id) }.prefix(tooMany).map { EntryKey(database, .session, $0.id) }
     }
 
     package func session(_ id: String, of account: String) async throws -> SessionEntry? {
@@ -171,14 +205,14 @@ extension Registry {
         try await remove(.session, id, of: account)
     }
 
-    /// Ends what an account token allows. One that is not there is revoked.
+    /// Ends what an account token allows, and the sessions of its device. One that is not there is revoked.
     package func revokeAccountToken(_ id: String, of account: String) async throws {
         try await remove(.accountToken, id, of: account)
     }
 
     private func remove(_ kind: EntryKind, _ id: String, of account: String) async throws {
-        try await write(.account(account)) { database, _, transaction in
-            try transaction.remove([EntryKey(database, kind, id)])
+        try await write(.account(account)) { database, now, transaction in
+            try transaction.remove(try [EntryKey(database, kind, id)] + transaction.sessions(ofDevices: [id], in: database, at: now))
             return .commit(())
         }
     }
@@ -192,7 +226,8 @@ extension Registry {
             guard let found = try transaction.signIn(id, in: database, at: now), place?.covers(found.place) ?? true else {
                 throw ServerError.noSuchSignIn
             }
-            try transaction.remove([EntryKey(database, found.kind.entryKind, id)])
+            try transaction.remove(
+                try [EntryKey(database, found.kind.entryKind, id)] + transaction.sessions(ofDevices: [id], in: database, at: now))
             return .commit(found)
         }
     }
@@ -206,7 +241,9 @@ extension Registry {
         try await write(.account(account)) { database, now, transaction in
             let ended = try transaction.signIns(in: database, at: now).filter { $0.id != own && place?.covers($0.place) ?? true }
             if ended.isEmpty { return .rollback(0) }
-            try transaction.remove(ended.map { EntryKey(database, $0.kind.entryKind, $0.id) })
+            let keys = ended.map { EntryKey(database, $0.kind.entryKind, $0.id) }
+            let sessions = try transaction.sessions(ofDevices: Set(ended.filter { $0.kind == .account }.map(\.id)), in: database, at: now)
+            try transaction.remove(keys + sessions.filter { !keys.contains($0) })
             return .commit(ended.count)
         }
     }
@@ -230,6 +267,14 @@ extension ReadTransaction {
     /// All sign-ins of the account that the database is of.
     func signIns(in database: DatabaseID, at now: Timestamp) throws -> [SignIn] {
         try all(SessionEntry.self, in: database, at: now).map { SignIn($0) } + all(AccountTokenEntry.self, in: database, at: now).map { SignIn($0) }
+    }
+
+    /// The sessions that devices asked for, and that end with them.
+    fileprivate func sessions(ofDevices devices: Set<String>, in database: DatabaseID, at now: Timestamp) throws -> [EntryKey] {
+        if devices.isEmpty { return [] }
+        return try all(SessionEntry.self, in: database, at: now).filter { $0.device.map(devices.contains) ?? false }.map {
+            EntryKey(database, .session, $0.id)
+        }
     }
 
     fileprivate func signIn(_ id: String, in database: DatabaseID, at now: Timestamp) throws -> SignIn? {

@@ -6,7 +6,7 @@ extension Cloud {
     /// Each record shows once, in its newest state, at its last change. For the framework a commit is never split between pages, unless it is
     /// larger than `Limits.changesPerUnsplitCommit` or the page than `Limits.pageBytes`; web clients are never given more than they asked for.
     /// A page that ends in the middle of a commit says so. Once the pages of some zones have `Limits.pageBytes`, those of the others are empty, and say
-    /// that there is more.
+    /// that there is more. So are those of all zones for a request that wants tokens only.
     package func zoneChanges(
         _ request: ChangesZoneRequest, in target: DatabaseTarget, by caller: Caller
     ) async throws -> ChangesZoneResponse {
@@ -19,7 +19,8 @@ extension Cloud {
         let named = try await requested(request.zones.map(\.zoneID), target, for: .changes, by: caller)
         let items = zip(request.zones, named).map { item, zone in Result { () throws(ServerError) in try asked(item, of: zone.get()) } }
         let valid = items.successes()
-        let pages = zip(valid, try await pages(of: valid)).map { asked, page in page.map { (asked: asked, feed: $0) } }
+        let room = request.extension.wantsTokenOnly ? 0 : Limits.pageBytes
+        let pages = zip(valid, try await pages(of: valid, room: room)).map { asked, page in page.map { (asked: asked, feed: $0) } }
         var results: [ChangesZoneResponse.Result] = []
         for (zone, page) in zip(request.zones, items.replacingSuccesses(by: pages)) {
             do {
@@ -56,11 +57,12 @@ extension Cloud {
         return AskedZone(zone: zone, item: item, tokens: try zoneTokens(item.syncToken), limit: try Self.pageLimit(item.resultsLimit))
     }
 
+    /// - Parameter room: for records, on all pages; 0: the pages are empty, and their tokens stand where the pages begin.
     /// - Returns: one for each zone, in their order.
-    private func pages(of asked: [AskedZone]) async throws -> [Result<FoundPage, ServerError>] {
+    private func pages(of asked: [AskedZone], room: Int) async throws -> [Result<FoundPage, ServerError>] {
         guard let database = asked.first?.zone.database else { return [] }
         do {
-            return try await store.read { try Self.pages(of: asked, $0) }
+            return try await store.read { try Self.pages(of: asked, room: room, $0) }
         } catch let error as StoreError {
             // Damage in one zone does not keep the other zones from the client.
             guard error.code == .corrupt, asked.count > 1 else {
@@ -68,13 +70,15 @@ extension Cloud {
                 return asked.map { _ in .failure(ServerError(error)) }
             }
             var pages: [Result<FoundPage, ServerError>] = []
-            for zone in asked { pages += try await self.pages(of: [zone]) }
+            for zone in asked { pages += try await self.pages(of: [zone], room: room) }
             return pages
         }
     }
 
-    private static func pages(of asked: [AskedZone], _ transaction: any ReadTransaction) throws -> [Result<FoundPage, ServerError>] {
-        var room = Limits.pageBytes
+    private static func pages(
+        of asked: [AskedZone], room: Int, _ transaction: any ReadTransaction
+    ) throws -> [Result<FoundPage, ServerError>] {
+        var room = room
         var pages: [Int: Result<FoundPage, ServerError>] = [:]
         // Shared zones are of several databases.
         for places in Dictionary(grouping: asked.indices, by: { asked[$0].zone.database.id }).values.sorted(by: { $0[0] < $1[0] }) {

@@ -22,6 +22,11 @@ enum ZoneSeat: Hashable, Sendable {
         if case .guest = self { false } else { true }
     }
 
+    /// It is somebody's by the share of the whole zone.
+    var isOfWholeZone: Bool {
+        if case .participant = self { true } else { false }
+    }
+
     /// What of the zone's feeds is followed, in the order in which it is read.
     var views: [FeedView] {
         switch self {

@@ -2,12 +2,19 @@ package import NacreCloudWire
 
 extension Cloud {
     /// `zones/list`: the default zone and all others, by name.
-    package func listZones(in target: DatabaseTarget, by caller: Caller) async throws -> ZonesResponse {
+    /// - Parameter wantsDetails: which zones are shared as a whole, too; in a private database that costs another call of the store.
+    package func listZones(in target: DatabaseTarget, by caller: Caller, wantsDetails: Bool = false) async throws -> ZonesResponse {
         let database = try await database(target, for: .read, by: caller)
         let key = database.key
         if key.scope == .shared { return try await listSharedZones(in: database, target, by: caller) }
-        let rows = try await stored(of: key) { try await self.store.read { try $0.allZones(in: database.id) } }
-        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown(database.resolve($0))) }
+        let (rows, shares) = try await stored(of: key) {
+            try await self.store.read { transaction -> ([ZoneRow], [EntryRow]) in
+                let rows = try transaction.allZones(in: database.id)
+                guard wantsDetails, key.scope == .private, !rows.isEmpty else { return (rows, []) }
+                return (rows, try transaction.entries(in: database.id, .zoneShare, after: nil, limit: Limits.zonesPerList + 2))
+            }
+        }
+        let custom = try rows.filter { $0.name != ZoneID.defaultZoneName }.map { ZoneResult.zone(try shown($0, of: database, shares)) }
         return ZonesResponse(zones: [.zone(defaultZone(in: key))] + custom)
     }
 
@@ -19,14 +26,21 @@ extension Cloud {
         if let fault = RequestShape.fault(ofZones: request.zones, field: "zones", in: key, by: caller) { throw fault }
         if key.scope == .shared { return try await lookupSharedZones(request.zones, target, by: caller) }
         let names = request.zones.map(\.zoneName)
-        let rows = try await stored(of: key) { try await self.store.read { try $0.zones(in: database.id, named: names) } }
+        let wantsShares = request.extension.wantsDetails && key.scope == .private
+        let (rows, shares) = try await stored(of: key) {
+            try await self.store.read { transaction -> ([ZoneRow], [EntryRow]) in
+                let rows = try transaction.zones(in: database.id, named: names)
+                guard wantsShares, !rows.isEmpty else { return (rows, []) }
+                return (rows, try transaction.entries(in: database.id, .zoneShare, keys: rows.map(\.name)))
+            }
+        }
         let found = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         return ZonesResponse(
             zones: try request.zones.map { zoneID in
                 do {
                     guard case let named = try database.zone(zoneID), !zoneID.isDefault else { return .zone(defaultZone(in: key)) }
                     guard let row = found[named.name] else { throw ServerError.zoneNotFound(zoneID) }
-                    return .zone(try shown(database.resolve(row)))
+                    return .zone(try shown(row, of: database, shares))
                 } catch let fault as ServerError {
                     return .failure(key.shown(zoneID), fault)
                 }
@@ -37,7 +51,15 @@ extension Cloud {
     func shown(_ zone: ResolvedZone) throws -> Zone {
         Zone(
             zoneID: zone.showing.zoneID, syncToken: try tokens.seal(ChangeToken.caughtUp(with: zone.row, views: zone.seat.views).bytes),
-            atomic: true)
+            atomic: true, isSharedWhole: zone.seat.isOfWholeZone)
+    }
+
+    /// The same of a zone of the caller's own database.
+    /// - Parameter shares: entries among which that of the zone is, where it is shared.
+    private func shown(_ row: ZoneRow, of database: CallerDatabase, _ shares: [EntryRow]) throws -> Zone {
+        var zone = try shown(database.resolve(row))
+        zone.isSharedWhole = shares.contains { $0.isShare(of: row) }
+        return zone
     }
 
     /// CloudKit: it is always there, without being saved, and has neither batches nor a feed.

@@ -56,7 +56,8 @@ extension API {
     private static let ofZones = [
         get("zones/list", "Zones", "All zones of a database.", CloudKitSchemas.zonesResponse, by: AskingCredential.anyone),
         post(
-            "zones/list", "Zones", "All zones of a database.", nil, CloudKitSchemas.zonesResponse, by: AskingCredential.anyone),
+            "zones/list", "Zones", "All zones of a database.", CloudKitSchemas.zonesListRequest, CloudKitSchemas.zonesResponse, example: "{}",
+            by: AskingCredential.anyone),
         post(
             "zones/lookup", "Zones", "Zones by their names.", CloudKitSchemas.zonesLookupRequest, CloudKitSchemas.zonesResponse,
             example: #"{"zones":[{"zoneName":"_defaultZone"}]}"#, by: AskingCredential.anyone),
@@ -178,5 +179,8 @@ extension API {
             "users/permission", "Users", "Says whether others may find the caller.", CloudKitSchemas.usersPermissionRequest,
             CloudKitSchemas.usersPermissionResponse, example: #"{"userDiscoverability":"GRANTED"}"#),
         get("users/contact-key", "Users", "The key by which e-mail addresses are hashed.", CloudKitSchemas.usersContactKeyResponse),
+        post(
+            "users/web-auth-token", "Users", "A web auth token for the user of a device, beside an API token of the container.",
+            CloudKitSchemas.webAuthTokenRequest, CloudKitSchemas.webAuthTokenResponse, example: #"{"apiToken":"0000"}"#),
     ]
 }

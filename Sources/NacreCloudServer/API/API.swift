@@ -43,8 +43,7 @@ struct API: Sendable {
         post(database + "/records/resolve", to: &router, recordsResolve)
         post(database + "/records/accept", to: &router, recordsAccept)
         get(database + "/zones/list", to: &router, zonesList)
-        // CloudKit JS and others ask with POST and an empty object.
-        post(database + "/zones/list", to: &router, zonesList)
+        post(database + "/zones/list", to: &router, zonesListPosted)
         post(database + "/zones/lookup", to: &router, zonesLookup)
         post(database + "/zones/modify", to: &router, zonesModify)
         post(database + "/zones/changes", to: &router, zonesChanges)
@@ -60,6 +59,7 @@ struct API: Sendable {
         get(database + "/users/permission", to: &router, usersPermission)
         post(database + "/users/permission", to: &router, usersAnswerPermission)
         get(database + "/users/contact-key", to: &router, usersContactKey)
+        post(database + "/users/web-auth-token", to: &router, usersWebAuthToken)
         post(database + "/assets/upload", to: &router, assetsUpload)
         post(database + "/assets/rereference", to: &router, assetsRereference)
         get(database + "/subscriptions/list", to: &router, subscriptionsList)

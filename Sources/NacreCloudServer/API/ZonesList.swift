@@ -8,4 +8,13 @@ extension API {
     func zonesList(_ call: Call) async throws -> HTTPResponse {
         .json(try await cloud.listZones(in: call.target, by: call.caller).json(AnswerForm()))
     }
+
+    /// `POST zones/list`: CloudKit JS and others ask so, with an empty object, or with nothing.
+    func zonesListPosted(_ call: Call) async throws -> HTTPResponse {
+        let body = try await call.body()
+        if body.isEmpty { return try await zonesList(call) }
+        return try await answer(call, body, as: ZonesListRequest.self) { request in
+            try await cloud.listZones(in: call.target, by: call.caller, wantsDetails: request.extension.wantsDetails)
+        }
+    }
 }

@@ -6,9 +6,16 @@ extension AdminAPI {
     private typealias Query = [EndpointDescription.QueryValue]
 
     static let documentPath = "/admin/1/openapi.json"
-    static let document = OpenAPIDocument(
-        title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: descriptions, errors: .problem)
+    static let document = document(of: descriptions)
     static let documentJSON = document.json
+    /// Of an emulator.
+    static let emulatorDocument = document(of: descriptions + ofFaults)
+    static let emulatorDocumentJSON = emulatorDocument.json
+
+    private static func document(of endpoints: [EndpointDescription]) -> OpenAPIDocument {
+        OpenAPIDocument(
+            title: "Nacre, administration", summary: "What an administrator may ask of the running server.", endpoints: endpoints, errors: .problem)
+    }
 
     static let descriptions: [EndpointDescription] = ofServer + ofContainers + ofUsers + ofSchemas + ofRoles + ofQuotas + ofPush + ofShares + ofStore
 
@@ -160,6 +167,16 @@ extension AdminAPI {
         post("shares/list", "Users", "What a user shares.", Messages.NewShareList.self, Messages.Shares.self),
         post(
             "shares/who", "Users", "Who sees and writes a record, by which share and why.", Messages.NewShareQuestion.self, Messages.ShareAnswer.self),
+    ]
+
+    private static let ofFaults = [
+        get("faults", "Faults", "What was ordered to go wrong and has not happened.", Messages.Faults.self),
+        post(
+            "faults", "Faults", "Orders that something goes wrong with requests to come.", Messages.NewFault.self, Messages.Faults.self, status: 201,
+            example: #"{"fault":"zoneBusy"}"#),
+        post(
+            "faults/clear", "Faults", "Takes back what was ordered and has not happened.", Messages.NoFaults.self, Messages.Faults.self,
+            example: "{}"),
     ]
 
     private static let ofStore = [

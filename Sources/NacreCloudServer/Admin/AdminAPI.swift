@@ -110,7 +110,8 @@ package struct AdminAPI: Sendable {
         addAssetRoutes(to: &router)
         addFaultRoutes(to: &router)
         addBackupRoutes(to: &router, bodyBytesMax: Limits.accountBodyBytes)
-        router.get(Self.documentPath) { _, _ in .json(Self.documentJSON) }
+        let document = faults == nil ? Self.documentJSON : Self.emulatorDocumentJSON
+        router.get(Self.documentPath) { _, _ in .json(document) }
     }
 
     // MARK: Permission to ask

@@ -327,6 +327,7 @@ package final class Authenticator: Sendable {
         try await cloud.registry.revokeAccountToken(token.id, of: token.account)
         devices.forget(text)
         devices.forget(Self.keyOfURLs(token.id))
+        sessions.forget { $0.device == token.id }
     }
 
     /// The device that records show as their author's: steady for a session or an account token, and not its ID, because the whole world reads

@@ -80,11 +80,16 @@ extension CloudKitSchemas {
 
     // MARK: Zones
 
-    private static let zone = Schema.titled("Zone", .answer(["zoneID": zoneID, "syncToken?": .base64, "atomic": .boolean]))
+    private static let zone = Schema.titled(
+        "Zone",
+        .answer([
+            "zoneID": zoneID, "syncToken?": .base64, "atomic": .boolean, "nacre?": .answer(["zoneWideShare": .constant(true)]),
+        ]))
     private static let deletedZone = Schema.titled("DeletedZone", .answer(["zoneID": zoneID, "deleted": .constant(true)]))
     private static let zoneError = Schema.titled("ZoneError", .answer(["zoneID": zoneID], errorMembers))
     private static let zoneResult = Schema.either([zone, deletedZone, zoneError])
     static let zonesResponse = Schema.titled("ZonesResponse", .answer(["zones": .list(zoneResult)]))
+    static let zonesListRequest = Schema.titled("ZonesListRequest", .request(["nacre?": requestDetails]))
     static let zonesLookupRequest = Schema.titled(
         "ZonesLookupRequest",
         .request(["zones": .list(.either([zoneIDAsked, .request(["zoneID": zoneIDAsked])])), "nacre?": requestDetails]))
@@ -255,5 +260,7 @@ extension CloudKitSchemas {
         "UsersPermissionRequest", .request(["userDiscoverability": .words(of: Discoverability.self), "nacre?": requestDetails]))
     static let usersPermissionResponse = Schema.titled(
         "UsersPermissionResponse", .answer(["userDiscoverability": .words(of: Discoverability.self)]))
+    static let webAuthTokenRequest = Schema.titled("WebAuthTokenRequest", .request(["apiToken": .string, "nacre?": requestDetails]))
+    static let webAuthTokenResponse = Schema.titled("WebAuthTokenResponse", .answer(["webAuthToken": .string]))
     static let usersContactKeyResponse = Schema.titled("UsersContactKeyResponse", .answer(["contactKey": .base64]))
 }

@@ -131,5 +131,5 @@ enum CloudKitSchemas {
     /// What is ours in every request; see docs/wire.md.
     static let requestDetails = Schema.titled(
         "RequestDetails",
-        .request(["details?": .boolean, "operationID?": .string, "waitSeconds?": .number, "clientChangeToken?": .base64]))
+        .request(["details?": .boolean, "operationID?": .string, "waitSeconds?": .number, "tokenOnly?": .boolean, "clientChangeToken?": .base64]))
 }

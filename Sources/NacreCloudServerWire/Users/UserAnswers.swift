@@ -49,3 +49,11 @@ extension UsersContactKeyResponse: WritableAnswer {
         writer.endObject()
     }
 }
+
+extension WebAuthTokenResponse: WritableAnswer {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.write("webAuthToken", webAuthToken)
+        writer.endObject()
+    }
+}

@@ -71,3 +71,19 @@ extension UsersPermissionRequest: ReadableRequest {
         self.init(userDiscoverability: try reader.require(status, "userDiscoverability", at: start), extension: `extension`)
     }
 }
+
+extension WebAuthTokenRequest: ReadableRequest {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var apiToken: String?
+        var `extension` = RequestExtension()
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "apiToken": apiToken = try reader.optionalString()
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+        self.init(apiToken: try reader.require(apiToken, "apiToken", at: start), extension: `extension`)
+    }
+}

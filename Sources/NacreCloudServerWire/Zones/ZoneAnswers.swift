@@ -16,6 +16,12 @@ extension ZoneResult {
             writer.write("zoneID", zone.zoneID, asAnswer: true)
             writer.write(ifPresent: "syncToken", zone.syncToken)
             writer.write("atomic", zone.atomic)
+            if form.details, zone.isSharedWhole {
+                writer.key("nacre")
+                writer.beginObject()
+                writer.write("zoneWideShare", true)
+                writer.endObject()
+            }
         case .deleted(let zoneID):
             writer.write("zoneID", zoneID, asAnswer: true)
             writer.write("deleted", true)

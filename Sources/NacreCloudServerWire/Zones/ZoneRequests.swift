@@ -1,5 +1,18 @@
 package import NacreCloudWire
 
+extension ZonesListRequest: ReadableRequest {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        self.init()
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "nacre": `extension` = try RequestExtension(from: &reader)
+            default: try reader.skip()
+            }
+        }
+    }
+}
+
 extension ZonesLookupRequest: ReadableRequest {
     /// The elements are zone IDs, or objects whose `zoneID` is one.
     package init(from reader: inout JSONReader) throws(JSONError) {

@@ -30,6 +30,15 @@ extension UsersPermissionRequest: RequestMessage {
     }
 }
 
+extension WebAuthTokenRequest: RequestMessage {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        `extension`.write(to: &writer)
+        writer.write("apiToken", apiToken)
+        writer.endObject()
+    }
+}
+
 extension UsersDiscoverResponse: AnswerMessage {
     package init(from reader: inout JSONReader) throws(JSONError) {
         var users: [UserIdentity]?
@@ -69,5 +78,19 @@ extension UsersContactKeyResponse: AnswerMessage {
             }
         }
         self.init(contactKey: try reader.require(contactKey, "contactKey", at: start))
+    }
+}
+
+extension WebAuthTokenResponse: AnswerMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var webAuthToken: String?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "webAuthToken": webAuthToken = try reader.optionalString()
+            default: try reader.skip()
+            }
+        }
+        self.init(webAuthToken: try reader.require(webAuthToken, "webAuthToken", at: start))
     }
 }

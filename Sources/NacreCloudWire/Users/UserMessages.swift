@@ -77,6 +77,27 @@ package struct UsersContactKeyResponse: Equatable, Sendable {
     }
 }
 
+/// `POST users/web-auth-token`, an endpoint of ours.
+package struct WebAuthTokenRequest: Equatable, Sendable {
+    /// Beside which the web auth token is to be good.
+    package var apiToken: String
+    package var `extension`: RequestExtension
+
+    package init(apiToken: String, extension: RequestExtension = RequestExtension()) {
+        self.apiToken = apiToken
+        self.extension = `extension`
+    }
+}
+
+/// The answer to `users/web-auth-token`.
+package struct WebAuthTokenResponse: Equatable, Sendable {
+    package var webAuthToken: String
+
+    package init(webAuthToken: String) {
+        self.webAuthToken = webAuthToken
+    }
+}
+
 /// What is hashed of an e-mail address or a phone number, so that clients and the server hash the same.
 package enum HashedAddress {
     /// To be hashed by HMAC-SHA256 under the container's contact key; the code in hexadecimal digits of lower case is `contactHash`.

@@ -27,11 +27,14 @@ package struct Zone: Equatable, Sendable {
     package var syncToken: String?
     /// Whether batches in it can be all or nothing.
     package var atomic: Bool
+    /// The zone as a whole is shared. On the wire `nacre.zoneWideShare`, in the answers to `zones/list` and `zones/lookup`.
+    package var isSharedWhole: Bool
 
-    package init(zoneID: ZoneID, syncToken: String?, atomic: Bool) {
+    package init(zoneID: ZoneID, syncToken: String?, atomic: Bool, isSharedWhole: Bool = false) {
         self.zoneID = zoneID
         self.syncToken = syncToken
         self.atomic = atomic
+        self.isSharedWhole = isSharedWhole
     }
 }
 

@@ -1,3 +1,11 @@
+extension ZonesListRequest: RequestMessage {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        `extension`.write(to: &writer)
+        writer.endObject()
+    }
+}
+
 extension ZonesLookupRequest: RequestMessage {
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
@@ -67,7 +75,8 @@ struct ZoneDraft {
     /// - Returns: a zone without `atomic` is atomic unless it is the default zone.
     func zone(from reader: borrowing JSONReader) throws(JSONError) -> Zone {
         let zoneID = try zoneID(from: reader)
-        return Zone(zoneID: zoneID, syncToken: syncToken, atomic: atomic ?? !zoneID.isDefault)
+        return Zone(
+            zoneID: zoneID, syncToken: syncToken, atomic: atomic ?? !zoneID.isDefault, isSharedWhole: details.isSharedWhole)
     }
 }
 

@@ -1,3 +1,12 @@
+/// `POST zones/list`.
+package struct ZonesListRequest: Equatable, Sendable {
+    package var `extension`: RequestExtension
+
+    package init(extension: RequestExtension = RequestExtension()) {
+        self.extension = `extension`
+    }
+}
+
 /// `POST zones/lookup`.
 package struct ZonesLookupRequest: Equatable, Sendable {
     package var zones: [ZoneID]

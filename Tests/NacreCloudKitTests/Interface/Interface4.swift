@@ -3,1087 +3,1120 @@
 
 import CloudKit
 
-private func use781(_ it: CKFetchShareMetadataOperation) {
+private func use781(_ it: CKAcceptSharesOperation) {
+    let value: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)? = it.perShareResultBlock
+    it.perShareResultBlock = value
+}
+
+private func use782(_ it: CKAcceptSharesOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.acceptSharesResultBlock
+    it.acceptSharesResultBlock = value
+}
+
+private func use783(_ it: CKAcceptSharesOperation) {
+    let value: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? = it.perShareCompletionBlock
+    it.perShareCompletionBlock = value
+}
+
+private func use784(_ it: CKAcceptSharesOperation) {
+    let value: (((any Error)?) -> Void)? = it.acceptSharesCompletionBlock
+    it.acceptSharesCompletionBlock = value
+}
+
+private func use785() {
+    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation()
+}
+
+private func use786(_ a0: [URL]) {
+    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation(shareURLs: a0)
+}
+
+private func use787(_ it: CKFetchShareMetadataOperation) {
+    let value: [URL]? = it.shareURLs
+    it.shareURLs = value
+}
+
+private func use788(_ it: CKFetchShareMetadataOperation) {
     let value: Bool = it.shouldFetchRootRecord
     it.shouldFetchRootRecord = value
 }
 
-private func use782(_ it: CKFetchShareMetadataOperation) {
+private func use789(_ it: CKFetchShareMetadataOperation) {
     let value: [CKRecord.FieldKey]? = it.rootRecordDesiredKeys
     it.rootRecordDesiredKeys = value
 }
 
-private func use783(_ it: CKFetchShareMetadataOperation) {
+private func use790(_ it: CKFetchShareMetadataOperation) {
     let value: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)? = it.perShareMetadataResultBlock
     it.perShareMetadataResultBlock = value
 }
 
-private func use784(_ it: CKFetchShareMetadataOperation) {
+private func use791(_ it: CKFetchShareMetadataOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareMetadataResultBlock
     it.fetchShareMetadataResultBlock = value
 }
 
-private func use785(_ it: CKFetchShareMetadataOperation) {
+private func use792(_ it: CKFetchShareMetadataOperation) {
     let value: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? = it.perShareMetadataBlock
     it.perShareMetadataBlock = value
 }
 
-private func use786(_ it: CKFetchShareMetadataOperation) {
+private func use793(_ it: CKFetchShareMetadataOperation) {
     let value: (((any Error)?) -> Void)? = it.fetchShareMetadataCompletionBlock
     it.fetchShareMetadataCompletionBlock = value
 }
 
-private func use787() {
+private func use794() {
     let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation()
 }
 
-private func use788(_ a0: [CKUserIdentity.LookupInfo]) {
+private func use795(_ a0: [CKUserIdentity.LookupInfo]) {
     let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: a0)
 }
 
-private func use789(_ it: CKFetchShareParticipantsOperation) {
+private func use796(_ it: CKFetchShareParticipantsOperation) {
     let value: [CKUserIdentity.LookupInfo]? = it.userIdentityLookupInfos
     it.userIdentityLookupInfos = value
 }
 
-private func use790(_ it: CKFetchShareParticipantsOperation) {
+private func use797(_ it: CKFetchShareParticipantsOperation) {
     let value: ((_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>) -> Void)? = it.perShareParticipantResultBlock
     it.perShareParticipantResultBlock = value
 }
 
-private func use791(_ it: CKFetchShareParticipantsOperation) {
+private func use798(_ it: CKFetchShareParticipantsOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareParticipantsResultBlock
     it.fetchShareParticipantsResultBlock = value
 }
 
-private func use792(_ it: CKFetchShareParticipantsOperation) {
+private func use799(_ it: CKFetchShareParticipantsOperation) {
     let value: ((CKShare.Participant) -> Void)? = it.shareParticipantFetchedBlock
     it.shareParticipantFetchedBlock = value
 }
 
-private func use793(_ it: CKFetchShareParticipantsOperation) {
+private func use800(_ it: CKFetchShareParticipantsOperation) {
     let value: (((any Error)?) -> Void)? = it.fetchShareParticipantsCompletionBlock
     it.fetchShareParticipantsCompletionBlock = value
 }
 
-private func use794() {
+private func use801() {
     let _: CKDiscoverAllUserIdentitiesOperation = CKDiscoverAllUserIdentitiesOperation()
 }
 
-private func use795(_ it: CKDiscoverAllUserIdentitiesOperation) {
+private func use802(_ it: CKDiscoverAllUserIdentitiesOperation) {
     let value: ((CKUserIdentity) -> Void)? = it.userIdentityDiscoveredBlock
     it.userIdentityDiscoveredBlock = value
 }
 
-private func use796(_ it: CKDiscoverAllUserIdentitiesOperation) {
+private func use803(_ it: CKDiscoverAllUserIdentitiesOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverAllUserIdentitiesResultBlock
     it.discoverAllUserIdentitiesResultBlock = value
 }
 
-private func use797(_ it: CKDiscoverAllUserIdentitiesOperation) {
+private func use804(_ it: CKDiscoverAllUserIdentitiesOperation) {
     let value: (((any Error)?) -> Void)? = it.discoverAllUserIdentitiesCompletionBlock
     it.discoverAllUserIdentitiesCompletionBlock = value
 }
 
-private func use798() {
+private func use805() {
     let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation()
 }
 
-private func use799(_ a0: [CKUserIdentity.LookupInfo]) {
+private func use806(_ a0: [CKUserIdentity.LookupInfo]) {
     let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation(userIdentityLookupInfos: a0)
 }
 
-private func use800(_ it: CKDiscoverUserIdentitiesOperation) {
+private func use807(_ it: CKDiscoverUserIdentitiesOperation) {
     let value: [CKUserIdentity.LookupInfo] = it.userIdentityLookupInfos
     it.userIdentityLookupInfos = value
 }
 
-private func use801(_ it: CKDiscoverUserIdentitiesOperation) {
+private func use808(_ it: CKDiscoverUserIdentitiesOperation) {
     let value: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? = it.userIdentityDiscoveredBlock
     it.userIdentityDiscoveredBlock = value
 }
 
-private func use802(_ it: CKDiscoverUserIdentitiesOperation) {
+private func use809(_ it: CKDiscoverUserIdentitiesOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverUserIdentitiesResultBlock
     it.discoverUserIdentitiesResultBlock = value
 }
 
-private func use803(_ it: CKDiscoverUserIdentitiesOperation) {
+private func use810(_ it: CKDiscoverUserIdentitiesOperation) {
     let value: (((any Error)?) -> Void)? = it.discoverUserIdentitiesCompletionBlock
     it.discoverUserIdentitiesCompletionBlock = value
 }
 
-private func use804() {
+private func use811() {
     let _: NSObject.Type = CKAllowedSharingOptions.self
 }
 
-private func use805() {
+private func use812() {
     conformsNSSecureCoding(CKAllowedSharingOptions.self)
 }
 
-private func use806() {
+private func use813() {
     conformsNSCopying(CKAllowedSharingOptions.self)
 }
 
-private func use807() {
+private func use814() {
     conformsSendable(CKAllowedSharingOptions.self)
 }
 
-private func use808() {
+private func use815() {
     conformsOptionSet(CKSharingParticipantAccessOption.self)
 }
 
-private func use809() {
+private func use816() {
     let _: UInt.Type = CKSharingParticipantAccessOption.RawValue.self
 }
 
-private func use810() {
+private func use817() {
     conformsOptionSet(CKSharingParticipantPermissionOption.self)
 }
 
-private func use811() {
+private func use818() {
     let _: UInt.Type = CKSharingParticipantPermissionOption.RawValue.self
 }
 
-private func use812(_ a0: CKSharingParticipantPermissionOption, _ a1: CKSharingParticipantAccessOption) {
+private func use819(_ a0: CKSharingParticipantPermissionOption, _ a1: CKSharingParticipantAccessOption) {
     let _: CKAllowedSharingOptions = CKAllowedSharingOptions(allowedParticipantPermissionOptions: a0, allowedParticipantAccessOptions: a1)
 }
 
-private func use813(_ it: CKAllowedSharingOptions) {
+private func use820(_ it: CKAllowedSharingOptions) {
     let value: CKSharingParticipantPermissionOption = it.allowedParticipantPermissionOptions
     it.allowedParticipantPermissionOptions = value
 }
 
-private func use814(_ it: CKAllowedSharingOptions) {
+private func use821(_ it: CKAllowedSharingOptions) {
     let value: CKSharingParticipantAccessOption = it.allowedParticipantAccessOptions
     it.allowedParticipantAccessOptions = value
 }
 
-private func use815(_ it: CKAllowedSharingOptions) {
+private func use822(_ it: CKAllowedSharingOptions) {
     let value: Bool = it.allowsParticipantsToInviteOthers
     it.allowsParticipantsToInviteOthers = value
 }
 
-private func use816(_ it: CKAllowedSharingOptions) {
+private func use823(_ it: CKAllowedSharingOptions) {
     let value: Bool = it.allowsAccessRequests
     it.allowsAccessRequests = value
 }
 
-private func use817() {
+private func use824() {
     let _: CKAllowedSharingOptions = CKAllowedSharingOptions.standard
 }
 
-private func use818() {
+private func use825() {
     let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.anyoneWithLink
 }
 
-private func use819() {
+private func use826() {
     let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.specifiedRecipientsOnly
 }
 
-private func use820() {
+private func use827() {
     let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.any
 }
 
-private func use821() {
+private func use828() {
     let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readOnly
 }
 
-private func use822() {
+private func use829() {
     let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readWrite
 }
 
-private func use823() {
+private func use830() {
     let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.any
 }
 
-private func use824() {
+private func use831() {
     conformsSendable(CKSyncEngine.self)
 }
 
-private func use825() {
+private func use832() {
     conformsCustomStringConvertible(CKSyncEngine.self)
 }
 
-private func use826<T: CKSyncEngineDelegate>(_ type: T.Type) {
+private func use833<T: CKSyncEngineDelegate>(_ type: T.Type) {
     let _: any AnyObject.Type = type
 }
 
-private func use827<T: CKSyncEngineDelegate>(_ type: T.Type) {
+private func use834<T: CKSyncEngineDelegate>(_ type: T.Type) {
     let _: any Sendable.Type = type
 }
 
-private func use828(_ a0: CKSyncEngine.Configuration) {
+private func use835(_ a0: CKSyncEngine.Configuration) {
     let _: CKSyncEngine = CKSyncEngine(a0)
 }
 
-private func use829(_ it: CKSyncEngine) {
+private func use836(_ it: CKSyncEngine) {
     let value: CKDatabase = it.database
     _ = value
 }
 
-private func use830(_ it: CKSyncEngine) {
+private func use837(_ it: CKSyncEngine) {
     let value: CKSyncEngine.State = it.state
     _ = value
 }
 
-private func use831(_ it: CKSyncEngine, _ a0: CKSyncEngine.FetchChangesOptions) async throws {
+private func use838(_ it: CKSyncEngine, _ a0: CKSyncEngine.FetchChangesOptions) async throws {
     let _: Void = try await it.fetchChanges(a0)
     let _: Void = try await it.fetchChanges()
 }
 
-private func use832(_ it: CKSyncEngine, _ a0: CKSyncEngine.SendChangesOptions) async throws {
+private func use839(_ it: CKSyncEngine, _ a0: CKSyncEngine.SendChangesOptions) async throws {
     let _: Void = try await it.sendChanges(a0)
     let _: Void = try await it.sendChanges()
 }
 
-private func use833(_ it: CKSyncEngine) async {
+private func use840(_ it: CKSyncEngine) async {
     let _: Void = await it.cancelOperations()
 }
 
-private func use834(_ it: CKSyncEngine) {
+private func use841(_ it: CKSyncEngine) {
     let value: String = it.description
     _ = value
 }
 
-private func use835() {
+private func use842() {
     conformsSendable(CKSyncEngine.Configuration.self)
 }
 
-private func use836() {
+private func use843() {
     conformsCustomStringConvertible(CKSyncEngine.Configuration.self)
 }
 
-private func use837() {
+private func use844() {
     conformsSendable(CKSyncEngine.Event.self)
 }
 
-private func use838() {
+private func use845() {
     conformsCustomStringConvertible(CKSyncEngine.Event.self)
 }
 
-private func use839() {
+private func use846() {
     conformsSendable(CKSyncEngine.RecordZoneChangeBatch.self)
 }
 
-private func use840() {
+private func use847() {
     conformsCustomStringConvertible(CKSyncEngine.RecordZoneChangeBatch.self)
 }
 
-private func use841() {
+private func use848() {
     conformsSendable(CKSyncEngine.State.self)
 }
 
-private func use842() {
+private func use849() {
     conformsSendable(CKSyncEngine.PendingRecordZoneChange.self)
 }
 
-private func use843() {
+private func use850() {
     conformsHashable(CKSyncEngine.PendingRecordZoneChange.self)
 }
 
-private func use844() {
+private func use851() {
     conformsCustomStringConvertible(CKSyncEngine.PendingRecordZoneChange.self)
 }
 
-private func use845() {
+private func use852() {
     conformsSendable(CKSyncEngine.PendingDatabaseChange.self)
 }
 
-private func use846() {
+private func use853() {
     conformsHashable(CKSyncEngine.PendingDatabaseChange.self)
 }
 
-private func use847() {
+private func use854() {
     conformsCustomStringConvertible(CKSyncEngine.PendingDatabaseChange.self)
 }
 
-private func use848() {
+private func use855() {
     conformsSendable(CKSyncEngine.FetchChangesOptions.self)
 }
 
-private func use849() {
+private func use856() {
     conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.self)
 }
 
-private func use850() {
+private func use857() {
     conformsSendable(CKSyncEngine.FetchChangesContext.self)
 }
 
-private func use851() {
+private func use858() {
     conformsCustomStringConvertible(CKSyncEngine.FetchChangesContext.self)
 }
 
-private func use852() {
+private func use859() {
     conformsSendable(CKSyncEngine.SendChangesOptions.self)
 }
 
-private func use853() {
+private func use860() {
     conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.self)
 }
 
-private func use854() {
+private func use861() {
     conformsSendable(CKSyncEngine.SendChangesContext.self)
 }
 
-private func use855() {
+private func use862() {
     conformsCustomStringConvertible(CKSyncEngine.SendChangesContext.self)
 }
 
-private func use856() {
+private func use863() {
     conformsSendable(CKSyncEngine.SyncReason.self)
 }
 
-private func use857() {
+private func use864() {
     conformsEquatable(CKSyncEngine.SyncReason.self)
 }
 
-private func use858() {
+private func use865() {
     conformsHashable(CKSyncEngine.SyncReason.self)
 }
 
-private func use859() {
+private func use866() {
     conformsCustomStringConvertible(CKSyncEngine.SyncReason.self)
 }
 
-private func use860(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.Event, _ a1: CKSyncEngine) async {
+private func use867(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.Event, _ a1: CKSyncEngine) async {
     let _: Void = await it.handleEvent(a0, syncEngine: a1)
 }
 
-private func use861(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.SendChangesContext, _ a1: CKSyncEngine) async {
+private func use868(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.SendChangesContext, _ a1: CKSyncEngine) async {
     let _: CKSyncEngine.RecordZoneChangeBatch? = await it.nextRecordZoneChangeBatch(a0, syncEngine: a1)
 }
 
-private func use862(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.FetchChangesContext, _ a1: CKSyncEngine) async {
+private func use869(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.FetchChangesContext, _ a1: CKSyncEngine) async {
     let _: CKSyncEngine.FetchChangesOptions = await it.nextFetchChangesOptions(a0, syncEngine: a1)
 }
 
-private func use863(_ it: inout CKSyncEngine.Configuration) {
+private func use870(_ it: inout CKSyncEngine.Configuration) {
     let value: CKDatabase = it.database
     it.database = value
 }
 
-private func use864(_ it: inout CKSyncEngine.Configuration) {
+private func use871(_ it: inout CKSyncEngine.Configuration) {
     let value: CKSyncEngine.State.Serialization? = it.stateSerialization
     it.stateSerialization = value
 }
 
-private func use865(_ it: inout CKSyncEngine.Configuration) {
+private func use872(_ it: inout CKSyncEngine.Configuration) {
     let value: any CKSyncEngineDelegate = it.delegate
     it.delegate = value
 }
 
-private func use866(_ it: inout CKSyncEngine.Configuration) {
+private func use873(_ it: inout CKSyncEngine.Configuration) {
     let value: Bool = it.automaticallySync
     it.automaticallySync = value
 }
 
-private func use867(_ it: inout CKSyncEngine.Configuration) {
+private func use874(_ it: inout CKSyncEngine.Configuration) {
     let value: CKSubscription.ID? = it.subscriptionID
     it.subscriptionID = value
 }
 
-private func use868(_ a0: CKDatabase, _ a1: CKSyncEngine.State.Serialization?, _ a2: any CKSyncEngineDelegate) {
+private func use875(_ a0: CKDatabase, _ a1: CKSyncEngine.State.Serialization?, _ a2: any CKSyncEngineDelegate) {
     let _: CKSyncEngine.Configuration = CKSyncEngine.Configuration(database: a0, stateSerialization: a1, delegate: a2)
 }
 
-private func use869(_ it: CKSyncEngine.Configuration) {
+private func use876(_ it: CKSyncEngine.Configuration) {
     let value: String = it.description
     _ = value
 }
 
-private func use870(_ it: CKSyncEngine.State) {
+private func use877(_ it: CKSyncEngine.State) {
     let value: [CKSyncEngine.PendingRecordZoneChange] = it.pendingRecordZoneChanges
     _ = value
 }
 
-private func use871(_ it: CKSyncEngine.State) {
+private func use878(_ it: CKSyncEngine.State) {
     let value: [CKSyncEngine.PendingDatabaseChange] = it.pendingDatabaseChanges
     _ = value
 }
 
-private func use872(_ it: CKSyncEngine.State) {
+private func use879(_ it: CKSyncEngine.State) {
     let value: Bool = it.hasPendingUntrackedChanges
     it.hasPendingUntrackedChanges = value
 }
 
-private func use873(_ it: CKSyncEngine.State) {
+private func use880(_ it: CKSyncEngine.State) {
     let value: [CKRecordZone.ID] = it.zoneIDsWithUnfetchedServerChanges
     _ = value
 }
 
-private func use874(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
+private func use881(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
     let _: Void = it.add(pendingRecordZoneChanges: a0)
 }
 
-private func use875(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
+private func use882(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
     let _: Void = it.remove(pendingRecordZoneChanges: a0)
 }
 
-private func use876(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
+private func use883(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
     let _: Void = it.add(pendingDatabaseChanges: a0)
 }
 
-private func use877(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
+private func use884(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
     let _: Void = it.remove(pendingDatabaseChanges: a0)
 }
 
-private func use878() {
+private func use885() {
     conformsCodable(CKSyncEngine.State.Serialization.self)
 }
 
-private func use879() {
+private func use886() {
     conformsSendable(CKSyncEngine.State.Serialization.self)
 }
 
-private func use880(_ a0: any Decoder) throws {
+private func use887(_ a0: any Decoder) throws {
     let _: CKSyncEngine.State.Serialization = try CKSyncEngine.State.Serialization(from: a0)
 }
 
-private func use881(_ it: CKSyncEngine.State.Serialization, _ a0: any Encoder) throws {
+private func use888(_ it: CKSyncEngine.State.Serialization, _ a0: any Encoder) throws {
     let _: Void = try it.encode(to: a0)
 }
 
-private func use882() {
+private func use889() {
     let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.saveRecord
 }
 
-private func use883() {
+private func use890() {
     let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.deleteRecord
 }
 
-private func use884() {
+private func use891() {
     let _: (CKRecordZone) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.saveZone
 }
 
-private func use885() {
+private func use892() {
     let _: (CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.deleteZone
 }
 
-private func use886(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+private func use893(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
     let value: [CKRecord] = it.recordsToSave
     it.recordsToSave = value
 }
 
-private func use887(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+private func use894(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
     let value: [CKRecord.ID] = it.recordIDsToDelete
     it.recordIDsToDelete = value
 }
 
-private func use888(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+private func use895(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
     let value: Bool = it.atomicByZone
     it.atomicByZone = value
 }
 
-private func use889(_ a0: [CKSyncEngine.PendingRecordZoneChange], _ a1: @Sendable (CKRecord.ID) async -> CKRecord?) async {
+private func use896(_ a0: [CKSyncEngine.PendingRecordZoneChange], _ a1: @Sendable (CKRecord.ID) async -> CKRecord?) async {
     let _: CKSyncEngine.RecordZoneChangeBatch? = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: a0, recordProvider: a1)
 }
 
-private func use890(_ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: Bool) {
+private func use897(_ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: Bool) {
     let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: a0, recordIDsToDelete: a1, atomicByZone: a2)
     let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch()
 }
 
-private func use891(_ it: inout CKSyncEngine.FetchChangesOptions) {
+private func use898(_ it: inout CKSyncEngine.FetchChangesOptions) {
     let value: CKSyncEngine.FetchChangesOptions.Scope = it.scope
     it.scope = value
 }
 
-private func use892(_ it: inout CKSyncEngine.FetchChangesOptions) {
+private func use899(_ it: inout CKSyncEngine.FetchChangesOptions) {
     let value: CKOperationGroup = it.operationGroup
     it.operationGroup = value
 }
 
-private func use893(_ it: inout CKSyncEngine.FetchChangesOptions) {
+private func use900(_ it: inout CKSyncEngine.FetchChangesOptions) {
     let value: [CKRecordZone.ID] = it.prioritizedZoneIDs
     it.prioritizedZoneIDs = value
 }
 
-private func use894(_ a0: CKSyncEngine.FetchChangesOptions.Scope, _ a1: CKOperationGroup?) {
+private func use901(_ a0: CKSyncEngine.FetchChangesOptions.Scope, _ a1: CKOperationGroup?) {
     let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions(scope: a0, operationGroup: a1)
     let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions()
 }
 
-private func use895() {
+private func use902() {
     conformsSendable(CKSyncEngine.FetchChangesOptions.Scope.self)
 }
 
-private func use896() {
+private func use903() {
     conformsEquatable(CKSyncEngine.FetchChangesOptions.Scope.self)
 }
 
-private func use897() {
+private func use904() {
     conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.Scope.self)
 }
 
-private func use898() {
+private func use905() {
     let _: CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.all
 }
 
-private func use899() {
+private func use906() {
     let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.allExcluding
 }
 
-private func use900() {
+private func use907() {
     let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.zoneIDs
 }
 
-private func use901(_ it: CKSyncEngine.FetchChangesOptions.Scope, _ a0: CKRecordZone.ID) {
+private func use908(_ it: CKSyncEngine.FetchChangesOptions.Scope, _ a0: CKRecordZone.ID) {
     let _: Bool = it.contains(a0)
 }
 
-private func use902(_ it: CKSyncEngine.FetchChangesContext) {
+private func use909(_ it: CKSyncEngine.FetchChangesContext) {
     let value: CKSyncEngine.SyncReason = it.reason
     _ = value
 }
 
-private func use903(_ it: CKSyncEngine.FetchChangesContext) {
+private func use910(_ it: CKSyncEngine.FetchChangesContext) {
     let value: CKSyncEngine.FetchChangesOptions = it.options
     _ = value
 }
 
-private func use904(_ it: inout CKSyncEngine.SendChangesOptions) {
+private func use911(_ it: inout CKSyncEngine.SendChangesOptions) {
     let value: CKSyncEngine.SendChangesOptions.Scope = it.scope
     it.scope = value
 }
 
-private func use905(_ it: inout CKSyncEngine.SendChangesOptions) {
+private func use912(_ it: inout CKSyncEngine.SendChangesOptions) {
     let value: CKOperationGroup = it.operationGroup
     it.operationGroup = value
 }
 
-private func use906(_ a0: CKSyncEngine.SendChangesOptions.Scope, _ a1: CKOperationGroup?) {
+private func use913(_ a0: CKSyncEngine.SendChangesOptions.Scope, _ a1: CKOperationGroup?) {
     let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions(scope: a0, operationGroup: a1)
     let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions()
 }
 
-private func use907() {
+private func use914() {
     conformsSendable(CKSyncEngine.SendChangesOptions.Scope.self)
 }
 
-private func use908() {
+private func use915() {
     conformsEquatable(CKSyncEngine.SendChangesOptions.Scope.self)
 }
 
-private func use909() {
+private func use916() {
     conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.Scope.self)
 }
 
-private func use910() {
+private func use917() {
     let _: CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.all
 }
 
-private func use911() {
+private func use918() {
     let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.allExcluding
 }
 
-private func use912() {
+private func use919() {
     let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.zoneIDs
 }
 
-private func use913() {
+private func use920() {
     let _: ([CKRecord.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.recordIDs
 }
 
-private func use914(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKRecord.ID) {
+private func use921(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKRecord.ID) {
     let _: Bool = it.contains(a0)
 }
 
-private func use915(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKSyncEngine.PendingRecordZoneChange) {
+private func use922(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKSyncEngine.PendingRecordZoneChange) {
     let _: Bool = it.contains(a0)
 }
 
-private func use916(_ it: CKSyncEngine.SendChangesContext) {
+private func use923(_ it: CKSyncEngine.SendChangesContext) {
     let value: CKSyncEngine.SyncReason = it.reason
     _ = value
 }
 
-private func use917(_ it: CKSyncEngine.SendChangesContext) {
+private func use924(_ it: CKSyncEngine.SendChangesContext) {
     let value: CKSyncEngine.SendChangesOptions = it.options
     _ = value
 }
 
-private func use918() {
+private func use925() {
     let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.scheduled
 }
 
-private func use919() {
+private func use926() {
     let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.manual
 }
 
-private func use920() {
+private func use927() {
     let _: (CKSyncEngine.Event.StateUpdate) -> CKSyncEngine.Event = CKSyncEngine.Event.stateUpdate
 }
 
-private func use921() {
+private func use928() {
     let _: (CKSyncEngine.Event.AccountChange) -> CKSyncEngine.Event = CKSyncEngine.Event.accountChange
 }
 
-private func use922() {
+private func use929() {
     let _: (CKSyncEngine.Event.FetchedDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedDatabaseChanges
 }
 
-private func use923() {
+private func use930() {
     let _: (CKSyncEngine.Event.FetchedRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedRecordZoneChanges
 }
 
-private func use924() {
+private func use931() {
     let _: (CKSyncEngine.Event.SentDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentDatabaseChanges
 }
 
-private func use925() {
+private func use932() {
     let _: (CKSyncEngine.Event.SentRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentRecordZoneChanges
 }
 
-private func use926() {
+private func use933() {
     let _: (CKSyncEngine.Event.WillFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchChanges
 }
 
-private func use927() {
+private func use934() {
     let _: (CKSyncEngine.Event.WillFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchRecordZoneChanges
 }
 
-private func use928() {
+private func use935() {
     let _: (CKSyncEngine.Event.DidFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchRecordZoneChanges
 }
 
-private func use929() {
+private func use936() {
     let _: (CKSyncEngine.Event.DidFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchChanges
 }
 
-private func use930() {
+private func use937() {
     let _: (CKSyncEngine.Event.WillSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willSendChanges
 }
 
-private func use931() {
+private func use938() {
     let _: (CKSyncEngine.Event.DidSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didSendChanges
 }
 
-private func use932() {
+private func use939() {
     conformsSendable(CKSyncEngine.Event.StateUpdate.self)
 }
 
-private func use933() {
+private func use940() {
     conformsCustomStringConvertible(CKSyncEngine.Event.StateUpdate.self)
 }
 
-private func use934() {
+private func use941() {
     conformsSendable(CKSyncEngine.Event.AccountChange.self)
 }
 
-private func use935() {
+private func use942() {
     conformsCustomStringConvertible(CKSyncEngine.Event.AccountChange.self)
 }
 
-private func use936() {
+private func use943() {
     conformsSendable(CKSyncEngine.Event.FetchedDatabaseChanges.self)
 }
 
-private func use937() {
+private func use944() {
     conformsCustomStringConvertible(CKSyncEngine.Event.FetchedDatabaseChanges.self)
 }
 
-private func use938() {
+private func use945() {
     conformsSendable(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
 }
 
-private func use939() {
+private func use946() {
     conformsCustomStringConvertible(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
 }
 
-private func use940() {
+private func use947() {
     conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.self)
 }
 
-private func use941() {
+private func use948() {
     conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.self)
 }
 
-private func use942() {
+private func use949() {
     conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.self)
 }
 
-private func use943() {
+private func use950() {
     conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.self)
 }
 
-private func use944() {
+private func use951() {
     conformsSendable(CKSyncEngine.Event.WillFetchChanges.self)
 }
 
-private func use945() {
+private func use952() {
     conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchChanges.self)
 }
 
-private func use946() {
+private func use953() {
     conformsSendable(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
 }
 
-private func use947() {
+private func use954() {
     conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
 }
 
-private func use948() {
+private func use955() {
     conformsSendable(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
 }
 
-private func use949() {
+private func use956() {
     conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
 }
 
-private func use950() {
+private func use957() {
     conformsSendable(CKSyncEngine.Event.DidFetchChanges.self)
 }
 
-private func use951() {
+private func use958() {
     conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchChanges.self)
 }
 
-private func use952() {
+private func use959() {
     conformsSendable(CKSyncEngine.Event.WillSendChanges.self)
 }
 
-private func use953() {
+private func use960() {
     conformsCustomStringConvertible(CKSyncEngine.Event.WillSendChanges.self)
 }
 
-private func use954() {
+private func use961() {
     conformsSendable(CKSyncEngine.Event.DidSendChanges.self)
 }
 
-private func use955() {
+private func use962() {
     conformsCustomStringConvertible(CKSyncEngine.Event.DidSendChanges.self)
 }
 
-private func use956(_ it: CKSyncEngine.Event.StateUpdate) {
+private func use963(_ it: CKSyncEngine.Event.StateUpdate) {
     let value: CKSyncEngine.State.Serialization = it.stateSerialization
     _ = value
 }
 
-private func use957(_ it: CKSyncEngine.Event.AccountChange) {
+private func use964(_ it: CKSyncEngine.Event.AccountChange) {
     let value: CKSyncEngine.Event.AccountChange.ChangeType = it.changeType
     _ = value
 }
 
-private func use958() {
+private func use965() {
     conformsSendable(CKSyncEngine.Event.AccountChange.ChangeType.self)
 }
 
-private func use959() {
+private func use966() {
     conformsEquatable(CKSyncEngine.Event.AccountChange.ChangeType.self)
 }
 
-private func use960() {
+private func use967() {
     let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signIn(currentUser:)
 }
 
-private func use961() {
+private func use968() {
     let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signOut(previousUser:)
 }
 
-private func use962() {
+private func use969() {
     let _: (CKRecord.ID, CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.switchAccounts(previousUser:currentUser:)
 }
 
-private func use963(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
+private func use970(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
     let value: [CKDatabase.DatabaseChange.Modification] = it.modifications
     _ = value
 }
 
-private func use964(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
+private func use971(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
     let value: [CKDatabase.DatabaseChange.Deletion] = it.deletions
     _ = value
 }
 
-private func use965(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
+private func use972(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
     let value: [CKDatabase.RecordZoneChange.Modification] = it.modifications
     _ = value
 }
 
-private func use966(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
+private func use973(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
     let value: [CKDatabase.RecordZoneChange.Deletion] = it.deletions
     _ = value
 }
 
-private func use967(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+private func use974(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
     let value: [CKRecordZone] = it.savedZones
     _ = value
 }
 
-private func use968(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+private func use975(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
     let value: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = it.failedZoneSaves
     _ = value
 }
 
-private func use969(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+private func use976(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
     let value: [CKRecordZone.ID] = it.deletedZoneIDs
     _ = value
 }
 
-private func use970(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+private func use977(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
     let value: [CKRecordZone.ID: CKError] = it.failedZoneDeletes
     _ = value
 }
 
-private func use971() {
+private func use978() {
     conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
 }
 
-private func use972() {
+private func use979() {
     conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
 }
 
-private func use973(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
+private func use980(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
     let value: CKRecordZone = it.zone
     _ = value
 }
 
-private func use974(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
+private func use981(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
     let value: CKError = it.error
     _ = value
 }
 
-private func use975(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+private func use982(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
     let value: [CKRecord] = it.savedRecords
     _ = value
 }
 
-private func use976(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+private func use983(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
     let value: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = it.failedRecordSaves
     _ = value
 }
 
-private func use977(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+private func use984(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
     let value: [CKRecord.ID] = it.deletedRecordIDs
     _ = value
 }
 
-private func use978(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+private func use985(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
     let value: [CKRecord.ID: CKError] = it.failedRecordDeletes
     _ = value
 }
 
-private func use979() {
+private func use986() {
     conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
 }
 
-private func use980() {
+private func use987() {
     conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
 }
 
-private func use981(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
+private func use988(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
     let value: CKRecord = it.record
     _ = value
 }
 
-private func use982(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
+private func use989(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
     let value: CKError = it.error
     _ = value
 }
 
-private func use983(_ it: CKSyncEngine.Event.WillFetchChanges) {
+private func use990(_ it: CKSyncEngine.Event.WillFetchChanges) {
     let value: CKSyncEngine.FetchChangesContext = it.context
     _ = value
 }
 
-private func use984(_ it: CKSyncEngine.Event.WillFetchRecordZoneChanges) {
+private func use991(_ it: CKSyncEngine.Event.WillFetchRecordZoneChanges) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use985(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
+private func use992(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use986(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
+private func use993(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
     let value: CKError? = it.error
     _ = value
 }
 
-private func use987(_ it: CKSyncEngine.Event.DidFetchChanges) {
+private func use994(_ it: CKSyncEngine.Event.DidFetchChanges) {
     let value: CKSyncEngine.FetchChangesContext = it.context
     _ = value
 }
 
-private func use988(_ it: CKSyncEngine.Event.WillSendChanges) {
+private func use995(_ it: CKSyncEngine.Event.WillSendChanges) {
     let value: CKSyncEngine.SendChangesContext = it.context
     _ = value
 }
 
-private func use989(_ it: CKSyncEngine.Event.DidSendChanges) {
+private func use996(_ it: CKSyncEngine.Event.DidSendChanges) {
     let value: CKSyncEngine.SendChangesContext = it.context
     _ = value
-}
-
-private func use990() {
-    let _: Int.Type = CKSyncEngineEventType.RawValue.self
-}
-
-private func use991() {
-    let _: Int.Type = CKSyncEngineAccountChangeType.RawValue.self
-}
-
-private func use992() {
-    let _: Int.Type = CKSyncEngineZoneDeletionReason.RawValue.self
-}
-
-private func use993() {
-    let _: Int.Type = CKSyncEnginePendingRecordZoneChangeType.RawValue.self
-}
-
-private func use994() {
-    let _: Int.Type = CKSyncEnginePendingDatabaseChangeType.RawValue.self
-}
-
-private func use995() {
-    let _: Int.Type = CKSyncEngineSyncReason.RawValue.self
-}
-
-private func use996() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.stateUpdate
 }
 
 private func use997() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.accountChange
+    let _: Int.Type = CKSyncEngineEventType.RawValue.self
 }
 
 private func use998() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedDatabaseChanges
+    let _: Int.Type = CKSyncEngineAccountChangeType.RawValue.self
 }
 
 private func use999() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedRecordZoneChanges
+    let _: Int.Type = CKSyncEngineZoneDeletionReason.RawValue.self
 }
 
 private func use1000() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentDatabaseChanges
+    let _: Int.Type = CKSyncEnginePendingRecordZoneChangeType.RawValue.self
 }
 
 private func use1001() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentRecordZoneChanges
+    let _: Int.Type = CKSyncEnginePendingDatabaseChangeType.RawValue.self
 }
 
 private func use1002() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchChanges
+    let _: Int.Type = CKSyncEngineSyncReason.RawValue.self
 }
 
 private func use1003() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchRecordZoneChanges
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.stateUpdate
 }
 
 private func use1004() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchRecordZoneChanges
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.accountChange
 }
 
 private func use1005() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchChanges
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedDatabaseChanges
 }
 
 private func use1006() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willSendChanges
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedRecordZoneChanges
 }
 
 private func use1007() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didSendChanges
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentDatabaseChanges
 }
 
 private func use1008() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signIn
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentRecordZoneChanges
 }
 
 private func use1009() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signOut
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchChanges
 }
 
 private func use1010() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.switchAccounts
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchRecordZoneChanges
 }
 
 private func use1011() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.deleted
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchRecordZoneChanges
 }
 
 private func use1012() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.purged
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchChanges
 }
 
 private func use1013() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.encryptedDataReset
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willSendChanges
 }
 
 private func use1014() {
-    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.saveRecord
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.didSendChanges
 }
 
 private func use1015() {
-    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.deleteRecord
+    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signIn
 }
 
 private func use1016() {
-    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.saveZone
+    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signOut
 }
 
 private func use1017() {
-    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.deleteZone
+    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.switchAccounts
 }
 
 private func use1018() {
-    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.scheduled
+    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.deleted
 }
 
 private func use1019() {
-    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.manual
+    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.purged
 }
 
 private func use1020() {
-    let _: CKDatabaseOperation.Type = CKFetchRecordChangesOperation.self
+    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.encryptedDataReset
 }
 
 private func use1021() {
+    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.saveRecord
+}
+
+private func use1022() {
+    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.deleteRecord
+}
+
+private func use1023() {
+    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.saveZone
+}
+
+private func use1024() {
+    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.deleteZone
+}
+
+private func use1025() {
+    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.scheduled
+}
+
+private func use1026() {
+    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.manual
+}
+
+private func use1027() {
+    let _: CKDatabaseOperation.Type = CKFetchRecordChangesOperation.self
+}
+
+private func use1028() {
     let _: CKFetchRecordChangesOperation = CKFetchRecordChangesOperation()
 }
 
-private func use1022(_ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?) {
+private func use1029(_ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?) {
     let _: CKFetchRecordChangesOperation = CKFetchRecordChangesOperation(recordZoneID: a0, previousServerChangeToken: a1)
 }
 
-private func use1023(_ it: CKFetchRecordChangesOperation) {
+private func use1030(_ it: CKFetchRecordChangesOperation) {
     let value: CKRecordZone.ID? = it.recordZoneID
     it.recordZoneID = value
 }
 
-private func use1024(_ it: CKFetchRecordChangesOperation) {
+private func use1031(_ it: CKFetchRecordChangesOperation) {
     let value: CKServerChangeToken? = it.previousServerChangeToken
     it.previousServerChangeToken = value
 }
 
-private func use1025(_ it: CKFetchRecordChangesOperation) {
+private func use1032(_ it: CKFetchRecordChangesOperation) {
     let value: Int = it.resultsLimit
     it.resultsLimit = value
 }
 
-private func use1026(_ it: CKFetchRecordChangesOperation) {
+private func use1033(_ it: CKFetchRecordChangesOperation) {
     let value: [String]? = it.desiredKeys
     it.desiredKeys = value
 }
 
-private func use1027(_ it: CKFetchRecordChangesOperation) {
+private func use1034(_ it: CKFetchRecordChangesOperation) {
     let value: Bool = it.moreComing
     _ = value
 }
 
-private func use1028(_ it: CKFetchRecordChangesOperation) {
+private func use1035(_ it: CKFetchRecordChangesOperation) {
     let value: ((CKRecord) -> Void)? = it.recordChangedBlock
     it.recordChangedBlock = value
 }
 
-private func use1029(_ it: CKFetchRecordChangesOperation) {
+private func use1036(_ it: CKFetchRecordChangesOperation) {
     let value: ((CKRecord.ID) -> Void)? = it.recordWithIDWasDeletedBlock
     it.recordWithIDWasDeletedBlock = value
 }
 
-private func use1030(_ it: CKFetchRecordChangesOperation) {
+private func use1037(_ it: CKFetchRecordChangesOperation) {
     let value: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? = it.fetchRecordChangesCompletionBlock
     it.fetchRecordChangesCompletionBlock = value
 }

@@ -15,11 +15,14 @@ struct AdministeredServer {
 
     let server: TestServer
     let admin: Router
+    private let described: DescribedEndpoints
 
     init(
-        over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate, pushServices: PushServices = PushServices()
+        over store: any Store = MemoryStore(), requestRate: Int? = Limits.requestRate, pushServices: PushServices = PushServices(),
+        isEmulator: Bool = false
     ) async throws {
-        server = try await TestServer(requestRate: requestRate, pushServices: pushServices, over: store)
+        described = isEmulator ? .emulator : .administration
+        server = try await TestServer(requestRate: requestRate, pushServices: pushServices, isEmulator: isEmulator, over: store)
         admin = server.server.adminRouter(
             server.cloud, server.authenticator, BackupRunner(folder: server.folder.path, nil), PasswordHasher(), Self.token,
             ("http://127.0.0.1", "http://127.0.0.1"),
@@ -33,7 +36,7 @@ struct AdministeredServer {
         var question = Question(method: method, target: target, headers: ["Authorization": "Bearer \(bearer)"], body: Array(body.utf8))
         question.headers.merge(headers) { $1 }
         let answer = Answer(await admin.respond(to: question.inProcess))
-        let fault = DescribedEndpoints.administration.fault(method, target, answer)
+        let fault = described.fault(method, target, answer)
         #expect(fault == nil, "\(method) \(target): \(fault ?? "") in \(answer.text.prefix(1000))")
         return answer
     }

@@ -9,7 +9,8 @@ import Testing
 /// from `/database/1/:container/:environment/:database`. A cell is the HTTP status, where the code is `codes[status]`, or that and the code; of an answer
 /// that is 200 the code is its first item's.
 struct AuthorisationTable: Sendable, CustomTestStringConvertible {
-    enum Listener: Sendable { case `public`, admin }
+    /// `emulator`: what the admin listener of an emulator has beside what it has on any server.
+    enum Listener: Sendable { case `public`, admin, emulator }
     /// Credentials that must all get the same.
     typealias Column = (name: String, credentials: [Credential])
 
@@ -58,7 +59,9 @@ struct AuthorisationTable: Sendable, CustomTestStringConvertible {
     struct BadLine: Error { var line: String }
 
     func covers(_ pattern: String) -> Bool {
-        roots.contains(pattern.split(separator: "/").first.map(String.init) ?? "")
+        let isOfEmulator = pattern.hasPrefix("/admin/1/faults")
+        return isOfEmulator == (listener == .emulator)
+            && roots.contains(pattern.split(separator: "/").first.map(String.init) ?? "")
     }
 
     /// By place and column.

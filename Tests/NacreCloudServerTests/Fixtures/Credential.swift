@@ -36,8 +36,8 @@ struct CredentialServer {
     private var bearers: [Credential: String] = [.administrator: AdministeredServer.token]
     private var signers: [Credential: Signer] = [:]
 
-    init() async throws {
-        server = try await AdministeredServer(requestRate: nil)
+    init(isEmulator: Bool = false) async throws {
+        server = try await AdministeredServer(requestRate: nil, isEmulator: isEmulator)
         let test = server.server
         try await addSessions(test)
         try await addDevices(test)

@@ -4,6 +4,7 @@
 struct DescribedEndpoints: Sendable {
     static let publicOnes = DescribedEndpoints(OpenAPIPage.documentJSON)
     static let administration = DescribedEndpoints(AdminAPI.documentJSON)
+    static let emulator = DescribedEndpoints(AdminAPI.emulatorDocumentJSON)
 
     let document: JSON?
 

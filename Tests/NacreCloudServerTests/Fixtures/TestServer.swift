@@ -40,7 +40,7 @@ final class TestServer: Sendable {
         opensSignUp: Bool = false, publicURL: String? = nil, passwords: PasswordHasher = PasswordHasher(),
         queryScanRows: Int = Limits.queryScanRows, requestRate: Int? = Limits.requestRate, doesTasks: Bool = true,
         openID: OpenIDConfiguration? = nil, mail: MailConfiguration? = nil, texts: TextConfiguration? = nil,
-        pushServices: PushServices = PushServices(),
+        pushServices: PushServices = PushServices(), isEmulator: Bool = false,
         clock: TestClock = TestClock(), over inner: any Store = MemoryStore()
     ) async throws {
         store = FaultyStore(inner)
@@ -58,6 +58,7 @@ final class TestServer: Sendable {
         configuration.mail = mail
         configuration.texts = texts
         configuration.pushServices = pushServices
+        configuration.isEmulator = isEmulator
         configuration.clock = clock.serverClock
         server = Server(configuration)
         let registry = Registry(store: store, clock: { clock.now }, random: random)

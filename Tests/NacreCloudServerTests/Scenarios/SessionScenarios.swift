@@ -1,6 +1,6 @@
 /// What an account is signed in with, as its holder lists and ends it.
 extension Scenario {
-    static let sessions: [Scenario] = lists + ends
+    static let sessions: [Scenario] = lists + ends + devices
 
     private static let list = "/account/1/sessions/list"
     private static let end = "/account/1/sessions/end"
@@ -40,6 +40,45 @@ extension Scenario {
             .post(list, .nobody, #"{"email":"ada@example.com","password":"wrong"}"#).gives(401),
             .post(list, .nobody, #"{"email":"ada@example.com"}"#).refuses(400, "BAD_REQUEST", "missing required field"),
             .post(list, .ada, #"{"after":"server:"}"#).refuses(400, "BAD_REQUEST", "unknown place to go on"), .post(list, .ada, "").gives(400)),
+    ]
+
+    private static let webAuthToken = "private/users/web-auth-token"
+    private static let under = #"{"apiToken":"<<api.second>>"}"#
+
+    private static func caller(_ token: String, beside apiToken: String = "<<api.second>>") -> Step {
+        .get("private/users/caller", .nobody).query(["ckAPIToken": apiToken, "ckWebAuthToken": "<<\(token)>>"])
+    }
+
+    private static let devices: [Scenario] = [
+        Scenario(
+            "a device gets its user a web auth token for an API token, of one session however often it asks, which ends with the device",
+            .post(webAuthToken, .device("ada"), under).secret.gives(200, ["": .count(1)]).keeps("page", "webAuthToken"),
+            caller("page").secret.gives(200, ["userRecordName": "<<ada.name>>"]), caller("page", beside: "<<api>>").gives(421),
+            .post(list, .ada).secret.gives(200, ["sessions": .count(4)]),
+            .post(webAuthToken, .device("ada"), under).secret.gives().keeps("again", "webAuthToken"),
+            .post(list, .ada).secret.gives(200, ["sessions": .count(4)]),
+            .post(webAuthToken, .device("ada"), #"{"apiToken":"<<api>>"}"#).secret.gives().keeps("other", "webAuthToken"),
+            .post(list, .ada).secret.gives(200, ["sessions": .count(5)]),
+            .post("/account/1/sign-out", .device("ada")).gives(), caller("page").gives(421), caller("again").gives(421),
+            caller("other", beside: "<<api>>").gives(421), works(.ada), .post(list, .ada).secret.gives(200, ["sessions": .count(2)])),
+        Scenario(
+            "a device that is ended takes its sessions along, and a session that is ended leaves the device",
+            .post(webAuthToken, .device("ada"), under).secret.gives().keeps("page", "webAuthToken"),
+            .post("/account/1/sign-out", .nobody).query(["ckAPIToken": "<<api.second>>", "ckWebAuthToken": "<<page>>"]).gives(),
+            caller("page").gives(421), works(.device("ada")),
+            .post(webAuthToken, .device("ada"), under).secret.gives().keeps("page", "webAuthToken"),
+            .post(end, .ada, id("ada.device.id")).gives(200, ["count": 1]), caller("page").gives(421), works(.ada)),
+        Scenario(
+            "a web auth token is for a device's own user, container and environment, and no web session gets one",
+            .post(webAuthToken, .ada, under).refuses(403, "ACCESS_DENIED", "a web auth token is given to a device").lacks("webAuthToken"),
+            .post(webAuthToken, .device("ada"), #"{"apiToken":"<<api.other>>"}"#).detailed.refuses(
+                400, "BAD_REQUEST", "no such API token in this container and environment"),
+            .post(webAuthToken, .device("ada"), #"{"apiToken":"<<api.production>>"}"#).detailed.gives(400),
+            .post(webAuthToken, .device("ada"), #"{"apiToken":"nothing"}"#).detailed.gives(400),
+            .post(webAuthToken, .device("ada")).detailed.gives(400).contains("a required key is missing"),
+            .post("public/users/web-auth-token", .device("ada"), under).detailed.refuses(
+                400, "BAD_REQUEST", "endpoint not applicable in this database type"),
+            .post(webAuthToken, .world, under).gives(421), .post(list, .ada).secret.gives(200, ["sessions": .count(3)])),
     ]
 
     private static let ends: [Scenario] = [

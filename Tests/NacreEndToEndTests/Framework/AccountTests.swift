@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// Who is signed in, who is not, and what each may see.
@@ -21,6 +22,39 @@ struct AccountTests {
             #expect(try await refused.container.accountStatus() == .noAccount)
             let nowhere = try Device(cloud, token: "any", through: "http://127.0.0.1:\(try QuietPort.any())")
             await #expect(throws: CKError.self) { try await nowhere.container.accountStatus() }
+        }
+    }
+
+    @Test func `an app fetches a web auth token with which a page is its user, and is told why there is none`() async throws {
+        try await Device.pair { a, _, cloud in
+            func token(_ apiToken: String?, in database: CKDatabase? = nil) async -> Result<String, any Error> {
+                await withCheckedContinuation { continuation in
+                    let operation = apiToken.map(CKFetchWebAuthTokenOperation.init(apiToken:)) ?? CKFetchWebAuthTokenOperation()
+                    operation.fetchWebAuthTokenCompletionBlock = { _, _ in Issue.record("the old block is called beside the new one") }
+                    operation.fetchWebAuthTokenResultBlock = { continuation.resume(returning: $0) }
+                    (database ?? a.database).add(operation)
+                }
+            }
+            func code(_ result: Result<String, any Error>) -> CKError.Code? {
+                if case .failure(let error as CKError) = result { error.code } else { nil }
+            }
+            let webAuthToken = try await token(cloud.apiToken).get()
+            let escaped = webAuthToken.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let path = "/database/1/\(cloud.container)/development/private/users/caller?ckAPIToken=\(cloud.apiToken)&ckWebAuthToken=\(escaped)"
+            let request = URLRequest(url: try WebServicesClient.url(cloud.server.url + path))
+            let answer = try await WebServicesClient.send(request, nil, over: .shared)
+            let user = try await a.container.userRecordID().recordName
+            #expect(answer.status == 200 && String(decoding: answer.body, as: UTF8.self).contains(user))
+            #expect(code(await token("no such token")) == .invalidArguments)
+            #expect(code(await token(nil)) == .invalidArguments)
+            #expect(code(await token(cloud.apiToken, in: a.container.publicCloudDatabase)) == .badDatabase)
+            #expect(code(await token(cloud.apiToken, in: try Device(cloud, token: nil).database)) == .notAuthenticated)
+            let old = await withCheckedContinuation { continuation in
+                let operation = CKFetchWebAuthTokenOperation(apiToken: cloud.apiToken)
+                operation.fetchWebAuthTokenCompletionBlock = { continuation.resume(returning: ($0, $1 == nil)) }
+                a.database.add(operation)
+            }
+            #expect(old.0 != nil && old.1)
         }
     }
 

@@ -52,6 +52,28 @@ struct SharingTests {
         }
     }
 
+    @Test func `a zone that was fetched names its share, to its owner and to participants, and no more when that is gone`() async throws {
+        try await Self.with { scene in
+            let database = scene.ada.database
+            try await database.save(CKRecordZone(zoneName: "Private"))
+            #expect(try await database.recordZone(for: Self.zoneID).share == nil)
+            let share = try await scene.sharedWithBen(.readOnly)
+            let zone = try await database.recordZone(for: Self.zoneID)
+            #expect(zone.share?.recordID == share.recordID && zone.capabilities.isSuperset(of: [.sharing, .zoneWideSharing]))
+            let all = try await database.allRecordZones()
+            #expect(all.filter { $0.share != nil }.map(\.zoneID) == [Self.zoneID] && all.count == 3)
+            _ = try await scene.accept(share, by: scene.ben)
+            let seen = try #require(try await scene.ben.container.sharedCloudDatabase.allRecordZones().first)
+            #expect(seen.share?.recordID == CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: try await scene.zoneSeenByOthers()))
+            try await database.deleteRecord(withID: share.recordID)
+            #expect(try await database.recordZone(for: Self.zoneID).share == nil)
+            // A share of a record is its root's.
+            let root = try await database.record(for: Self.trip("one", "").recordID)
+            _ = try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
+            #expect(try await database.recordZone(for: Self.zoneID).share == nil)
+        }
+    }
+
     @Test func `a zone is shared, accepted, read and written by who may, and closed to who may not`() async throws {
         try await Self.with { scene in
             let share = try await scene.sharedWithBen(.readWrite)

@@ -321,6 +321,50 @@ struct SyncEngineOrderTests {
         }
     }
 
+    @Test func `what others delete of what this device sent is told by its first fetch of the zone, also after a restart (33)`() async throws {
+        try await SyncDevice.pair { a, b, cloud in
+            a.write("old", "bread")
+            #expect(await a.send() == nil)
+            #expect(await b.fetch() == nil)
+            b.delete("old")
+            #expect(await b.send() == nil)
+            // It begins here, with a zone that has forgotten nothing yet: what was gone before is not told.
+            let c = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
+            for name in ["one", "two", "three"] { c.write(name, "wine") }
+            #expect(await c.send() == nil)
+            #expect(c.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
+            c.restart()
+            #expect(await b.fetch() == nil)
+            b.delete("one")
+            b.write("two", "salt")
+            #expect(await b.send() == nil)
+            for device in [a, c] { device.app.clearLog() }
+            #expect(await c.fetch() == nil)
+            #expect(c.app.events.contains("fetched +three +two -one") && c.app.words == ["two": ["wine", "salt"], "three": ["wine"]])
+            #expect(await a.fetch() == nil)
+            #expect(a.app.events.contains("fetched +three +two -old -one") && a.app.words == c.app.words)
+            // Who has sent nothing has nothing to be told of.
+            let d = try SyncDevice(cloud, token: try await cloud.device(of: Device.ada))
+            #expect(await d.fetch() == nil)
+            #expect(d.app.events.contains("fetched +three +two") && d.app.words == c.app.words)
+        }
+    }
+
+    @Test func `where the server cannot say where a zone begins, nothing is sent into it, and it stays pending (19, 33)`() async throws {
+        try await SyncDevice.pair { a, b, _ in
+            a.write("one", "bread")
+            a.transport.failNext("changes/zone", SyncTransport.refusal(.serviceUnavailable, "TRY_AGAIN_LATER", status: 503, retryAfter: 1))
+            #expect(await a.send() == .serviceUnavailable)
+            #expect(a.app.events.suffix(2) == ["sent !one serviceUnavailable", "didSend"])
+            #expect(a.engine.state.pendingRecordZoneChanges == [.saveRecord(a.app.recordID("one"))])
+            let before = try await b.served()
+            #expect(before.isEmpty)
+            #expect(await a.send() == nil)
+            let after = try await b.served()
+            #expect(after == ["one": ["bread"]])
+        }
+    }
+
     @Test func `what this device sent itself is told like any change (33)`() async throws {
         try await SyncDevice.pair { a, _, _ in
             a.write("one", "bread")

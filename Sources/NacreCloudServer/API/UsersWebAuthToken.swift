@@ -1,0 +1,18 @@
+import NacreCloudContainer
+import NacreCloudServerWire
+import NacreCloudWire
+import NacreHTTPServer
+
+extension API {
+    /// `POST users/web-auth-token`, which is ours: what `CKFetchWebAuthTokenOperation` asks for.
+    func usersWebAuthToken(_ call: Call) async throws -> HTTPResponse {
+        if let fault = webAuthTokenVerdict(call.target, by: call.caller) { throw fault }
+        return try await answer(call, try await call.body(), as: WebAuthTokenRequest.self) { request in
+            let target = call.target
+            let entry = try await authenticator.apiTokenEntry(request.apiToken)
+            let isOfTarget = entry.map { $0.container == target.container && $0.environment == target.environment.rawValue } ?? false
+            let session = try await cloud.session(under: request.apiToken, isOfTarget ? entry : nil, in: target, by: call.caller)
+            return WebAuthTokenResponse(webAuthToken: try authenticator.webAuthToken(for: session))
+        }
+    }
+}
