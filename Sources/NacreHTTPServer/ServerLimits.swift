@@ -9,8 +9,12 @@ package enum ServerLimits {
     package static let connectionMemoryBytes = 24 * 1024
     /// A body of a declared length up to this is gathered before its handler starts.
     package static let gatheredBodyBytesMax = 64 * 1024
-    /// What may wait in memory between a socket and a task, each way; half of it wakes the side that stopped. Two socket buffers' worth.
+    /// What of an answer may wait in memory between a task and a socket; half of it wakes the task that stopped. Two socket buffers' worth.
     package static let bufferedBytesMax = 256 * 1024
+    /// The same of a body that comes, for which the socket has room of its own: many large ones may come at once.
+    package static let bufferedBodyBytesMax = 128 * 1024
+    /// A task gets a body that streams in pieces of this size where they come faster than it takes them.
+    package static let handedBodyBytes = 64 * 1024
     /// A route that takes longer bodies than others gives `bodyDeadline` for each piece of this size: 17 KB/s.
     package static let bodyPieceBytes = 1024 * 1024
     /// A refused body of a known length up to this is read to its end, so that the connection survives; else the connection closes.

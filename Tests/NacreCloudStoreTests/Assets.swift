@@ -1,6 +1,7 @@
 import Foundation
 import NacreCloudContainer
 import NacreCloudTestSupport
+import NacreCloudWire
 import Testing
 
 @testable import NacreCloudStore
@@ -160,10 +161,31 @@ import Testing
                 #expect(attributes[.posixPermissions] as? Int == 0o600 && attributes[.size] as? Int == chunk.size)
             }
             let receiver = storage.receiver(under: Self.key)
-            try await receiver.add(bytes(2_000_000, seed: 9))
+            // The second waits until the first is being taken.
+            for half in [bytes(1_000_000, seed: 9), bytes(1_000_000, seed: 10)] { try await receiver.add(half) }
             #expect(try !FileManager.default.contentsOfDirectory(atPath: folder + "/incoming").isEmpty)
             await receiver.release()
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming").isEmpty)
+        }
+    }
+
+    @Test func `a chunk that is there already, or comes twice in a file, is kept once, and nothing of it is left aside`() async throws {
+        try await withStorage(.files) { storage, folder in
+            let once = bytes(300_000, seed: 11)
+            let kept = try await keep(once, in: storage)
+            // A file of one value is cut at the most that a chunk may have.
+            let same = [UInt8](repeating: 7, count: 3 * ContentCutter.mostBytes)
+            for file in [once, same, same] {
+                let receiver = storage.receiver(under: Self.key)
+                try await receiver.add(file)
+                let received = try await receiver.finish()
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/incoming").isEmpty)
+                #expect(try await read(received, from: storage) == file)
+                await receiver.release()
+            }
+            var count = 0
+            for part in UInt8.min ... .max { count += try await storage.chunks(in: part).count }
+            #expect(count == kept.chunks.count + 1)
         }
     }
 

@@ -70,19 +70,35 @@ enum FileCall {
     /// Makes a file for this user alone, and returns when it is on the disk. What is left of one that could not be written is removed.
     /// - Parameter isSynced: false: the caller sees to it that it comes to the disk.
     static func write(_ bytes: [UInt8], to path: String, isSynced: Bool = true) throws(StoreError) {
+        let file = try create(path)
+        do throws(StoreError) {
+            try append(bytes, bytes.indices, to: file, path)
+            if isSynced, fsync(file.descriptor) != 0 { throw fault("fsync", path) }
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+
+    /// Makes a file for this user alone, or empties the one that is there, for writing.
+    static func create(_ path: String) throws(StoreError) -> OpenedFile {
         let file = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw fault("open", path) }
-        var problem: StoreError?
-        var written = 0
-        while written < bytes.count, problem == nil {
-            let got = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + written }, bytes.count - written) }
-            if got > 0 { written += got } else if errno != EINTR { problem = fault("write", path) }
+        return OpenedFile(file)
+    }
+
+    /// Writes a part of the bytes behind what was written before.
+    static func append(_ bytes: [UInt8], _ part: Range<Int>, to file: OpenedFile, _ path: String) throws(StoreError) {
+        var rest = part
+        while !rest.isEmpty {
+            let got = bytes.withUnsafeBytes { Glibc.write(file.descriptor, $0.baseAddress.map { $0 + rest.lowerBound }, rest.count) }
+            if got > 0 { rest = rest.dropFirst(got) } else if errno != EINTR { throw fault("write", path) }
         }
-        if problem == nil, isSynced, fsync(file) != 0 { problem = fault("fsync", path) }
-        close(file)
-        guard let problem else { return }
-        unlink(path)
-        throw problem
+    }
+
+    /// Has the kernel begin to bring to the disk what was written to a file, and does not wait: a sync has less to wait for then.
+    static func beginSync(_ file: OpenedFile) {
+        _ = syncRange?(file.descriptor, 0, 0, writeOfRange)
     }
 
     static func move(_ path: String, to place: String) throws(StoreError) {
@@ -131,6 +147,14 @@ enum FileCall {
         unsafeBitCast($0, to: (@convention(c) @Sendable (Int32) -> Int32).self)
     }
 
+    /// As `syncfs`.
+    private static let syncRange: (@convention(c) @Sendable (Int32, Int64, Int64, UInt32) -> Int32)? = dlsym(nil, "sync_file_range").map {
+        unsafeBitCast($0, to: (@convention(c) @Sendable (Int32, Int64, Int64, UInt32) -> Int32).self)
+    }
+
+    /// `SYNC_FILE_RANGE_WRITE` of <fcntl.h>, for GNU programs alone.
+    private static let writeOfRange: UInt32 = 2
+
     /// Whether `syncAll` tells of what could not be written: from Linux 5.8 on.
     static let tellsOfAll: Bool = {
         guard syncfs != nil else { return false }
@@ -160,7 +184,7 @@ enum FileCall {
     }
 }
 
-/// A file that is open for reading; closed with the last reference.
+/// An open file; closed with the last reference.
 final class OpenedFile: Sendable {
     let descriptor: Int32
 

@@ -5,20 +5,33 @@ import NacreLocks
 
 /// Takes a file into a folder of chunks.
 final class FileReceiver: AssetReceiver {
-    /// Between who brings bytes and the threads. Its lock is never held for long.
+    /// Between who brings bytes and the thread that takes them. Its lock is never held for long.
     private struct Waiting {
         /// Bytes that no thread has taken yet.
         var bytes: [UInt8] = []
         /// All that came.
         var size: Int64 = 0
-        /// A thread was asked to take them, and has not done so.
-        var isAsked = false
+        /// A thread takes what comes, or will soon.
+        var isServed = false
+        /// There will be no more: who brings them waits until all were taken.
+        var isEnding = false
         /// What went wrong when nobody waited.
         var failure: (any Error)?
+        /// Who brings bytes, where the thread is behind.
+        var bringer: CheckedContinuation<Void, Never>?
+
+        /// Whether the thread has work. Where it has none it leaves, and is asked for again.
+        var isEnough: Bool { failure == nil && (isEnding ? !bytes.isEmpty : bytes.count >= FileReceiver.bufferBytes) }
+        /// Whether who brings bytes waits for the thread.
+        var isBehind: Bool { isServed && (isEnding || bytes.count >= FileReceiver.bufferBytes * 2) }
     }
 
     private struct State {
-        var cutter = ContentCutter()
+        var cuts = ContentCuts()
+        /// What came behind the last cut.
+        var growing: GrowingChunk?
+        /// Chunks that were begun.
+        var begun = 0
         var chunks: [AssetChunk] = []
         /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
         var pinned: [ChunkName: String?] = [:]
@@ -33,8 +46,8 @@ final class FileReceiver: AssetReceiver {
     /// milliseconds then, and four hundred one by one.
     private static let chunksForAll = 5
 
-    /// A thread is asked for so many bytes at a time, and while it works on them as many more may come.
-    private static let bufferBytes = 128 * 1024
+    /// A thread is asked for so many bytes at a time. While it works on what it took, twice as many may come.
+    private static let bufferBytes = 64 * 1024
 
     private let files: AssetFiles
     private let key: [UInt8]
@@ -49,35 +62,31 @@ final class FileReceiver: AssetReceiver {
     }
 
     func add(_ piece: [UInt8]) async throws {
-        let (mustAsk, isFull) = try waiting.withLock { waiting in
+        let mustAsk = try waiting.withLock { waiting in
             if let failure = waiting.failure { throw failure }
             waiting.size += Int64(piece.count)
-            waiting.bytes += piece
-            let mustAsk = !waiting.isAsked && waiting.bytes.count >= Self.bufferBytes
-            if mustAsk { waiting.isAsked = true }
-            return (mustAsk, waiting.bytes.count >= Self.bufferBytes * 2)
+            if waiting.bytes.isEmpty { waiting.bytes = piece } else { waiting.bytes += piece }
+            let mustAsk = !waiting.isServed && waiting.isEnough
+            if mustAsk { waiting.isServed = true }
+            return mustAsk
         }
-        if mustAsk {
-            try files.threads.start { [self] in
-                // Noted under the lock, so that `finish` cannot miss it.
-                state.withLock { state in
-                    do { try take(&state) } catch { waiting.withLock { $0.failure = error } }
-                }
-                waiting.withLock { $0.isAsked = false }
-            }
-        }
-        // Where the threads are behind, who brings bytes waits for them.
-        if isFull { try await files.threads.run { [self] in try state.withLock { try take(&$0) } } }
+        if mustAsk { try ask() }
+        await whileBehind()
     }
 
     func finish() async throws -> ReceivedAsset {
-        try await files.threads.run { [self] in
+        let (size, bytes) = waiting.withLock { waiting in
+            waiting.isEnding = true
+            return (waiting.size, waiting.bytes)
+        }
+        if size <= inlineAssetBytesMax { return inline(bytes) }
+        await whileBehind()
+        return try await files.threads.run { [self] in
             try state.withLock { state in
-                let (size, failure) = waiting.withLock { ($0.size, $0.failure) }
+                let (rest, failure) = waiting.withLock { ($0.bytes, $0.failure) }
                 if let failure { throw failure }
-                if size <= inlineAssetBytesMax { return inline() }
-                try take(&state)
-                if let rest = state.cutter.rest() { try keep(rest, &state) }
+                try take(rest, &state)
+                try endChunk(&state)
                 try moveIntoPlace(&state)
                 return ReceivedAsset(
                     size: size, checksum: ChunkNaming.checksum(of: state.chunks, under: key), chunks: state.chunks, inline: nil)
@@ -116,7 +125,10 @@ final class FileReceiver: AssetReceiver {
         try await files.threads.run { [self] in
             guard (try? ChunkNaming.verify(bytes, are: chunk, under: key)) != nil else { return false }
             try state.withLock { state in
-                try keep(bytes, as: chunk.name, &state, isSynced: true)
+                guard try begin(chunk, &state) else { return }
+                let path = prefix + chunk.name.text
+                try FileCall.write(bytes, to: path)
+                state.pinned[chunk.name] = path
                 try place(chunk.name, &state)
             }
             return true
@@ -138,10 +150,17 @@ final class FileReceiver: AssetReceiver {
     }
 
     func release() async -> [ChunkName] {
+        // A small file has nothing that a thread would be needed for.
+        let isEmpty = state.withLockIfAvailable { state in
+            state.isReleased = state.isReleased || state.begun == 0 && state.pinned.isEmpty
+            return state.isReleased
+        }
+        if isEmpty == true { return [] }
         let names = try? await files.threads.run { [self] in
             state.withLock { state -> [ChunkName] in
                 guard !state.isReleased else { return [] }
                 state.isReleased = true
+                state.growing = nil
                 for case let path? in state.pinned.values { try? FileCall.remove(path) }
                 if let disk = state.disk { close(disk) }
                 state.disk = nil
@@ -152,44 +171,103 @@ final class FileReceiver: AssetReceiver {
         return names ?? []
     }
 
-    private func inline() -> ReceivedAsset {
-        let bytes = waiting.withLock { $0.bytes }
+    private func inline(_ bytes: [UInt8]) -> ReceivedAsset {
         let chunks = bytes.isEmpty ? [] : [AssetChunk(name: ChunkNaming.name(of: bytes, under: key), size: bytes.count)]
         return ReceivedAsset(size: Int64(bytes.count), checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: [], inline: bytes)
     }
 
-    private func take(_ state: inout State) throws {
-        let piece = waiting.withLock { waiting in
-            defer { waiting.bytes = [] }
-            return waiting.bytes
+    // MARK: Bytes that come
+
+    /// Has a thread take what came, after what others asked for before.
+    private func ask() throws {
+        do {
+            try files.threads.start { [self] in serve() }
+        } catch {
+            waiting.withLock { $0.isServed = false }
+            throw error
         }
-        var ends: [[UInt8]] = []
-        state.cutter.add(piece) { ends.append($0) }
-        for bytes in ends { try keep(bytes, &state) }
     }
 
-    /// Writes a chunk aside, unless it is there. One that is there and is not what it should be is written over.
-    private func keep(_ bytes: [UInt8], _ state: inout State) throws {
-        let name = ChunkNaming.name(of: bytes, under: key)
-        state.chunks.append(AssetChunk(name: name, size: bytes.count))
-        try keep(bytes, as: name, &state, isSynced: false)
+    /// Returns when the thread is not behind.
+    private func whileBehind() async {
+        await withCheckedContinuation { bringer in
+            let isBehind = waiting.withLock { waiting in
+                if waiting.isBehind { waiting.bringer = bringer }
+                return waiting.isBehind
+            }
+            if !isBehind { bringer.resume() }
+        }
     }
 
-    private func keep(_ bytes: [UInt8], as name: ChunkName, _ state: inout State, isSynced: Bool) throws {
-        guard state.pinned[name] == nil, !state.isReleased else { return }
-        files.pin(name)
-        state.pinned[name] = .some(nil)
-        files.willRead(name)
-        if try FileCall.contents(files.path(of: name), bytesMax: bytes.count) == bytes {
-            // It may be another receiver's, that has not come to its end.
-            state.unsynced.insert(files.subfolder(of: name))
-            return
+    /// On a thread: takes what came, and what comes meanwhile as long as nobody else wants the thread.
+    private func serve() {
+        while let piece = nextPiece() {
+            // A failure is noted under the lock, so that `finish` cannot miss it.
+            state.withLock { state in
+                do { try take(piece, &state) } catch { waiting.withLock { $0.failure = error } }
+            }
+            // It fails where the store is closed, and its threads serve to the end what they have.
+            if files.threads.isWanted, (try? files.threads.start { [self] in serve() }) != nil { return }
         }
+    }
+
+    /// What came, where it is enough; nil: the thread leaves.
+    private func nextPiece() -> [UInt8]? {
+        let (piece, bringer) = waiting.withLock { waiting in
+            let piece = waiting.isEnough ? waiting.bytes : nil
+            if piece == nil { waiting.isServed = false } else { waiting.bytes = [] }
+            guard !waiting.isBehind else { return (piece, nil as CheckedContinuation<Void, Never>?) }
+            defer { waiting.bringer = nil }
+            return (piece, waiting.bringer)
+        }
+        bringer?.resume()
+        return piece
+    }
+
+    private func take(_ piece: [UInt8], _ state: inout State) throws {
+        guard !state.isReleased else { return }
+        var start = 0
+        while start < piece.count {
+            let cut = state.cuts.next(in: piece, from: start)
+            let growing = try state.growing ?? beginChunk(&state)
+            try growing.add(piece, start..<(cut ?? piece.count))
+            if cut != nil { try endChunk(&state) }
+            start = cut ?? piece.count
+        }
+    }
+
+    private func beginChunk(_ state: inout State) throws -> GrowingChunk {
         if state.disk == nil { state.disk = try FileCall.openFolder(files.folder) }
-        let path = prefix + name.text
-        state.pinned[name] = path
-        try FileCall.write(bytes, to: path, isSynced: isSynced)
+        state.begun += 1
+        let chunk = try GrowingChunk(at: "\(prefix)\(state.begun)")
+        state.growing = chunk
+        return chunk
     }
+
+    /// Keeps aside what came behind the last cut, where it is not there already.
+    private func endChunk(_ state: inout State) throws {
+        guard let growing = state.growing else { return }
+        state.growing = nil
+        let chunk = AssetChunk(name: ChunkNaming.name(ofDigest: try growing.endDigest(), under: key), size: growing.size)
+        state.chunks.append(chunk)
+        if try begin(chunk, &state) { state.pinned[chunk.name] = growing.keep() }
+    }
+
+    /// Pins a chunk.
+    /// - Returns: whether it is to be written: it is not there, or is not what it should be.
+    private func begin(_ chunk: AssetChunk, _ state: inout State) throws -> Bool {
+        guard state.pinned[chunk.name] == nil, !state.isReleased else { return false }
+        files.pin(chunk.name)
+        state.pinned[chunk.name] = .some(nil)
+        files.willRead(chunk.name)
+        let there = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
+        guard let there, (try? ChunkNaming.verify(there, are: chunk, under: key)) != nil else { return true }
+        // It may be another receiver's, that has not come to its end.
+        state.unsynced.insert(files.subfolder(of: chunk.name))
+        return false
+    }
+
+    // MARK: Places
 
     /// The bytes of chunks are on the disk before they get their places, and their places before this returns.
     private func moveIntoPlace(_ state: inout State) throws {

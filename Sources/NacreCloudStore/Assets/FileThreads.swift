@@ -47,6 +47,9 @@ final class FileThreads: Sendable {
         work.notify()
     }
 
+    /// Whether something waits for a thread.
+    var isWanted: Bool { state.withLock { $0.next < $0.waiting.count } }
+
     /// Serves what was asked for, then ends the threads. Idempotent.
     func close() async {
         let threads = state.withLock { state in

@@ -61,6 +61,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var nextConnectionID = Source.firstConnection
     /// Suspended exchanges whose sockets are not watched yet, oldest first, with the moment from which they should be.
     private var unwatched: [(exchange: Exchange, due: UInt64)] = []
+    /// Exchanges that have gathered of a body what their handlers' tasks wait for.
+    private var gathering: [Exchange] = []
     private var requestIDs = RequestIDSource()
     private var nextTick: UInt64 = 0
     private var drainDeadline: UInt64?
@@ -235,6 +237,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             runJobs { false }
             rounds += 1
         } while (mustServe || hasReady) && rounds < Self.roundsAtOnce
+        guard !gathering.isEmpty else { return }
+        for exchange in gathering { exchange.handOver() }
+        gathering = []
+        runJobs { false }
     }
 
     /// Runs the jobs that are due, those too that they add, until `isDone` or there have been many.
@@ -339,6 +345,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     func nextRequestID() -> RequestID { requestIDs.next() }
+
+    /// Has what an exchange gathers of a body handed to its handler's task, at the latest before the loop waits.
+    func handOverSoon(_ exchange: Exchange) { gathering.append(exchange) }
 
     /// Has the socket of a suspended exchange watched for a hang-up, which libmicrohttpd does not see. Not at once: most answers come before that
     /// is worth two system calls.

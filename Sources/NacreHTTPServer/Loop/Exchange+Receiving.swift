@@ -26,6 +26,7 @@ extension Exchange {
         case .streaming:
             stage = .answering
             connection.beginResponse()
+            handOver()
             channel?.finish()
             loop.runJobs { self.response != nil }
             return answerOrSuspend()
@@ -70,7 +71,7 @@ extension Exchange {
             return .YES
         }
         let loop = loop
-        let channel = ByteChannel(bufferedMax: ServerLimits.bufferedBytesMax, startsPaused: true) { loop.perform { self.bodyWanted() } }
+        let channel = ByteChannel(bufferedMax: ServerLimits.bufferedBodyBytesMax, startsPaused: true) { loop.perform { self.bodyWanted() } }
         self.channel = channel
         return hold(HTTPBody(channel, length: bodyLength, account), nil)
     }
@@ -125,16 +126,39 @@ extension Exchange {
             gathered.append(contentsOf: piece)
         case .streaming where receivedBytes > bodyBytesMax:
             channel?.fail(HTTPError.bodyTooLarge)
+            arrived = []
             return discard(piece.count)
         case .streaming:
             beginBodyPiece(before: receivedBytes - piece.count)
-            if channel?.put([UInt8](piece)) == true { suspend() }
+            if gather(piece) { suspend() }
         case .discarding, .lingering:
             return discard(piece.count)
         case .head, .held, .answering:
             return .NO
         }
         return .YES
+    }
+
+    /// libmicrohttpd brings half of its connection's memory at a time: the handler's task is woken for several of those.
+    /// - Returns: whether the task has enough for now.
+    private func gather(_ piece: UnsafeRawBufferPointer) -> Bool {
+        var isEnough = false
+        if arrived.count + piece.count > ServerLimits.handedBodyBytes { isEnough = handOver() }
+        if arrived.isEmpty {
+            let rest = bodyLength.map { $0 - receivedBytes + piece.count } ?? piece.count
+            arrived.reserveCapacity(min(rest, ServerLimits.handedBodyBytes))
+            loop.handOverSoon(self)
+        }
+        arrived.append(contentsOf: piece)
+        return isEnough
+    }
+
+    /// Gives the handler's task what has come of the body.
+    /// - Returns: whether it has enough for now.
+    @discardableResult func handOver() -> Bool {
+        guard !arrived.isEmpty, let channel else { return false }
+        defer { arrived = [] }
+        return channel.put(arrived)
     }
 
     /// A body that is longer than others may be is never in memory whole, and has its time for each piece.
@@ -163,6 +187,7 @@ extension Exchange {
     func answerEarly() {
         guard var response, stage == .held || stage == .streaming else { return }
         channel?.fail(HTTPError.bodyTooLarge)
+        arrived = []
         let rest = bodyLength.map { $0 - receivedBytes }
         stage = .discarding
         if let rest, rest <= ServerLimits.discardedBodyBytesMax { return }

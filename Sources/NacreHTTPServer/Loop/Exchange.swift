@@ -35,6 +35,8 @@ final class Exchange: @unchecked Sendable {
     var head: RequestHead?
     var gathered: [UInt8] = []
     var channel: ByteChannel?
+    /// What has come of a body that streams, and the handler's task has not been given yet.
+    var arrived: [UInt8] = []
     var writer: HTTPStreamWriter?
     /// The writer's bytes have a known length: a client takes them in pieces, each in its time.
     var hasPieces = false

@@ -1,7 +1,7 @@
 /// The body of a request, read once: whole with `collect`, or in pieces by `for try await`.
 ///
 /// A small body has arrived whole before the handler starts. A larger one is read from the socket only as fast as the handler asks for it:
-/// at most `ServerLimits.bufferedBytesMax` wait in memory. Reading throws `HTTPError` 413 beyond the route's limit, and `CancellationError` where the
+/// at most `ServerLimits.bufferedBodyBytesMax` and two pieces wait in memory. Reading throws `HTTPError` 413 beyond the route's limit, and `CancellationError` where the
 /// client went away or the request's task was cancelled.
 package struct HTTPBody: Sendable, AsyncSequence {
     package typealias Element = [UInt8]
