@@ -45,7 +45,7 @@ struct SyncEngineOrderTests {
                 logs.insert(a.app.log + b.app.log)
             }
         }
-        #expect(logs.count == 1)
+        #expect(logs.count == 1, "\(logs.map { $0.joined(separator: ", ") }.joined(separator: " | "))")
     }
 
     @Test func `the delegate's calls never overlap, and one fetch or send follows the other in the order of the calls (1, 2, 3)`() async throws {
