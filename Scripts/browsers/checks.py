@@ -305,7 +305,8 @@ def name_of(scene, email):
 def check_share(browser, scene, pictures):
     """Who is invited signs in by a share's page, declines, accepts, and comes into the app; the wrong account is told nothing."""
     zone, share, url = scene.share(participants=[invited(name=name_of(scene, scene.other))])
-    at_share(browser, scene, url, scene.email)
+    # What stands behind the # is for people, and goes to no server.
+    at_share(browser, scene, url + "#Our%20trip", scene.email)
     heading(browser, "Nothing is here for you")
     expect("trip" not in browser.text("main"), browser.text("main"))
     browser.click("main p a")
@@ -412,6 +413,32 @@ def shown(browser, scene):
     yield "problem"
     yield from mailed(browser, scene, scene.password)
     yield from verified(browser, scene)
+    yield from shared(browser, scene)
+
+
+def shared(browser, scene):
+    """Opens a share's URL as who is not invited and as who is, and answers the name of each page."""
+    _, _, url = scene.share(participants=[invited(name=name_of(scene, scene.other))])
+    browser.go(url)
+    heading(browser, "Something is shared with you")
+    yield "share"
+    at_share(browser, scene, url, scene.email)
+    heading(browser, "Nothing is here for you")
+    yield "share-refused"
+    at_share(browser, scene, url, scene.other)
+    heading(browser, "Take part?")
+    yield "share-question"
+    browser.click("button[value=decline]")
+    heading(browser, "You do not take part")
+    yield "share-declined"
+    at_share(browser, scene, url, scene.other)
+    heading(browser, "Take part?")
+    browser.click("button[value=accept]")
+    heading(browser, "You take part")
+    yield "share-accepted"
+    at_share(browser, scene, url, scene.other)
+    heading(browser, "You take part already")
+    yield "share-inside"
 
 
 def mailed(browser, scene, password):
