@@ -39,6 +39,8 @@ struct ModifyBatch {
     var isSharing = false
     /// Records outside the batch that its shares change: shares that go with their roots, and roots of shares that go.
     var companions: [String: StoredRecord] = [:]
+    /// Shares of records and their roots, as the zone's entries tell them; known where something damaged goes, which does not say it itself.
+    var sharesByEntries: [(share: String, root: String)] = []
 
     /// - Parameters:
     ///   - faults: what was wrong with an operation before anything was looked up, by its place.

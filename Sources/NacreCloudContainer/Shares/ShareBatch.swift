@@ -62,29 +62,40 @@ extension ModifyBatch {
 
     /// Shares whose roots go with the batch: these go too.
     var sharesGoing: Set<String> {
-        isSharing ? Set(going.compactMap { record(of: $0)?.content.shared.share }) : []
+        guard isSharing else { return [] }
+        return Set(going.compactMap { record(of: $0)?.content.shared.share }).union(sharesByEntries.filter { isLosing($0.root) }.map(\.share))
+    }
+
+    /// A damaged record goes: whose share it was, or what it was a share of, the entries say.
+    private func isLosing(_ name: String) -> Bool { going.contains(name) && record(of: name)?.isDamaged == true }
+
+    /// Roots of shares that go with the batch, of these alone or beside others.
+    private func rootsEnding(with shares: [StoredRecord]) -> [String] {
+        shares.compactMap { $0.content.sharing?.root } + sharesByEntries.filter { isLosing($0.share) }.map(\.root)
     }
 
     /// Of these, and of the roots of shares that go, those that were not looked for yet.
     private var lackingCompanions: [String] {
         guard isSharing else { return [] }
-        let roots = going.compactMap { record(of: $0)?.content.sharing?.root }
-        return sharesGoing.union(roots).filter { stored[$0] == nil && companions[$0] == nil }.sorted()
+        return sharesGoing.union(rootsEnding(with: going.compactMap(record))).filter { stored[$0] == nil && companions[$0] == nil }.sorted()
     }
 
     /// Records outside the batch that its shares change: those that go with their roots, and roots that get a share or lose it.
     var sharedAlong: (deleted: [StoredRecord], moved: [StoredRecord]) {
         guard isSharing else { return ([], []) }
         let deleted = sharesGoing.subtracting(going).sorted().compactMap(record).filter(\.isLive)
-        let ended = (going.sorted().compactMap(record) + deleted).compactMap { $0.content.sharing?.root }
+        let ended = rootsEnding(with: going.sorted().compactMap(record) + deleted)
         let roots = Set(newShares.keys).union(ended).filter { name in
             !going.contains(name) && !(places[name].map { verdicts[$0].changesItsRecord } ?? false)
         }
         return (deleted, roots.sorted().compactMap(record).filter(\.isLive))
     }
 
-    /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where there are some.
+    /// Reads the shares that go with their roots, and the roots of shares that go. Costs a call of the store where there are some, and one where something
+    /// damaged goes.
     mutating func loadCompanions(in zone: ZoneAddress, _ transaction: any ReadTransaction) throws {
+        sharesByEntries = going.contains(where: isLosing) ? try transaction.recordShares(in: zone, limit: Limits.recordSharesPerZone) : []
+        if sharesByEntries.contains(where: { isLosing($0.share) || isLosing($0.root) }) { isSharing = true }
         let lacking = lackingCompanions
         guard !lacking.isEmpty else { return }
         for row in try transaction.records(in: zone, named: lacking) { companions[row.name] = StoredRecord(row, in: zone) }
@@ -171,14 +182,15 @@ extension ModifyBatch {
     /// CloudKit: a record is in one share only, counting what it inherits.
     private func faultOfShare(at place: Int, _ save: RecordVerdict.Save, _ around: SharedSurroundings) -> ServerError? {
         guard save.over?.isLive != true, let state = save.sharing else { return nil }
-        guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneIsSharedOtherwise }
-        if around.isZoneShared { return .zoneIsSharedOtherwise }
+        guard let root = state.root else { return around.shares.isEmpty ? nil : .zoneHasShares }
+        if around.isZoneShared { return .zoneIsShared }
         if around.shares.count >= Limits.recordSharesPerZone { return .tooManyRecordShares }
         let makesRoot = places[root].map { if case .save(let save) = verdicts[$0] { save.sharing == nil } else { false } } ?? false
         let isThere = stored[root].map { $0.isLive && $0.content.sharing == nil && !going.contains(root) } ?? false
         guard isThere || makesRoot else { return .rootNotFound }
         if newShares[root]?.share != items[place].name { return .alreadyShared }
-        if let share = stored[root]?.content.shared.share, !isGoing(share: share) { return .alreadyShared }
+        // A share that is damaged may be made anew in its place.
+        if let share = stored[root]?.content.shared.share, share != items[place].name, !isGoing(share: share) { return .alreadyShared }
         return inherited(by: root) != nil || around.aboveRoots.contains(root) ? .alreadyShared : nil
     }
 

@@ -316,10 +316,15 @@ extension ServerError {
         .badRequest, "the record is shared already, or hangs on one that is, or one that is hangs on it", native: .alreadyShared, field: "parent",
         remedy: "Invite participants to the share that there is, or delete it first.")
 
-    /// On this server: a zone is shared as a whole, or records of it are.
-    static let zoneIsSharedOtherwise = ServerError(
-        .badRequest, "a zone is shared as a whole, or records of it are", native: .alreadyShared, field: "recordType",
-        remedy: "Delete the other share first, or use another zone.")
+    /// CloudKit: a hierarchy in a zone that is shared is rejected.
+    static let zoneIsShared = ServerError(
+        .badRequest, "a zone is shared as a whole, or records of it are", native: .serverRejectedRequest, field: "forRecord",
+        remedy: "Invite participants to the share of the zone, delete it first, or use another zone.")
+
+    /// CloudKit: so is the share of a zone with hierarchies that are shared, as an invalid argument.
+    static let zoneHasShares = ServerError(
+        .badRequest, "a zone is shared as a whole, or records of it are", field: "recordType",
+        remedy: "Delete the shares of records of the zone first, or use another zone.")
 
     static let tooManyRecordShares = ServerError(
         .badRequest, "the zone has \(Limits.recordSharesPerZone) shares of records", native: .limitExceeded, field: "recordType",

@@ -28,7 +28,7 @@ extension EntryRow {
     }
 }
 
-/// The entries that lead to the shares of records of a zone. They permit nothing: the shares do.
+/// The entries that lead to the shares of a zone and of its records, and to who takes part. They permit nothing: the shares do.
 enum ShareEntries {
     /// For its share's record and its root, by the view.
     static func share(of zone: ZoneAddress, _ view: FeedView) -> EntryKey {
@@ -44,6 +44,12 @@ enum ShareEntries {
     static func prefix(ofSeatsOf user: String, in zone: ZoneAddress) -> String { prefix(of: zone) + user + " " }
 
     static func prefix(of zone: ZoneAddress) -> String { "\(zone.zone) " }
+
+    /// Whose seat an entry is.
+    static func user(of seat: EntryRow) -> String? {
+        let parts = seat.key.key.split(separator: " ")
+        return parts.count == 3 ? String(parts[1]) : nil
+    }
 
     static func value(share: String, root: String) -> [UInt8] {
         var writer = ByteWriter()
@@ -69,6 +75,19 @@ extension ReadTransaction {
         return try entries(in: zone.database, .recordShare, after: prefix, limit: limit).filter { $0.key.key.hasPrefix(prefix) }.map(
             ShareEntries.read)
     }
+
+    /// All entries of a kind of a zone's that are asked for. Costs a call of the store for each page of them.
+    func everyEntry(_ kind: EntryKind, of zone: ZoneAddress, where isWanted: (EntryRow) throws -> Bool) throws -> [EntryRow] {
+        let prefix = ShareEntries.prefix(of: zone)
+        var (found, after): ([EntryRow], String) = ([], prefix)
+        while true {
+            let page = try entries(in: zone.database, kind, after: after, limit: Limits.resultsPerPage)
+            let own = page.filter { $0.key.key.hasPrefix(prefix) }
+            found += try own.filter(isWanted)
+            guard own.count == Limits.resultsPerPage, let last = own.last else { return found }
+            after = last.key.key
+        }
+    }
 }
 
 extension WritePlan {
@@ -87,6 +106,9 @@ extension WritePlan {
         }
         for put in shares {
             let after = put.row.isTombstone ? nil : StoredRecord(put.row, in: zone.address).content.sharing
+            // Over a tombstone, or over one that is damaged: who took part in that, the entries say.
+            if before(put.row.name) == nil, !put.isNew { tasks.append(TellParticipants.task(ofEndOf: put.row.name, in: zone, by: caller, due: now)) }
+            if after == nil, put.row.name == ShareNames.ofZone { entriesRemoved.append(EntryRow(sharing: zone).key) }
             addSharing(of: zone, share: put.row.name, from: before(put.row.name), to: after, by: caller, at: now)
         }
     }
@@ -107,10 +129,13 @@ extension WritePlan {
     mutating func addSharing(
         of zone: ZoneRow, share: String, from before: ShareState?, to after: ShareState?, by caller: Caller, at now: Timestamp
     ) {
-        if before == nil, after == nil { return }
         let (members, others) = (Set(after?.members ?? []), Set(before?.members ?? []))
         let left = others.subtracting(members)
-        if let state = after ?? before, let view = state.view, let root = state.root {
+        guard let state = after ?? before else { return }
+        let view = state.view ?? .owner
+        entries += members.sorted().map { EntryRow(key: ShareEntries.seat(of: $0, in: zone.address, view), value: Array(share.utf8)) }
+        entriesRemoved += left.sorted().map { ShareEntries.seat(of: $0, in: zone.address, view) }
+        if let root = state.root {
             let key = ShareEntries.share(of: zone.address, view)
             if after == nil {
                 entriesRemoved.append(key)
@@ -118,12 +143,9 @@ extension WritePlan {
                 entries += [EntryRow(key: key, value: ShareEntries.value(share: share, root: root)), EntryRow(sharingRecordsOf: zone)]
                 tasks.append(TellParticipants.task(ofChangesIn: zone, view: view, by: caller, due: now))
             }
-            entries += members.sorted().map { EntryRow(key: ShareEntries.seat(of: $0, in: zone.address, view), value: Array(share.utf8)) }
-            entriesRemoved += left.sorted().map { ShareEntries.seat(of: $0, in: zone.address, view) }
-        } else {
-            let entry = EntryRow(sharing: zone)
-            if after == nil { entriesRemoved.append(entry.key) } else { entries.append(entry) }
-            if after != nil { tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now)) }
+        } else if after != nil {
+            entries.append(EntryRow(sharing: zone))
+            tasks.append(TellParticipants.task(ofChangesIn: zone, by: caller, due: now))
         }
         for user in left.sorted() { tasks.append(TellParticipants.task(of: user, in: zone, by: caller, due: now)) }
     }
@@ -136,7 +158,7 @@ extension WritePlan {
             return
         }
         let share = try transaction.records(in: zone.address, named: [ShareNames.ofZone]).first.map { StoredRecord($0, in: zone.address) }
-        // One that is damaged does not keep a zone from going: its participants' rows are left, and lead nowhere.
+        // Of one that is damaged the entries say who took part.
         guard let share, share.row.type == ShareNames.recordType else { return }
         entriesRemoved.append(EntryRow(sharing: zone).key)
         for user in share.content.sharing?.members ?? [] { tasks.append(TellParticipants.task(of: user, in: zone, by: caller, due: now)) }

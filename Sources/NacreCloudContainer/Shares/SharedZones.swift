@@ -92,16 +92,19 @@ extension Cloud {
     ///
     /// The share is another database's, of which an engine may show what was there when the transaction began; so a row that came or went is looked at once
     /// more afterwards. Who changes a share calls this after that, so the last call agrees with the last change.
-    /// - Parameter author: who made the change; nil: nobody is told of it.
+    /// - Parameters:
+    ///   - author: who made the change; nil: nobody is told of it.
+    ///   - tookPart: the share named the user when it was read last: a row that is there is marked without another look. Who has left since has a task of
+    ///     their own.
     func settleSharedZone(
-        _ name: SharedZoneName, of ownerKey: DatabaseKey, for user: String, after author: FireSubscriptions.Author?
+        _ name: SharedZoneName, of ownerKey: DatabaseKey, for user: String, after author: FireSubscriptions.Author?, tookPart: Bool = false
     ) async throws {
         let key = DatabaseKey(container: ownerKey.container, environment: ownerKey.environment, scope: .shared, owner: user)
         let (database, holder) = (try await databaseID(key), try await databaseID(ownerKey))
         let (now, newZone) = (clock(), Int64(bitPattern: random() >> 1))
         for _ in 0..<Self.settlingsOfSharedZone {
             let step = try await store.write { transaction in
-                try transaction.settleSharedZone(name, heldBy: holder, for: user, in: (database, key), newZone, author, at: now)
+                try transaction.settleSharedZone(name, heldBy: holder, for: user, tookPart, in: (database, key), newZone, author, at: now)
             }
             if step.hasMoved { committed(database) }
             guard step.isToBeChecked else { return }
@@ -126,14 +129,15 @@ extension ReadTransaction {
 
 extension WriteTransaction {
     fileprivate func settleSharedZone(
-        _ name: SharedZoneName, heldBy holder: DatabaseID, for user: String, in place: (id: DatabaseID, key: DatabaseKey), _ newZone: Int64,
-        _ author: FireSubscriptions.Author?, at now: Timestamp
+        _ name: SharedZoneName, heldBy holder: DatabaseID, for user: String, _ tookPart: Bool, in place: (id: DatabaseID, key: DatabaseKey),
+        _ newZone: Int64, _ author: FireSubscriptions.Author?, at now: Timestamp
     ) throws -> Ending<(hasMoved: Bool, isToBeChecked: Bool)> {
         let advance = try lock(zoneNamed: nil, in: place.id, operation: nil, entries: [SubscriptionGround.key(SubscriptionGround.all, in: place.id)])
         let row = try zones(in: place.id, named: [name.text]).first
         let next = (advance.database?.lastSeq ?? 0) + 1
         var plan = WritePlan()
-        switch (try isShared(name, heldBy: holder, with: user), row) {
+        let isShared = tookPart && row != nil ? true : try isShared(name, heldBy: holder, with: user)
+        switch (isShared, row) {
         case (false, nil): return .rollback((false, false))
         case (true, let row?): plan.zonesChanged = [row.address]
         case (false, let row?): plan.add(deletionOf: row, at: next, now: now)

@@ -71,27 +71,36 @@ extension ReadTransaction {
 
     /// As whom a user who is not its owner uses a zone; nil: they take no part. Costs a call of the store, and two more where the zone is not shared as a
     /// whole.
+    /// - Throws: `ServerError.recordDamaged` where what would let them in cannot be read.
     func seat(of user: String, in zone: ZoneAddress) throws -> ZoneSeat? {
         if let share = try zoneShare(in: zone) {
             return share.content.sharing?.access(of: user).map { .participant(user: user, $0) }
         }
         var shares: [FeedView: ShareAccess] = [:]
-        for share in try recordShares(of: user, in: zone) {
-            guard let state = share.content.sharing, let view = state.view, let access = state.access(of: user) else { continue }
+        let seats = try seats(of: user, in: zone)
+        for share in seats {
+            guard share.isShare, let state = share.content.sharing, let view = state.view, let access = state.access(of: user) else { continue }
             shares[view] = access
         }
+        // A zone that is not there is one that a device forgets.
+        if shares.isEmpty, seats.contains(where: { $0.isDamaged && $0.row.type == ShareNames.recordType }) { throw ServerError.recordDamaged }
         return shares.isEmpty ? nil : .guest(user: user, shares)
     }
 
     /// The shares of records of a zone to which a user's entries lead: whether they take part, the shares say.
     func recordShares(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
+        try seats(of: user, in: zone).filter { $0.isShare && $0.content.sharing?.root != nil }
+    }
+
+    /// What a user's entries lead to.
+    private func seats(of user: String, in zone: ZoneAddress) throws -> [StoredRecord] {
         let prefix = ShareEntries.prefix(ofSeatsOf: user, in: zone)
         let seats = try entries(in: zone.database, .shareSeat, after: prefix, limit: Limits.sharesOfZonePerUser).filter {
             $0.key.key.hasPrefix(prefix)
         }
         guard !seats.isEmpty else { return [] }
         let names = seats.map { String(decoding: $0.value, as: UTF8.self) }
-        return try records(in: zone, named: names).map { StoredRecord($0, in: zone) }.filter { $0.isShare && $0.content.sharing?.root != nil }
+        return try records(in: zone, named: names).map { StoredRecord($0, in: zone) }
     }
 }
 

@@ -13,6 +13,8 @@ struct TellParticipants: TaskHandler {
         case nobody
         /// Who takes part now in the share of a record that this view shows.
         case guests(FeedView)
+        /// Who took part, by the zone's entries, in a share that was deleted or made anew without a look at it.
+        case former(String)
     }
 
     private let zone: ZoneAddress
@@ -33,6 +35,10 @@ struct TellParticipants: TaskHandler {
         task(zone, .user(user), by: caller, due: due)
     }
 
+    static func task(ofEndOf share: String, in zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow {
+        task(zone, .former(share), by: caller, due: due)
+    }
+
     static func task(ofEndOf zone: ZoneRow, by caller: Caller, due: Timestamp) -> TaskRow { task(zone, .nobody, by: caller, due: due) }
 
     private static func task(_ zone: ZoneRow, _ audience: Audience, by caller: Caller, due: Timestamp) -> TaskRow {
@@ -44,6 +50,8 @@ struct TellParticipants: TaskHandler {
             case .user(let user): "\(zone.address.zone) \(user)"
             case .nobody: "\(zone.address.zone):"
             case .guests(let view): "\(zone.address.zone)/\(view.rawValue)"
+            // No user has such a name.
+            case .former(let share): "\(zone.address.zone) /\(share)"
             }
         return TaskRow(key: TaskKey(zone.address.database, .tellParticipants, name), payload: work.payload, due: due)
     }
@@ -63,6 +71,7 @@ struct TellParticipants: TaskHandler {
             case 1: audience = .user(try reader.string())
             case 2: audience = .nobody
             case 3: audience = .guests(FeedView(rawValue: try reader.signed()))
+            case 4: audience = .former(try reader.string())
             default: throw MalformedBytes()
             }
             author = try FireSubscriptions.Author(&reader)
@@ -85,6 +94,9 @@ struct TellParticipants: TaskHandler {
         case .guests(let view):
             writer.byte(3)
             writer.signed(view.rawValue)
+        case .former(let share):
+            writer.byte(4)
+            writer.string(share)
         }
         author.write(to: &writer)
         return writer.bytes
@@ -94,11 +106,12 @@ struct TellParticipants: TaskHandler {
         let cloud = turn.cloud
         guard let key = try await cloud.store.read({ try $0.databases([turn.key.database]).first?.key }) else { throw turn.task.malformed }
         switch audience {
-        case .members, .guests: try await tell(try await members(cloud), of: key, cloud)
+        case .members, .guests: try await tell(try await members(cloud), tookPart: true, of: key, cloud)
         case .user(let user): try await tell([user], of: key, cloud)
         case .nobody:
             if try await endShares(of: key, cloud) { return true }
             try await cloud.removeShareLink(of: zone, root: nil, in: key)
+        case .former(let share): try await endSeats(at: share, of: key, cloud)
         }
         return try await cloud.store.write { transaction in
             _ = try transaction.lock(in: turn.key.database)
@@ -137,7 +150,7 @@ struct TellParticipants: TaskHandler {
             return (try rows(.shareSeat).filter { $0.key.key.hasPrefix(prefix) }, try rows(.recordShare).filter { $0.key.key.hasPrefix(prefix) })
         }
         if seats.isEmpty, shares.isEmpty { return false }
-        let users = Set(seats.compactMap { $0.key.key.dropFirst(prefix.count).split(separator: " ").first.map(String.init) })
+        let users = Set(seats.compactMap(ShareEntries.user(of:)))
         try await tell(users.sorted(), of: key, cloud)
         for share in shares { try await cloud.removeShareLink(of: zone, root: try ShareEntries.read(share).root, in: key) }
         return try await cloud.store.write { transaction in
@@ -148,10 +161,30 @@ struct TellParticipants: TaskHandler {
         }
     }
 
-    private func tell(_ users: [String], of key: DatabaseKey, _ cloud: Cloud) async throws {
+    /// Tells who has a seat by a share that may be gone, and takes the seats away that it no longer gives.
+    private func endSeats(at share: String, of key: DatabaseKey, _ cloud: Cloud) async throws {
+        let (seats, links) = try await cloud.store.read { [zone] transaction in
+            let links = try transaction.everyEntry(.recordShare, of: zone) { try ShareEntries.read($0).share == share }
+            return (try transaction.everyEntry(.shareSeat, of: zone) { $0.value == Array(share.utf8) }, links)
+        }
+        if seats.isEmpty, links.isEmpty { return }
+        try await tell(Set(seats.compactMap(ShareEntries.user(of:))).sorted(), of: key, cloud)
+        try await cloud.store.write { [zone, zoneName] transaction in
+            guard try transaction.advance(zoneNamed: zoneName, in: zone.database).zone?.address == zone else { return .rollback(()) }
+            let state = try transaction.share(share, in: zone)?.content.sharing
+            let members = Set(state?.members ?? [])
+            var plan = WritePlan()
+            plan.entriesRemoved = seats.filter { ShareEntries.user(of: $0).map(members.contains) != true }.map(\.key)
+            if state == nil { plan.entriesRemoved += links.map(\.key) }
+            try transaction.apply(plan)
+            return .commit(())
+        }
+    }
+
+    private func tell(_ users: [String], tookPart: Bool = false, of key: DatabaseKey, _ cloud: Cloud) async throws {
         let name = SharedZoneName(owner: key.owner, zoneName: zoneName)
         try await TaskTurn.each(of: users) { [author] user in
-            try await cloud.settleSharedZone(name, of: key, for: user, after: author)
+            try await cloud.settleSharedZone(name, of: key, for: user, after: author, tookPart: tookPart)
         }
     }
 

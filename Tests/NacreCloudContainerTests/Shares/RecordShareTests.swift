@@ -213,7 +213,7 @@ import Testing
         #expect(try await tree.move("other", below: "night") == .alreadyShared)
         #expect(try await tree.move("above", below: "night") == .parentCycle)
         #expect(try await tree.move("day", below: "stop") == .parentCycle)
-        #expect(try await tree.scene.share(SharePermission.none)?.error == .zoneIsSharedOtherwise)
+        #expect(try await tree.scene.share(SharePermission.none)?.error == .zoneHasShares)
         let root = try await tree.ada.lookup(["S"], zone: Self.zone).first?.record
         let moved = RecordOperation.share(.update, ShareChange(forRecord: "other"), tag: root?.recordChangeTag, name: "S")
         #expect(try await tree.ada.modify([moved], zone: Self.zone).first?.error == .rootStays)
@@ -222,7 +222,8 @@ import Testing
         let zoneWide = try await ShareScene(.memory)
         try await zoneWide.share(SharePermission.none)
         let refused = try await zoneWide.ada.modify([.share(.create, ShareChange(forRecord: "note"), name: "S")], zone: Self.zone).first
-        #expect(refused?.error == .zoneIsSharedOtherwise)
+        #expect(refused?.error == .zoneIsShared && refused?.error?.nativeCode == NativeErrorCode.serverRejectedRequest.rawValue)
+        #expect(ServerError.zoneHasShares.nativeCode == NativeErrorCode.invalidArguments.rawValue)
     }
 
     @Test func `a root and its share are saved together, and a child with them`() async throws {

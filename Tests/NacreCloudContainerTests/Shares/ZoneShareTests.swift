@@ -45,6 +45,34 @@ import Testing
         #expect(try await scene.ada.modify([tagged], zone: Self.zone).first?.record?.sharing?.value.publicPermission == .readWrite)
     }
 
+    @Test(arguments: Engine.allCases) func `a share keeps fields of the app, and is told anew with each change of its participants`(engine: Engine)
+        async throws
+    {
+        let scene = try await ShareScene(engine)
+        let fields: RecordFields = ["cloudkit.title": .string("Our trip"), "cloudkit.type": .string("trip"), "color": .string("red")]
+        #expect(try await scene.share(SharePermission.none, fields: fields)?.record?.fields == fields)
+        var token = try await scene.ada.changes(Self.zone).syncToken
+        /// The names that a share comes with in the feed, once each step is done.
+        func told() async throws -> [Set<String>] {
+            let page = try await scene.ada.changes(Self.zone, after: token)
+            token = page.syncToken
+            return page.records.compactMap(\.record).map { record in
+                #expect(record.recordName == ShareNames.ofZone && record.fields == fields)
+                return Set(record.sharing?.value.participants.compactMap { $0.identity.userRecordName } ?? [])
+            }
+        }
+        try await scene.share(nil, [.invite("_ben")])
+        #expect(try await told() == [[ShareScene.ada, "_ben"]])
+        _ = try await scene.accept(try await scene.guid(), by: "_ben")
+        #expect(try await told() == [[ShareScene.ada, "_ben"]])
+        #expect(try await scene.guest("_ben").changes(Self.zone).records.compactMap(\.record).contains { $0.fields == fields })
+        try await scene.guest("_ben").modify([.delete(ShareNames.ofZone)], zone: Self.zone)
+        #expect(try await told() == [[ShareScene.ada]])
+        try await scene.ada.modify([.update("note")], zone: Self.zone)
+        #expect(
+            try await scene.ada.changes(Self.zone, after: token).records.compactMap(\.recordName) == ["note"], "a record's change is not the share's")
+    }
+
     @Test func `what cannot be shared is refused, and says why`() async throws {
         let scene = try await ShareScene(.memory)
         func error(_ operation: RecordOperation, zone: String = Self.zone, _ user: TestCloudUser? = nil) async throws -> ServerError? {
