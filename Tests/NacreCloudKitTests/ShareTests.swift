@@ -112,6 +112,9 @@ struct ShareTests {
         let url = try #require(ShareURL.url(of: "abc", server: server))
         #expect(url.absoluteString == "https://cloud.example.com/base/share/abc")
         #expect(ShareURL.shortGUID(in: try #require(URL(string: "https://cloud.example.com/share/abc#Lisbon"))) == "abc")
+        #expect(ShareURL.titled(url, "Our trip #1").absoluteString == "https://cloud.example.com/base/share/abc#Our%20trip%20%231")
+        #expect(ShareURL.shortGUID(in: ShareURL.titled(url, "a/b c")) == "abc")
+        #expect(ShareURL.titled(url, nil) == url && ShareURL.titled(url, "") == url)
         for path in ["/abc", "/share/", "/other/abc", ""] {
             #expect(ShareURL.shortGUID(in: try #require(URL(string: "https://cloud.example.com\(path)"))) == nil, "\(path)")
         }

@@ -13,33 +13,24 @@ import Testing
 
     /// A share of Ada's zone.
     /// - Returns: what stands in its URL.
-    private func share(on server: TestServer, publicPermission: String = "NONE", inviting: String? = nil) async throws -> String {
+    private func share(on server: TestServer, publicPermission: String = "NONE", inviting: String? = nil, zone: String = "Trip") async throws
+        -> String
+    {
         let invited = inviting.map {
             #","participants":[{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{\#($0)}}}]"#
         }
-        try await ask(server, "ada", "private/zones/modify", Body.zones("create", "Trip"))
-        let answer = try await ask(
-            server, "ada", "private/records/modify",
+        try await server.ask("ada", "private/zones/modify", Body.zones("create", zone))
+        let answer = try await server.ask(
+            "ada", "private/records/modify",
             """
             {"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share",
-            "publicPermission":"\(publicPermission)"\(invited ?? ""),"fields":{"cloudkit.title":{"value":"\(Self.title)"}}}}],"zoneID":{"zoneName":"Trip"}}
+            "publicPermission":"\(publicPermission)"\(invited ?? ""),"fields":{"cloudkit.title":{"value":"\(Self.title)"}}}}],"zoneID":{"zoneName":"\(zone)"}}
             """)
         return try #require(answer.at("records[0].shortGUID")?.text)
     }
 
-    @discardableResult
-    private func ask(_ server: TestServer, _ user: String, _ path: String, _ body: String) async throws -> JSON {
-        try await server.prepareTypes(for: body, in: TestServer.container)
-        let answer = await server.respond(
-            Question(
-                method: "POST", target: "/database/1/\(TestServer.container)/development/\(path)",
-                headers: ["Host": "localhost", "Authorization": "Bearer \(server.names["\(user).device"] ?? "")"], body: Array(body.utf8)))
-        #expect(answer.status == 200, "\(answer.text)")
-        return try #require(answer.json)
-    }
-
     private func zones(of user: String, on server: TestServer) async throws -> Int {
-        try await ask(server, user, "shared/zones/list", "{}")["zones"]?.count ?? -1
+        try await server.ask(user, "shared/zones/list", "{}")["zones"]?.count ?? -1
     }
 
     /// Opens a share's URL and signs in by its page.
@@ -94,6 +85,21 @@ import Testing
         var again = TestBrowser(server, host: "nacre.example", scheme: "https")
         #expect(try await opened(guid, by: "bob@example.com", &again).text.contains("You take part already"))
         #expect(try await opened(guid, by: "ada@example.com", &again).text.contains("You take part already"))
+    }
+
+    @Test func `who resolves a share is told the page about its app, and nobody else is`() async throws {
+        let server = try await TestServer()
+        let guid = try await share(on: server, inviting: "\"userRecordName\":\"\(server.names["bob.name"] ?? "")\"")
+        let body = #"{"shortGUIDs":[{"value":"\#(guid)"}]}"#
+        #expect(try await server.ask("bob", "public/records/resolve", body).at("results[0].webpageURL") == nil)
+        let page = "https://trips.example/get"
+        _ = try await server.cloud.registry.setShareApp(ShareApp(app: nil, fallback: page), of: TestServer.container)
+        for path in ["public/records/resolve", "public/records/accept"] {
+            #expect(try await server.ask("bob", path, body).at("results[0].webpageURL")?.text == page)
+        }
+        let other = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"", zone: "Other")
+        let refused = try await server.ask("bob", "public/records/resolve", #"{"shortGUIDs":[{"value":"\#(other)"}]}"#)
+        #expect(refused.at("results[0].serverErrorCode")?.text == "ACCESS_DENIED" && refused.at("results[0].webpageURL") == nil)
     }
 
     @Test func `who declines takes no part, and the click counts once`() async throws {
@@ -183,8 +189,8 @@ import Testing
         var browser = TestBrowser(server)
         let question = try await opened(guid, by: "bob@example.com", &browser)
         #expect(question.text.contains("<dd>see it</dd>"))
-        try await ask(
-            server, "ada", "private/records/modify",
+        try await server.ask(
+            "ada", "private/records/modify",
             #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"cloudkit.zoneshare"}}],"zoneID":{"zoneName":"Trip"}}"#)
         let late = await browser.send(["step": "accept"])
         #expect(late.status == 403 && late.text.contains("Nothing is here for you") && !late.text.contains("trip"))

@@ -166,7 +166,8 @@ struct MessageRoundTripTests {
                     shortGUID: seed.text(), containerIdentifier: seed.text(), databaseScope: "SHARED", environment: "development", zoneID: zone,
                     share: seed.record(in: zone), ownerIdentity: seed.user(), participantPermission: seed.permission(),
                     participantStatus: .invited, participantType: .privateUser,
-                    rootRecordName: seed.chance(2) ? seed.name() : nil, rootRecord: seed.chance(2) ? seed.record(in: zone) : nil))
+                    rootRecordName: seed.chance(2) ? seed.name() : nil, rootRecord: seed.chance(2) ? seed.record(in: zone) : nil,
+                    webpageURL: seed.chance(2) ? seed.text() : nil))
         }
         let answer = SharesResponse(results: results)
         try expect(answer, as: answer, AnswerForm(details: true), seed)

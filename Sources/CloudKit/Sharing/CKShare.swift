@@ -82,8 +82,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
         }
     }
 
-    /// By which others get in; nil before the first save. The same again where the same is shared again.
-    open var url: URL? { sheet.url }
+    /// By which others get in, with the title behind a `#` for those who read it; nil before the first save. The same again where the same is shared again.
+    open var url: URL? { sheet.url.map { ShareURL.titled($0, self[SystemFieldKey.title] as? String) } }
 
     /// The URL by which whoever comes first takes the place of a participant that is `oneTimeURLParticipant()`. It stays the same as long as the participant
     /// is in the share; once somebody has come by it, it is to anybody else what `url` is. Apple: iOS 18.

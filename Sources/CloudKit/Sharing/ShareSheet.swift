@@ -113,12 +113,19 @@ struct ShareSheet: Sendable {
     }
 }
 
-/// The URL by which a share is opened: `{server}/share/{short GUID}`, and of a one-time URL what `ShareKey` makes of it.
+/// The URL by which a share is opened: `{server}/share/{short GUID}#{title}`, and of a one-time URL what `ShareKey` makes of the short GUID.
 enum ShareURL {
     private static let folder = "share"
 
     static func url(of shortGUID: String, server: URL) -> URL? {
         server.appendingPathComponent(folder).appendingPathComponent(shortGUID)
+    }
+
+    /// The same with a title, which names nothing and is sent to no server.
+    static func titled(_ url: URL, _ title: String?) -> URL {
+        guard let title, !title.isEmpty, var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
+        parts.fragment = title
+        return parts.url ?? url
     }
 
     /// nil for a URL that is no share's. Its fragment is the title, and names nothing.

@@ -130,7 +130,8 @@ extension Cloud {
             shortGUID: asked.value, containerIdentifier: key.container, databaseScope: user == owner ? "PRIVATE" : "SHARED",
             environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
             ownerIdentity: try await identity(of: owner, in: target), participantPermission: standing.permission,
-            participantStatus: standing.status, participantType: standing.role, rootRecordName: share.state.root, rootRecord: root)
+            participantStatus: standing.status, participantType: standing.role, rootRecordName: share.state.root, rootRecord: root,
+            webpageURL: try await registry.container(key.container)?.shares.fallback)
     }
 
     // MARK: Accepting

@@ -56,6 +56,7 @@ extension CloudKitSchemas {
             "shortGUID": guid, "containerIdentifier": .string, "databaseScope": .word(["PRIVATE", "SHARED"]), "environment": .string,
             "zoneID": zoneID, "share": record, "ownerIdentity": userIdentity, "participantPermission": permission,
             "participantStatus": acceptance, "participantType": role, "rootRecordName?": .string, "rootRecord?": record,
+            "webpageURL?": .string,
         ]))
     private static let shareError = Schema.titled("ShareError", .answer(["shortGUID": guid], errorMembers))
     static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))

@@ -71,6 +71,7 @@ extension SharesResponse.Result {
             writer.write("participantPermission", share.participantPermission.rawValue)
             writer.write("participantStatus", share.participantStatus.rawValue)
             writer.write("participantType", share.participantType.rawValue)
+            writer.write(ifPresent: "webpageURL", share.webpageURL)
         }
         writer.endObject()
     }

@@ -183,7 +183,7 @@ extension SharesResponse.Result {
         var (zoneID, share, owner) = (ZoneID?.none, Record?.none, UserIdentity?.none)
         var (permission, status, role) = (SharePermission.unknown, ParticipantAcceptance.unknown, ParticipantRole.unknown)
         var (error, details) = (ErrorDraft(), ItemExtension())
-        var (rootName, root) = (String?.none, Record?.none)
+        var (rootName, root, webpage) = (String?.none, Record?.none, String?.none)
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
@@ -199,6 +199,7 @@ extension SharesResponse.Result {
             case "participantType": role = try reader.name(of: ParticipantRole.self)
             case "rootRecordName": rootName = try reader.optionalString()
             case "rootRecord": root = try reader.takeNull() ? nil : try Record(from: &reader)
+            case "webpageURL": webpage = try reader.optionalString()
             case "nacre": details = try ItemExtension(from: &reader)
             default:
                 if try error.take(key, from: &reader) { continue }
@@ -216,7 +217,8 @@ extension SharesResponse.Result {
                 databaseScope: try reader.require(scope, "databaseScope", at: start),
                 environment: try reader.require(environment, "environment", at: start), zoneID: try reader.require(zoneID, "zoneID", at: start),
                 share: try reader.require(share, "share", at: start), ownerIdentity: try reader.require(owner, "ownerIdentity", at: start),
-                participantPermission: permission, participantStatus: status, participantType: role, rootRecordName: rootName, rootRecord: root))
+                participantPermission: permission, participantStatus: status, participantType: role, rootRecordName: rootName, rootRecord: root,
+                webpageURL: webpage))
     }
 
     /// CloudKit's reference prints a dictionary; a plain string is read too.

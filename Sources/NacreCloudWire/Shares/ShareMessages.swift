@@ -42,11 +42,13 @@ package struct ShareMetadata: Equatable, Sendable {
     package var rootRecordName: String?
     /// Where it was asked for.
     package var rootRecord: Record?
+    /// A page about the app, as the container's administrator has said it.
+    package var webpageURL: String?
 
     package init(
         shortGUID: String, containerIdentifier: String, databaseScope: String, environment: String, zoneID: ZoneID, share: Record,
         ownerIdentity: UserIdentity, participantPermission: SharePermission, participantStatus: ParticipantAcceptance,
-        participantType: ParticipantRole, rootRecordName: String? = nil, rootRecord: Record? = nil
+        participantType: ParticipantRole, rootRecordName: String? = nil, rootRecord: Record? = nil, webpageURL: String? = nil
     ) {
         self.shortGUID = shortGUID
         self.containerIdentifier = containerIdentifier
@@ -60,6 +62,7 @@ package struct ShareMetadata: Equatable, Sendable {
         self.participantType = participantType
         self.rootRecordName = rootRecordName
         self.rootRecord = rootRecord
+        self.webpageURL = webpageURL
     }
 }
 

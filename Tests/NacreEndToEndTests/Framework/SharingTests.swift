@@ -1,5 +1,6 @@
 import CloudKit
 import Foundation
+import NacreLocks
 import Testing
 
 /// A zone that Ada shares, as the apps of Ada, Ben and Cleo see it.
@@ -78,7 +79,7 @@ struct SharingTests {
         try await Self.with { scene in
             let share = try await scene.sharedWithBen(.readWrite)
             #expect(share.recordID.recordName == CKRecordNameZoneWideShare && share.url != nil && share.publicPermission == .none)
-            #expect(share[CKShare.SystemFieldKey.title] as? String == "Lisbon")
+            #expect(share[CKShare.SystemFieldKey.title] as? String == "Lisbon" && share.url?.fragment == "Lisbon")
             #expect(share.participants.map(\.role) == [.owner, .privateUser] && share.participants.map(\.acceptanceStatus) == [.accepted, .pending])
             #expect(share.owner.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName)
 
@@ -239,6 +240,52 @@ struct SharingTests {
             let again = CKShare(rootRecord: bare)
             _ = try await scene.ada.database.modifyRecords(saving: [bare, again], deleting: [])
             #expect(again.url == url)
+        }
+    }
+
+    @Test func `participants are made of any address, shares are accepted in one operation, and nothing is shared in public`() async throws {
+        try await Self.with { scene in
+            let unknown = try await scene.ada.container.shareParticipant(forEmailAddress: "nobody@example.com")
+            #expect(unknown.role == .privateUser && unknown.permission == .readOnly && unknown.acceptanceStatus == .pending)
+            #expect(!unknown.userIdentity.hasiCloudAccount && unknown.userIdentity.lookupInfo?.emailAddress == "nobody@example.com")
+            let none = CKFetchShareParticipantsOperation(userIdentityLookupInfos: [])
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                none.perShareParticipantResultBlock = { _, _ in Issue.record("nobody was looked for") }
+                none.fetchShareParticipantsResultBlock = { continuation.resume(with: $0) }
+                scene.ada.container.add(none)
+            }
+
+            // Ben is invited to a zone, and Cleo to another one, which Ben knows the URL of.
+            let first = try await scene.sharedWithBen(.readOnly)
+            let other = CKRecordZone.ID(zoneName: "Other")
+            try await scene.ada.database.save(CKRecordZone(zoneID: other))
+            let second = CKShare(recordZoneID: other)
+            second.publicPermission = .readOnly
+            try await scene.ada.database.save(second)
+            var known: [CKShare.Metadata] = []
+            for share in [first, second] { known.append(try await scene.ben.container.shareMetadata(for: try #require(share.url))) }
+            let current = try #require(try await scene.ada.database.record(for: second.recordID) as? CKShare)
+            current.publicPermission = .none
+            try await scene.ada.database.save(current)
+            let metadata = known
+            let heard = Locked<[String: CKError.Code]>([:])
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let operation = CKAcceptSharesOperation(shareMetadatas: metadata)
+                operation.perShareResultBlock = { metadata, result in
+                    guard case .failure(let error as CKError) = result else { return }
+                    heard.withLock { $0[metadata.share.recordID.zoneID.zoneName] = error.code }
+                }
+                operation.acceptSharesResultBlock = { continuation.resume(with: $0) }
+                scene.ben.container.add(operation)
+            }
+            #expect(heard.withLock { $0 } == ["Other": .permissionFailure])
+            let zoneID = try await scene.zoneSeenByOthers()
+            #expect(try await scene.ben.container.sharedCloudDatabase.allRecordZones().map(\.zoneID) == [zoneID])
+
+            let refused = await #expect(throws: CKError.self) {
+                try await scene.ada.container.publicCloudDatabase.save(CKShare(recordZoneID: CKRecordZone.default().zoneID))
+            }
+            #expect(refused?.code == .badDatabase)
         }
     }
 

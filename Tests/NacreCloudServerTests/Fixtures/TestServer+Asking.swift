@@ -1,0 +1,16 @@
+import Testing
+
+extension TestServer {
+    /// Asks the web API with a user's device; the types of the body's records are there before.
+    /// - Returns: an answer that is none of an error.
+    @discardableResult
+    func ask(_ user: String, _ path: String, _ body: String) async throws -> JSON {
+        try await prepareTypes(for: body, in: Self.container)
+        let answer = await respond(
+            Question(
+                method: "POST", target: "/database/1/\(Self.container)/development/\(path)",
+                headers: ["Host": "localhost", "Authorization": "Bearer \(names["\(user).device"] ?? "")"], body: Array(body.utf8)))
+        #expect(answer.status == 200, "\(answer.text)")
+        return try #require(answer.json)
+    }
+}
