@@ -9,26 +9,33 @@ import Testing
 ///
 /// `yes`; `no`: ACCESS_DENIED; `gone`: ZONE_NOT_FOUND; `leave`: done, and the asker takes part no more; `stop`: done, and nobody does.
 @Suite struct ShareMatrixTests {
-    static let columns = ["owner", "adminRW", "adminRO", "writer", "reader", "nothing", "openRW", "openRO", "invited", "left", "removed", "stranger"]
+    static let columns = [
+        "owner", "adminRW", "adminRO", "adminNO", "writer", "reader", "nothing", "openRW", "openRO", "invited", "invitedAd",
+        "left", "removed", "stranger",
+    ]
 
     static let text = """
-        lookup     yes   yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        lookupShare yes  yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        query      yes   yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        changes    yes   yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        zones      yes   yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        token      yes   yes    yes    yes    yes    gone  yes    yes    gone  gone  gone  gone
-        create     yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        child      yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        update     yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        replace    yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        delete     yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        retitle    yes   yes    yes    no     no     gone  no     no     gone  gone  gone  gone
-        invite     yes   yes    yes    no     no     gone  no     no     gone  gone  gone  gone
-        open       yes   yes    yes    no     no     gone  no     no     gone  gone  gone  gone
-        endShare   stop  leave  leave  leave  leave  gone  leave  leave  gone  gone  gone  gone
-        upload     yes   yes    no     yes    no     gone  yes    no     gone  gone  gone  gone
-        deleteZone yes   bad    bad    bad    bad    bad   bad    bad    bad   bad   bad   bad
+        lookup       yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        lookupShare  yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        query        yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        changes      yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        zones        yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        token        yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        create       yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        child        yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        update       yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        replace      yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        delete       yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        retitle      yes    yes      yes      gone     no      no      gone     no      no      gone     gone       gone  gone     gone
+        invite       yes    yes      yes      gone     no      no      gone     no      no      gone     gone       gone  gone     gone
+        open         yes    yes      yes      gone     no      no      gone     no      no      gone     gone       gone  gone     gone
+        endShare     stop   leave    leave    gone     leave   leave   gone     leave   leave   gone     gone       gone  gone     gone
+        upload       yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        deleteZone   yes    bad      bad      bad      bad     bad     bad      bad     bad     bad      bad        bad   bad      bad
+        zone         yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        database     yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        resolve      yes    yes      yes      yes      yes     yes     yes      yes     yes     yes      yes        no    no       no
+        accept       yes    yes      yes      yes      yes     yes     yes      yes     yes     yes      yes        no    no       no
         """
 
     /// The asker's place in a fresh zone.
@@ -39,7 +46,8 @@ import Testing
             return (scene, scene.ada)
         }
         let asked: [String: (SharePermission, ParticipantRole)] = [
-            "adminRW": (.readWrite, .administrator), "adminRO": (.readOnly, .administrator), "writer": (.readWrite, .privateUser),
+            "adminRW": (.readWrite, .administrator), "adminRO": (.readOnly, .administrator), "adminNO": (SharePermission.none, .administrator),
+            "writer": (.readWrite, .privateUser), "invitedAd": (.readWrite, .administrator),
             "reader": (.readOnly, .privateUser), "nothing": (SharePermission.none, .privateUser), "invited": (.readWrite, .privateUser),
             "left": (.readWrite, .privateUser), "removed": (.readWrite, .privateUser),
         ]
@@ -49,7 +57,7 @@ import Testing
             try await scene.share(column == "openRW" ? .readWrite : column == "openRO" ? .readOnly : SharePermission.none)
         }
         let guid = try await scene.guid()
-        if column != "invited", column != "stranger" { _ = try await scene.accept(guid, by: "_asker") }
+        if !["invited", "invitedAd", "stranger"].contains(column) { _ = try await scene.accept(guid, by: "_asker") }
         if column == "left" { try await scene.guest("_asker").modify([.delete(ShareNames.ofZone)], zone: ShareScene.zone) }
         if column == "removed" { try await scene.share(nil, [.invite("_other", .readWrite)]) }
         // Who is let in does not depend on tasks that have run.
@@ -73,6 +81,14 @@ import Testing
         case "zones":
             let zones = try await scene.world.cloud.listZones(in: asker.target, by: asker.caller).zones.compactMap { $0.zone?.zoneID.zoneName }
             return zones.contains(zone) ? "yes" : "gone"
+        case "zone":
+            let request = ZonesLookupRequest(zones: [ZoneID(zoneName: zone, ownerRecordName: asker.zoneOwner)])
+            return word(try await scene.world.cloud.lookupZones(request, in: asker.target, by: asker.caller).zones.first?.error)
+        case "database":
+            try await scene.world.runAllTasks()
+            return try await asker.databaseChanges().zones.contains { $0.zoneID.zoneName == zone && $0.deletion == nil } ? "yes" : "gone"
+        case "resolve": return word(try await scene.resolve(try await scene.guid(), by: asker.caller).error)
+        case "accept": return word(try await scene.accept(try await scene.guid(), by: asker.caller).error)
         case "token":
             let zoneID = ZoneID(zoneName: zone, ownerRecordName: asker.zoneOwner)
             return try await scene.world.cloud.currentSyncToken(of: zoneID, in: asker.target, by: asker.caller) == nil ? "gone" : "yes"
