@@ -41,6 +41,8 @@ extension Limits {
         Limit("zonesPerList", zonesPerList, .server),
         Limit("zonesPerDatabase", zonesPerDatabase, .server),
         Limit("participantsPerShare", participantsPerShare, .cloudKit),
+        Limit("accessRequestsPerShare", accessRequestsPerShare, .server),
+        Limit("accessRequestsPerAccount", accessRequestsPerAccount, .server),
         Limit("sharedZonesPerUser", sharedZonesPerUser, .server),
         Limit("recordSharesPerZone", recordSharesPerZone, .server),
         Limit("sharesOfZonePerUser", sharesOfZonePerUser, .server),

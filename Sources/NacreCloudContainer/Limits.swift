@@ -11,6 +11,10 @@ extension Limits {
     package static let zonesPerDatabase = 5000
     /// Participants of a share, its owner among them. CloudKit: `CKShare`.
     package static let participantsPerShare = 100
+    /// Requests for access to one share that wait for an answer; as many identities may be blocked. On this server: as many as participants.
+    package static let accessRequestsPerShare = 100
+    /// Shares to which an account has asked for access, until it is looked which have answered. On this server.
+    package static let accessRequestsPerAccount = 100
     /// Zones that are shared with one user. On this server: each is looked at in its owner's database when they are listed.
     package static let sharedZonesPerUser = 1000
     /// Shares of records of one zone. On this server: a share is made after a look at the roots of the others.

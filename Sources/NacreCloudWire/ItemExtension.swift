@@ -12,6 +12,10 @@ struct ItemExtension {
     var created: Double?
     var modified: Double?
     var recordType: String?
+    // Shares.
+    var allowsAccessRequests = false
+    var requesters: [ParticipantIdentity] = []
+    var blockedIdentities: [ParticipantIdentity] = []
     // Zones and pages.
     var deletionReason: ZoneDeletionReason?
     var isMidCommit = false
@@ -33,6 +37,9 @@ struct ItemExtension {
             case "created": created = try reader.optionalDouble()
             case "modified": modified = try reader.optionalDouble()
             case "recordType": recordType = try reader.optionalString()
+            case "allowsAccessRequests": allowsAccessRequests = try reader.optionalBoolean() ?? false
+            case "requesters": requesters = try reader.optionalIdentities() ?? []
+            case "blockedIdentities": blockedIdentities = try reader.optionalIdentities() ?? []
             case "reason": deletionReason = try reader.takeNull() ? nil : try reader.name(of: ZoneDeletionReason.self)
             case "midCommit": isMidCommit = try reader.optionalBoolean() ?? false
             case "zoneWideShare": isSharedWhole = try reader.optionalBoolean() ?? false

@@ -65,6 +65,8 @@ extension AuthorisationTable {
             POST …/records/resolve     private,shared         401  421  421  400  401
             POST …/records/accept      public                 401  421  421  200:ACCESS_DENIED  401
             POST …/records/accept      private,shared         401  421  421  400  401
+            POST …/records/request-access  public             401  421  421  200:ACCESS_DENIED  401
+            POST …/records/request-access  private,shared     401  421  421  400  401
             POST …/assets/upload       public                 401  421  421  200  200
             POST …/assets/upload       private                401  421  421  200  401
             POST …/assets/upload       shared                 401  421  421  404:ZONE_NOT_FOUND  401
@@ -288,6 +290,7 @@ extension AuthorisationTable {
             "records/query": Body.query("Note", filters: [Body.filter("text", "EQUALS", #"{"value":"hush-hush"}"#)]),
             "records/changes": "{\(inCellar)}", "zones/lookup": #"{"zones":[{"zoneName":"_defaultZone"}]}"#,
             "records/resolve": #"{"shortGUIDs":[{"value":"nothing"}]}"#, "records/accept": #"{"shortGUIDs":[{"value":"nothing"}]}"#,
+            "records/request-access": #"{"shortGUIDs":[{"value":"nothing"}]}"#,
             "zones/modify": Body.zones("create", "Cellar"), "changes/zone": Body.feed("Cellar"),
             "assets/upload": #"{"tokens":[{"recordType":"Note","fieldName":"image"}]}"#,
             "assets/rereference": #"{"assets":[{"recordName":"nothing","fieldName":"image"}]}"#,

@@ -183,6 +183,35 @@ import Testing
         #expect(try await opened(key, by: "bob@example.com", &browser).text.contains("You take part already"))
     }
 
+    @Test func `who is not invited asks by the page where the share takes requests, and sees nothing of it`() async throws {
+        let server = try await TestServer(opensSignUp: true)
+        let guid = try await share(on: server)
+        let change = { (allows: Bool) in
+            """
+            {"operations":[{"operationType":"forceUpdate","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share",
+            "recordChangeTag":"<<tag>>","nacre":{"allowsAccessRequests":\(allows)}}}],"zoneID":{"zoneName":"Trip"},"nacre":{"details":true}}
+            """
+        }
+        let lookup = #"{"records":[{"recordName":"cloudkit.zoneshare"}],"zoneID":{"zoneName":"Trip"},"nacre":{"details":true}}"#
+        let tag = try #require(try await ask(server, "ada", "private/records/lookup", lookup).at("records[0].recordChangeTag")?.text)
+        try await ask(server, "ada", "private/records/modify", change(true).replacing("<<tag>>", with: tag))
+        var browser = TestBrowser(server)
+        await browser.open(more: "&form=sign-up")
+        await browser.send(["email": "carol@example.com", "password": TestServer.password])
+        let page = try await opened(guid, by: "carol@example.com", &browser)
+        #expect(page.status == 200 && page.text.contains("Ask for access") && page.text.contains("carol@example.com"))
+        #expect(!page.text.contains("trip") && !page.text.contains(TestServer.container))
+        let refused = await browser.send(["step": "request"])
+        #expect(refused.status == 403 && refused.text.contains("Verify the account"))
+        let account = try #require(try await server.cloud.registry.account(email: "carol@example.com"))
+        #expect(try await server.cloud.registry.verifyEmail("carol@example.com", of: account.id))
+        _ = try await opened(guid, by: "carol@example.com", &browser)
+        #expect(await browser.send(["step": "request"]).text.contains("You have asked"))
+        let seen = try await ask(server, "ada", "private/records/lookup", lookup)
+        #expect(seen.at("records[0].nacre.requesters[0].lookupInfo.emailAddress")?.text == "carol@example.com")
+        #expect(try await zones(of: "bob", on: server) == 0)
+    }
+
     @Test func `who has the URL of an open share may join, and a revocation ends the question`() async throws {
         let server = try await TestServer()
         let guid = try await share(on: server, publicPermission: "READ_ONLY")

@@ -131,28 +131,37 @@ extension SeededRandom {
             sharing: chance(4)
                 ? ShareChange(
                     publicPermission: permission(), participants: maybe { $0.list(upTo: 3) { $0.participant() } },
-                    forRecord: maybe { $0.name() }) : nil)
+                    forRecord: maybe { $0.name() }, allowsAccessRequests: maybe { .random(using: &$0) },
+                    requesters: maybe { $0.list(upTo: 3) { $0.identity() } }, blockedIdentities: maybe { $0.list(upTo: 3) { $0.identity() } }) : nil)
     }
 
     mutating func permission() -> SharePermission { SharePermission.allCases.randomElement(using: &self) ?? .readOnly }
 
-    mutating func participant() -> ShareParticipant {
+    mutating func identity() -> ParticipantIdentity {
         // A hash is none of an invitation's ways.
         let info = maybe {
             [UserLookupInfo.emailAddress($0.text()), .phoneNumber($0.text()), .userRecordName($0.text())].randomElement(using: &$0)
                 ?? .phoneNumber("")
         }
-        return ShareParticipant(
-            participantID: maybe { $0.name() }, identity: ParticipantIdentity(userRecordName: maybe { $0.text() }, lookupInfo: info),
+        return ParticipantIdentity(
+            userRecordName: maybe { $0.text() }, nameComponents: maybe { NameComponents(givenName: $0.text(), familyName: $0.maybe { $0.text() }) },
+            lookupInfo: info)
+    }
+
+    mutating func participant() -> ShareParticipant {
+        ShareParticipant(
+            participantID: maybe { $0.name() }, identity: identity(),
             role: ParticipantRole.allCases.randomElement(using: &self) ?? .privateUser, permission: permission(),
             acceptance: ParticipantAcceptance.allCases.randomElement(using: &self) ?? .invited, isOneTime: chance(4),
-            oneTimeSecret: maybe { $0.text() }, added: maybe { Timestamp(secondsSince2001: Double.random(in: 0...1e9, using: &$0)) })
+            oneTimeSecret: maybe { $0.text() }, isApprovedRequester: chance(4),
+            added: maybe { Timestamp(secondsSince2001: Double.random(in: 0...1e9, using: &$0)) })
     }
 
     mutating func shareDetails() -> ShareDetails {
         ShareDetails(
             shortGUID: text(), publicPermission: permission(), participants: list(upTo: 4) { $0.participant() }, owner: participant(),
-            currentUserParticipant: maybe { $0.participant() })
+            currentUserParticipant: maybe { $0.participant() }, allowsAccessRequests: chance(3), requesters: list(upTo: 3) { $0.identity() },
+            blockedIdentities: list(upTo: 3) { $0.identity() })
     }
 
     mutating func operation() -> RecordOperation {

@@ -66,7 +66,9 @@ extension ShareDetails {
 
 extension ShareParticipant {
     fileprivate var web: ShareParticipant {
-        ShareParticipant(participantID: participantID, identity: identity, role: role, permission: permission, acceptance: acceptance)
+        ShareParticipant(
+            participantID: participantID, identity: identity, role: role, permission: permission, acceptance: acceptance,
+            isApprovedRequester: isApprovedRequester)
     }
 }
 

@@ -21,6 +21,7 @@ struct ValueFault: Error, Equatable, Sendable, Codable {
         case participantOfPublicShare = "A share whose publicPermission is not none takes no participants"
         case participantNotThere = "Only who takes part in a share can be removed from it"
         case shareOwner = "The owner of a share cannot be added, changed or removed"
+        case notShareAdministrator = "The owner and administrators of a share decide over requests for access, and nobody else"
         case unknownPermission = "A share's publicPermission cannot be unknown"
 
         /// For people. Raw values stand in archives and stay as they are.

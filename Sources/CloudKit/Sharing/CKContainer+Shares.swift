@@ -63,6 +63,14 @@ extension CKContainer {
         try await SingleCall.result { self.accepting(metadatas, $0) }.get()
     }
 
+    // MARK: Asking for access
+
+    /// Asks those who decide over shares to let the current user take part: see `CKShareRequestAccessOperation`. Apple: iOS 26.
+    /// - Returns: a result for each URL.
+    public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
+        try await SingleCall.result { self.requestingAccess(urls, $0) }.get()
+    }
+
     // MARK: One participant
 
     /// Calls back with a participant for a share's `addParticipant`, whether or not somebody has the address.
@@ -176,6 +184,14 @@ extension CKContainer {
         _ metadatas: [CKShare.Metadata], _ done: @escaping @Sendable (Result<CKAcceptSharesOperation.Results, CKError>) -> Void
     ) -> CKOperation {
         let operation = prepare(CKAcceptSharesOperation(shareMetadatas: metadatas))
+        operation.whenDone = done
+        return operation
+    }
+
+    private func requestingAccess(
+        _ urls: [URL], _ done: @escaping @Sendable (Result<CKShareRequestAccessOperation.Results, CKError>) -> Void
+    ) -> CKOperation {
+        let operation = prepare(CKShareRequestAccessOperation(shareURLs: urls))
         operation.whenDone = done
         return operation
     }

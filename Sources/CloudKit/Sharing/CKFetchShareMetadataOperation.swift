@@ -41,11 +41,8 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     override func run() async throws(CKError) {
         let conversation = try userConversation()
-        var seen: Set<URL> = []
-        var named: [(url: URL, guid: String)] = []
-        for url in shareURLs ?? [] where seen.insert(url).inserted {
-            if let guid = ShareURL.shortGUID(in: url) { named.append((url, guid)) } else { tell(url, .failure(.notShareURL)) }
-        }
+        let (named, others) = ShareURL.sorted(shareURLs)
+        for url in others { tell(url, .failure(.notShareURL)) }
         var rest = named[...]
         while !rest.isEmpty {
             let asked = rest.prefix(Limits.sharesPerRequest)
@@ -86,5 +83,5 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKError {
-    fileprivate static var notShareURL: CKError { .malformed("A share's URL ends with /share/ and its identifier") }
+    static var notShareURL: CKError { .malformed("A share's URL ends with /share/ and its identifier") }
 }

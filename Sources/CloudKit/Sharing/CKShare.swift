@@ -65,7 +65,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         return CKShare(shareState: state)
     }
 
-    private var sheet: ShareSheet { snapshot.sharing ?? ShareSheet(rootName: nil) }
+    var sheet: ShareSheet { snapshot.sharing ?? ShareSheet(rootName: nil) }
 
     /// What everybody may who has the URL; by default `none`: only who is a participant gets in.
     ///
@@ -111,7 +111,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         change { sheet throws(ValueFault.Reason) in try sheet.remove(participant) }
     }
 
-    private func change(_ body: (inout ShareSheet) throws(ValueFault.Reason) -> Void) {
+    func change(_ body: (inout ShareSheet) throws(ValueFault.Reason) -> Void) {
         state.withLock { state in
             guard var sheet = state.sharing else { return }
             do throws(ValueFault.Reason) {

@@ -79,6 +79,8 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     public let userIdentity: CKUserIdentity
     /// Whether they have accepted. The server sets it.
     public let acceptanceStatus: CKShare.ParticipantAcceptanceStatus
+    /// Whether they asked for access and were approved; false for who may not know it. The server sets it. Apple: iOS 26.
+    public let isApprovedRequester: Bool
     /// When they came to the share; nil before the share is saved, for who may not know it, and where the server has not kept it. Apple: iOS 26.
     public let dateAddedToShare: Date?
     /// Whoever is first to accept by a URL of the participant's own.
@@ -101,11 +103,13 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
 
     init(
         participantID: String, userIdentity: CKUserIdentity, role: CKShare.ParticipantRole, permission: CKShare.ParticipantPermission,
-        acceptanceStatus: CKShare.ParticipantAcceptanceStatus, dateAddedToShare: Date? = nil, isOneTime: Bool = false, oneTimeSecret: String? = nil
+        acceptanceStatus: CKShare.ParticipantAcceptanceStatus, isApprovedRequester: Bool = false, dateAddedToShare: Date? = nil,
+        isOneTime: Bool = false, oneTimeSecret: String? = nil
     ) {
         self.participantID = participantID
         self.userIdentity = userIdentity
         self.acceptanceStatus = acceptanceStatus
+        self.isApprovedRequester = isApprovedRequester
         self.dateAddedToShare = dateAddedToShare
         self.isOneTime = isOneTime
         self.oneTimeSecret = oneTimeSecret
@@ -127,7 +131,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
     func duplicate() -> CKShareParticipant {
         CKShareParticipant(
             participantID: participantID, userIdentity: userIdentity, role: role, permission: permission, acceptanceStatus: acceptanceStatus,
-            dateAddedToShare: dateAddedToShare, isOneTime: isOneTime, oneTimeSecret: oneTimeSecret)
+            isApprovedRequester: isApprovedRequester, dateAddedToShare: dateAddedToShare, isOneTime: isOneTime, oneTimeSecret: oneTimeSecret)
     }
 
     open override func isEqual(_ object: Any?) -> Bool { (object as? CKShareParticipant).map(isSame) ?? false }
@@ -153,6 +157,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         static let role = "Role"
         static let permission = "Permission"
         static let acceptanceStatus = "AcceptanceStatus"
+        static let isApprovedRequester = "IsApprovedRequester"
         static let dateAdded = "DateAddedToShare"
         static let isOneTime = "IsOneTime"
         static let oneTimeSecret = "OneTimeSecret"
@@ -167,6 +172,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         participantID = id
         userIdentity = identity
         acceptanceStatus = CKShare.ParticipantAcceptanceStatus(rawValue: Int(coder.decodeInt64(forKey: Key.acceptanceStatus))) ?? .unknown
+        isApprovedRequester = coder.decodeBool(forKey: Key.isApprovedRequester)
         dateAddedToShare =
             coder.containsValue(forKey: Key.dateAdded) ? Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: Key.dateAdded)) : nil
         isOneTime = coder.decodeBool(forKey: Key.isOneTime)
@@ -184,6 +190,7 @@ open class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, @unchecked S
         coder.encode(Int64(role.rawValue), forKey: Key.role)
         coder.encode(Int64(permission.rawValue), forKey: Key.permission)
         coder.encode(Int64(acceptanceStatus.rawValue), forKey: Key.acceptanceStatus)
+        coder.encode(isApprovedRequester, forKey: Key.isApprovedRequester)
         if let dateAddedToShare { coder.encode(dateAddedToShare.timeIntervalSinceReferenceDate, forKey: Key.dateAdded) }
         coder.encode(isOneTime, forKey: Key.isOneTime)
         if let oneTimeSecret { coder.encode(NSString(string: oneTimeSecret), forKey: Key.oneTimeSecret) }
@@ -198,6 +205,7 @@ extension CKShareParticipant {
             participantID: participant.participantID ?? "", userIdentity: CKUserIdentity(wire: participant.identity),
             role: CKShare.ParticipantRole(participant.role), permission: CKShare.ParticipantPermission(participant.permission),
             acceptanceStatus: CKShare.ParticipantAcceptanceStatus(participant.acceptance),
+            isApprovedRequester: participant.isApprovedRequester,
             dateAddedToShare: participant.added.map { Date(timeIntervalSinceReferenceDate: $0.secondsSince2001) }, isOneTime: participant.isOneTime,
             oneTimeSecret: participant.oneTimeSecret)
     }
@@ -211,8 +219,7 @@ extension CKShareParticipant {
     var wire: ShareParticipant {
         ShareParticipant(
             participantID: participantID,
-            identity: ParticipantIdentity(
-                userRecordName: userIdentity.userRecordID?.recordName, lookupInfo: userIdentity.lookupInfo.map(UserLookupInfo.init)),
+            identity: userIdentity.asParticipant,
             role: role.wire, permission: permission.wire, acceptance: acceptanceStatus.wire,
             // Once somebody has claimed them they are a participant as any other.
             isOneTime: isOneTime && userIdentity.userRecordID == nil)
@@ -233,6 +240,11 @@ extension UserLookupInfo {
 }
 
 extension CKUserIdentity {
+    /// As a request names somebody: their names are the server's to know.
+    var asParticipant: ParticipantIdentity {
+        ParticipantIdentity(userRecordName: userRecordID?.recordName, lookupInfo: lookupInfo.map(UserLookupInfo.init))
+    }
+
     convenience init(wire identity: ParticipantIdentity) {
         let lookupInfo: CKUserIdentity.LookupInfo? =
             switch identity.lookupInfo {

@@ -10,6 +10,13 @@ extension Conversation {
         try await shares("records/accept", request)
     }
 
+    /// Asking once more changes nothing, so a lost answer does no harm.
+    func requestAccess(_ request: SharesRequest) async throws(CKError) -> AccessRequestsResponse {
+        let response: AccessRequestsResponse = try await ask("records/request-access", request, .read, since: line.timekeeper.now())
+        guard response.results.count == request.shortGUIDs.count else { throw .unexpectedAnswer }
+        return response
+    }
+
     private func shares(_ path: String, _ request: SharesRequest) async throws(CKError) -> SharesResponse {
         let start = line.timekeeper.now()
         let user = try await currentUser()

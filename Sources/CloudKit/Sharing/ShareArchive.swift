@@ -17,6 +17,22 @@ struct ArchivedShare: Codable {
         var added: Date?
         var isOneTime: Bool?
         var oneTimeSecret: String?
+        var isApprovedRequester: Bool?
+    }
+
+    /// Requests for access, as they are or as the server had them.
+    struct Requests: Codable {
+        struct Identity: Codable {
+            var user: String?
+            var emailAddress: String?
+            var phoneNumber: String?
+            var givenName: String?
+            var familyName: String?
+        }
+
+        var isAllowed: Bool
+        var requesters: [Identity]
+        var blocked: [Identity]
     }
 
     var url: String?
@@ -28,6 +44,9 @@ struct ArchivedShare: Codable {
     /// nil: the server has none.
     var fetchedPermission: String?
     var fetchedParticipants: [Participant]?
+    /// nil in archives of earlier versions, which knew none.
+    var requests: Requests?
+    var fetchedRequests: Requests?
 }
 
 extension ArchivedShare {
@@ -37,7 +56,9 @@ extension ArchivedShare {
             participants: sheet.participants.map(Participant.init), owner: Participant(sheet.owner),
             currentUser: sheet.currentUserParticipant.map(Participant.init), rootName: sheet.rootName,
             fetchedPermission: sheet.fetched?.publicPermission?.rawValue,
-            fetchedParticipants: sheet.fetched?.participants?.map { Participant(CKShareParticipant(wire: $0)) })
+            fetchedParticipants: sheet.fetched?.participants?.map { Participant(CKShareParticipant(wire: $0)) },
+            requests: Requests(sheet.allowsAccessRequests, sheet.requesters, sheet.blockedIdentities),
+            fetchedRequests: sheet.fetched.map { Requests($0.allowsAccessRequests, $0.requesters, $0.blockedIdentities) })
     }
 }
 
@@ -49,7 +70,7 @@ extension ArchivedShare.Participant {
             phoneNumber: identity.lookupInfo?.phoneNumber, lookedUpUser: identity.lookupInfo?.userRecordID?.recordName,
             givenName: identity.nameComponents?.givenName, familyName: identity.nameComponents?.familyName, role: participant.role.rawValue,
             permission: participant.permission.rawValue, acceptance: participant.acceptanceStatus.rawValue, added: participant.dateAddedToShare,
-            isOneTime: participant.isOneTime, oneTimeSecret: participant.oneTimeSecret)
+            isOneTime: participant.isOneTime, oneTimeSecret: participant.oneTimeSecret, isApprovedRequester: participant.isApprovedRequester)
     }
 
     var object: CKShareParticipant {
@@ -64,8 +85,33 @@ extension ArchivedShare.Participant {
         return CKShareParticipant(
             participantID: id, userIdentity: identity, role: CKShare.ParticipantRole(rawValue: role) ?? .unknown,
             permission: CKShare.ParticipantPermission(rawValue: permission) ?? .unknown,
-            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(rawValue: acceptance) ?? .unknown, dateAddedToShare: added,
-            isOneTime: isOneTime ?? false, oneTimeSecret: oneTimeSecret)
+            acceptanceStatus: CKShare.ParticipantAcceptanceStatus(rawValue: acceptance) ?? .unknown,
+            isApprovedRequester: isApprovedRequester ?? false, dateAddedToShare: added, isOneTime: isOneTime ?? false, oneTimeSecret: oneTimeSecret)
+    }
+}
+
+extension ArchivedShare.Requests {
+    init(_ isAllowed: Bool?, _ requesters: [ParticipantIdentity]?, _ blocked: [ParticipantIdentity]?) {
+        self.init(
+            isAllowed: isAllowed ?? false, requesters: (requesters ?? []).map(Identity.init), blocked: (blocked ?? []).map(Identity.init))
+    }
+}
+
+extension ArchivedShare.Requests.Identity {
+    init(_ identity: ParticipantIdentity) {
+        self.init(user: identity.userRecordName, givenName: identity.nameComponents?.givenName, familyName: identity.nameComponents?.familyName)
+        switch identity.lookupInfo {
+        case .emailAddress(let address): emailAddress = address
+        case .phoneNumber(let number): phoneNumber = number
+        case .userRecordName, .contactHash, nil: break
+        }
+    }
+
+    var wire: ParticipantIdentity {
+        let names = givenName ?? familyName
+        return ParticipantIdentity(
+            userRecordName: user, nameComponents: names.map { _ in NameComponents(givenName: givenName, familyName: familyName) },
+            lookupInfo: emailAddress.map { .emailAddress($0) } ?? phoneNumber.map { .phoneNumber($0) })
     }
 }
 
@@ -75,11 +121,15 @@ extension ShareSheet {
             url: archived.url.flatMap { URL(string: $0) },
             publicPermission: CKShare.ParticipantPermission(rawValue: archived.publicPermission) ?? .unknown,
             participants: archived.participants.map(\.object), owner: archived.owner.object,
-            currentUserParticipant: archived.currentUser?.object,
+            currentUserParticipant: archived.currentUser?.object, allowsAccessRequests: archived.requests?.isAllowed ?? false,
+            requesters: archived.requests?.requesters.map(\.wire) ?? [], blockedIdentities: archived.requests?.blocked.map(\.wire) ?? [],
             fetched: archived.fetchedParticipants.map { fetched in
                 ShareChange(
                     publicPermission: archived.fetchedPermission.flatMap { SharePermission(rawValue: $0) },
-                    participants: fetched.map { $0.object.wire }, forRecord: archived.rootName)
+                    participants: fetched.map { $0.object.wire }, forRecord: archived.rootName,
+                    allowsAccessRequests: archived.fetchedRequests?.isAllowed ?? false,
+                    requesters: archived.fetchedRequests?.requesters.map(\.wire) ?? [],
+                    blockedIdentities: archived.fetchedRequests?.blocked.map(\.wire) ?? [])
             }, rootName: archived.rootName)
     }
 }

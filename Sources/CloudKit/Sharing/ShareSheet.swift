@@ -10,6 +10,11 @@ struct ShareSheet: Sendable {
     var participants: [CKShareParticipant]
     var owner: CKShareParticipant
     var currentUserParticipant: CKShareParticipant?
+    /// Who is not invited may ask to be.
+    var allowsAccessRequests = false
+    /// Who has asked, and who may not any more.
+    private(set) var requesters: [ParticipantIdentity] = []
+    private(set) var blockedIdentities: [ParticipantIdentity] = []
     /// What the server had when it was last seen; nil: it has none.
     private(set) var fetched: ShareChange?
     /// The root of the hierarchy that is shared; nil: the whole zone is.
@@ -17,13 +22,17 @@ struct ShareSheet: Sendable {
 
     init(
         url: URL?, publicPermission: CKShare.ParticipantPermission, participants: [CKShareParticipant], owner: CKShareParticipant,
-        currentUserParticipant: CKShareParticipant?, fetched: ShareChange?, rootName: String?
+        currentUserParticipant: CKShareParticipant?, allowsAccessRequests: Bool, requesters: [ParticipantIdentity],
+        blockedIdentities: [ParticipantIdentity], fetched: ShareChange?, rootName: String?
     ) {
         self.url = url
         self.publicPermission = publicPermission
         self.participants = participants
         self.owner = owner
         self.currentUserParticipant = currentUserParticipant
+        self.allowsAccessRequests = allowsAccessRequests
+        self.requesters = requesters
+        self.blockedIdentities = blockedIdentities
         self.fetched = fetched
         self.rootName = rootName
     }
@@ -46,6 +55,9 @@ struct ShareSheet: Sendable {
         owner = CKShareParticipant(wire: details.owner)
         participants = details.participants.map(CKShareParticipant.init(wire:))
         currentUserParticipant = details.currentUserParticipant.map(CKShareParticipant.init(wire:))
+        allowsAccessRequests = details.allowsAccessRequests
+        requesters = details.requesters
+        blockedIdentities = details.blockedIdentities
         fetched = whole
     }
 
@@ -57,7 +69,9 @@ struct ShareSheet: Sendable {
     }
 
     private var whole: ShareChange {
-        ShareChange(publicPermission: publicPermission.wire, participants: participants.map(\.wire), forRecord: rootName)
+        ShareChange(
+            publicPermission: publicPermission.wire, participants: participants.map(\.wire), forRecord: rootName,
+            allowsAccessRequests: allowsAccessRequests, requesters: requesters, blockedIdentities: blockedIdentities)
     }
 
     /// What a save asks for; nil: nothing has changed.
@@ -67,6 +81,9 @@ struct ShareSheet: Sendable {
         var change = ShareChange()
         if whole.publicPermission != fetched.publicPermission { change.publicPermission = whole.publicPermission }
         if whole.participants != fetched.participants { change.participants = whole.participants }
+        if whole.allowsAccessRequests != fetched.allowsAccessRequests { change.allowsAccessRequests = whole.allowsAccessRequests }
+        if whole.requesters != fetched.requesters { change.requesters = whole.requesters }
+        if whole.blockedIdentities != fetched.blockedIdentities { change.blockedIdentities = whole.blockedIdentities }
         return change.isEmpty ? nil : change
     }
 
@@ -111,6 +128,29 @@ struct ShareSheet: Sendable {
         if participants[place].role == .owner { throw .shareOwner }
         participants.remove(at: place)
     }
+
+    /// CloudKit: the owner and administrators decide over requests for access.
+    var isDecidedByCurrentUser: Bool { currentUserParticipant.map { $0.role == .owner || $0.role == .administrator } ?? false }
+
+    mutating func deny(_ denied: [ParticipantIdentity]) {
+        requesters.removeAll { one in denied.contains { $0.userRecordName == one.userRecordName } }
+    }
+
+    /// CloudKit: takes those out, too, who take part already.
+    mutating func block(_ some: [ParticipantIdentity]) {
+        let blocked = requesters.filter { one in some.contains { $0.userRecordName == one.userRecordName } }
+        deny(blocked)
+        blockedIdentities += blocked
+        participants.removeAll { participant in
+            let identity = participant.userIdentity.asParticipant
+            return participant.role != .owner
+                && blocked.contains { $0.userRecordName == identity.userRecordName || $0.lookupInfo == identity.lookupInfo }
+        }
+    }
+
+    mutating func unblock(_ some: [ParticipantIdentity]) {
+        blockedIdentities.removeAll { one in some.contains { $0.userRecordName == one.userRecordName } }
+    }
 }
 
 /// The URL by which a share is opened: `{server}/share/{short GUID}#{title}`, and of a one-time URL what `ShareKey` makes of the short GUID.
@@ -133,5 +173,15 @@ enum ShareURL {
         let parts = url.pathComponents
         guard parts.count >= 2, parts[parts.count - 2] == folder, let guid = parts.last, Names.isName(guid) else { return nil }
         return guid
+    }
+
+    /// The URLs that are shares', each once and with its name, and those that are none's.
+    static func sorted(_ urls: [URL]?) -> (shares: [(url: URL, guid: String)], others: [URL]) {
+        var seen: Set<URL> = []
+        var (shares, others): ([(url: URL, guid: String)], [URL]) = ([], [])
+        for url in urls ?? [] where seen.insert(url).inserted {
+            if let guid = shortGUID(in: url) { shares.append((url, guid)) } else { others.append(url) }
+        }
+        return (shares, others)
     }
 }

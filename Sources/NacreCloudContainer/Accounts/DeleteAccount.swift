@@ -73,6 +73,7 @@ extension Cloud {
         let id = try await databaseID(key)
         if let row = try await stored(of: key, { try await self.store.read { try $0.databases([id]).first } }) { _ = try await clear(row) }
         try await leaveSharedZones(at: place)
+        try await forgetShareRequests(at: place, of: account.id)
         try await forgetSubscriptions(at: place)
         try await forgetDiscoverability(at: place)
         try await registry.forgetRoles(of: user, in: place.container, place.environment)

@@ -28,6 +28,29 @@ extension Cloud {
         return try await opened(try await acceptShares(Self.request(guid), in: target, by: Self.caller(account, as: user)), in: target)
     }
 
+    /// Whether an account may ask to take part in a share that is not for it. As many reads whatever there is.
+    package func takesRequests(_ guid: String, of account: AccountEntry) async throws -> Bool {
+        let target = try await targetOfShare(guid)
+        let key = AccountPlace.key(target.container, target.environment)
+        let user = try await registry.lookUp(UserEntry.self, key, in: .account(account.id))?.userRecordName ?? Self.nobody
+        let caller = Self.caller(account, as: user)
+        let contact = try await contact(of: caller)
+        guard let found = try await foundShare(guid, in: target, by: caller) else { return false }
+        let standing = ShareStanding(
+            of: user, contact: contact, secret: ShareKey(guid).secret, in: found.share.state, owner: found.database.key.owner)
+        return standing == .stranger && found.share.state.takesRequests(of: user)
+    }
+
+    /// Asks for access to a share. The account has a name in the container then, which a refusal gives nobody.
+    package func requestAccess(to guid: String, for account: AccountEntry) async throws {
+        if let refusal = account.accountState.refusal { throw refusal }
+        guard try await takesRequests(guid, of: account) else { throw ServerError.notInvited }
+        let target = try await targetOfShare(guid)
+        let user = try await admit(account: account.id, to: target.container, target.environment)
+        let answer = try await requestShareAccess(Self.request(guid), in: target, by: Self.caller(account, as: user))
+        if let error = answer.results.first?.error { throw error }
+    }
+
     /// A name that no user has: those of users are longer.
     private static let nobody = "_"
 

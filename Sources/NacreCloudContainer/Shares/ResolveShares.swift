@@ -26,7 +26,7 @@ extension Cloud {
     }
 
     /// - Throws: `ServerError` for the request as a whole.
-    private func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
+    func shareUser(_ request: SharesRequest, in target: DatabaseTarget, by caller: Caller) throws(ServerError) -> String {
         if let fault = usersVerdict(target, by: caller) { throw fault }
         guard let user = caller.userRecordName else { throw caller.noUser }
         let count = request.shortGUIDs.count
@@ -57,17 +57,19 @@ extension Cloud {
     }
 
     /// nil: nobody knows how the caller could be invited.
-    private func contact(of caller: Caller) async throws -> ShareContact? {
+    func contact(of caller: Caller) async throws -> ShareContact? {
         guard let id = caller.account, let account = try await registry.lookUp(AccountEntry.self, id, in: .account(id)), account.isLiving else {
             return nil
         }
-        return ShareContact(email: account.email, isEmailVerified: account.isEmailVerified, phone: account.phone)
+        let names = NameComponents(givenName: account.givenName, familyName: account.familyName)
+        return ShareContact(
+            email: account.email, isEmailVerified: account.isEmailVerified, phone: account.phone, names: names == NameComponents() ? nil : names)
     }
 
     // MARK: Finding
 
     /// What a short GUID leads to.
-    private struct FoundShare: Sendable {
+    struct FoundShare: Sendable {
         var share: ReadShare
         /// nil: the whole zone is shared.
         var root: StoredRecord?
@@ -75,7 +77,7 @@ extension Cloud {
     }
 
     /// nil: there is none under this short GUID.
-    private func foundShare(_ guid: String, in target: DatabaseTarget, by caller: Caller) async throws -> FoundShare? {
+    func foundShare(_ guid: String, in target: DatabaseTarget, by caller: Caller) async throws -> FoundShare? {
         let place = try await zoneOfShare(guid, in: target)
         // Of one that leads nowhere as much is read.
         let name = place?.name ?? ZoneID(zoneName: ShareNames.ofZone, ownerRecordName: ShareNames.ofZone)
@@ -99,7 +101,7 @@ extension Cloud {
         }
     }
 
-    private func requireShare(_ share: FoundShare?) throws(ServerError) -> FoundShare {
+    func requireShare(_ share: FoundShare?) throws(ServerError) -> FoundShare {
         guard let share else { throw .notInvited }
         return share
     }

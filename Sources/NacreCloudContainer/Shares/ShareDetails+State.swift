@@ -5,7 +5,7 @@ extension ShareState {
     static let ownerID = "owner"
 
     /// What a share shows to a user. CloudKit: the participants visible to the current user. Owner and administrators see all, how they were invited, and
-    /// the secrets of one-time URLs; others see the owner, who has accepted, and themselves. See `docs/decisions/sharing.md`.
+    /// the secrets of one-time URLs, and who has asked for access or may not; others see the owner, who has accepted, and themselves. See `docs/decisions/sharing.md`.
     func details(for user: String?, owner: String) -> ShareDetails {
         let ofOwner = ShareParticipant(
             participantID: Self.ownerID, identity: ParticipantIdentity(userRecordName: owner), role: .owner, permission: .readWrite,
@@ -22,11 +22,13 @@ extension ShareState {
                 identity: ParticipantIdentity(userRecordName: participant.user, lookupInfo: seesAll || isSelf ? participant.invitation : nil),
                 role: participant.role, permission: participant.role == .publicUser ? publicPermission : participant.permission,
                 acceptance: participant.isAccepted ? .accepted : .invited, isOneTime: seesAll && participant.oneTimeSecret != nil,
-                oneTimeSecret: seesAll ? participant.oneTimeSecret : nil, added: seesAll || isSelf ? participant.added : nil)
+                oneTimeSecret: seesAll ? participant.oneTimeSecret : nil,
+                isApprovedRequester: (seesAll || isSelf) && participant.isApprovedRequester, added: seesAll || isSelf ? participant.added : nil)
             shown.append(one)
             if isSelf, current == nil { current = one }
         }
         return ShareDetails(
-            shortGUID: shortGUID, publicPermission: publicPermission, participants: shown, owner: ofOwner, currentUserParticipant: current)
+            shortGUID: shortGUID, publicPermission: publicPermission, participants: shown, owner: ofOwner, currentUserParticipant: current,
+            allowsAccessRequests: allowsAccessRequests, requesters: seesAll ? requesters : [], blockedIdentities: seesAll ? blocked : [])
     }
 }

@@ -15,6 +15,8 @@ struct ShareState: Hashable, Sendable {
         var isAccepted: Bool
         /// What the URL of their own has beside the share's, which whoever comes first claims; nil: they have none.
         var oneTimeSecret: String?
+        /// Asked for access, and was approved.
+        var isApprovedRequester = false
         /// nil: they came before the server kept it.
         var added: Timestamp?
     }
@@ -25,6 +27,12 @@ struct ShareState: Hashable, Sendable {
     var publicPermission: SharePermission
     /// In the order in which they came.
     var participants: [Participant]
+    /// Who is not invited may ask to be.
+    var allowsAccessRequests = false
+    /// Users who have asked and have no answer yet, in the order in which they came, each with the verified address or number that they asked with.
+    var requesters: [ParticipantIdentity] = []
+    /// Users who may not ask any more.
+    var blocked: [ParticipantIdentity] = []
     /// The record at the root of what is shared; nil: the whole zone is. Written beside the rest, by `RecordBody`.
     var root: String?
 
@@ -73,23 +81,24 @@ extension ShareState {
         writer.number(UInt64(participants.count))
         for participant in participants {
             writer.string(participant.id)
-            writer.byte(participant.user == nil ? 0 : 1)
-            if let user = participant.user { writer.string(user) }
-            let (way, text): (UInt8, String?) =
-                switch participant.invitation {
-                case nil, .contactHash: (0, nil)
-                case .emailAddress(let text): (1, text)
-                case .phoneNumber(let text): (2, text)
-                case .userRecordName(let text): (3, text)
-                }
-            writer.byte(way)
-            if let text { writer.string(text) }
+            writer.optional(participant.user)
+            writer.write(participant.invitation)
             writer.byte(participant.role.code)
             writer.byte(participant.permission.code)
             writer.byte(participant.isAccepted ? 1 : 0)
-            writer.byte((participant.oneTimeSecret == nil ? 0 : 1) | (participant.added == nil ? 0 : 2))
+            writer.byte((participant.oneTimeSecret == nil ? 0 : 1) | (participant.added == nil ? 0 : 2) | (participant.isApprovedRequester ? 4 : 0))
             if let secret = participant.oneTimeSecret { writer.string(secret) }
             if let added = participant.added { writer.double(added.secondsSince2001) }
+        }
+        writer.byte(allowsAccessRequests ? 1 : 0)
+        for list in [requesters, blocked] {
+            writer.number(UInt64(list.count))
+            for identity in list {
+                writer.optional(identity.userRecordName)
+                writer.write(identity.lookupInfo)
+                writer.optional(identity.nameComponents?.givenName)
+                writer.optional(identity.nameComponents?.familyName)
+            }
         }
     }
 
@@ -99,25 +108,65 @@ extension ShareState {
         publicPermission = try SharePermission(code: try reader.byte())
         participants = []
         for _ in 0..<(try reader.count()) {
-            let id = try reader.string()
-            let user = try reader.byte() == 0 ? nil : try reader.string()
-            let invitation: UserLookupInfo?
-            switch try reader.byte() {
-            case 0: invitation = nil
-            case 1: invitation = .emailAddress(try reader.string())
-            case 2: invitation = .phoneNumber(try reader.string())
-            case 3: invitation = .userRecordName(try reader.string())
-            default: throw MalformedBytes()
-            }
+            let (id, user, invitation) = (try reader.string(), try reader.optional(), try reader.lookupInfo())
             let role = try ParticipantRole(code: try reader.byte())
             let permission = try SharePermission(code: try reader.byte())
             var participant = Participant(
                 id: id, user: user, invitation: invitation, role: role, permission: permission, isAccepted: try reader.byte() == 1)
             let more = isFirst ? 0 : try reader.byte()
-            guard more & ~3 == 0 else { throw MalformedBytes() }
+            guard more & ~7 == 0 else { throw MalformedBytes() }
             if more & 1 != 0 { participant.oneTimeSecret = try reader.string() }
             if more & 2 != 0 { participant.added = Timestamp(secondsSince2001: try reader.double()) }
+            participant.isApprovedRequester = more & 4 != 0
             participants.append(participant)
+        }
+        if isFirst { return }
+        allowsAccessRequests = try reader.byte() == 1
+        requesters = try Self.identities(&reader)
+        blocked = try Self.identities(&reader)
+    }
+
+    private static func identities(_ reader: inout ByteReader) throws(MalformedBytes) -> [ParticipantIdentity] {
+        var identities: [ParticipantIdentity] = []
+        for _ in 0..<(try reader.count()) {
+            let (user, contact) = (try reader.optional(), try reader.lookupInfo())
+            let names = NameComponents(givenName: try reader.optional(), familyName: try reader.optional())
+            identities.append(
+                ParticipantIdentity(userRecordName: user, nameComponents: names == NameComponents() ? nil : names, lookupInfo: contact))
+        }
+        return identities
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func optional(_ text: String?) {
+        byte(text == nil ? 0 : 1)
+        if let text { string(text) }
+    }
+
+    fileprivate mutating func write(_ info: UserLookupInfo?) {
+        let (way, text): (UInt8, String?) =
+            switch info {
+            case nil, .contactHash: (0, nil)
+            case .emailAddress(let text): (1, text)
+            case .phoneNumber(let text): (2, text)
+            case .userRecordName(let text): (3, text)
+            }
+        byte(way)
+        if let text { string(text) }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func optional() throws(MalformedBytes) -> String? { try byte() == 0 ? nil : try string() }
+
+    fileprivate mutating func lookupInfo() throws(MalformedBytes) -> UserLookupInfo? {
+        switch try byte() {
+        case 0: return nil
+        case 1: return .emailAddress(try string())
+        case 2: return .phoneNumber(try string())
+        case 3: return .userRecordName(try string())
+        default: throw MalformedBytes()
         }
     }
 }

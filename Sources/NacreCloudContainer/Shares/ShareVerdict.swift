@@ -14,7 +14,7 @@ enum ShareJudge: Hashable, Sendable {
         }
     }
 
-    fileprivate var isOwner: Bool {
+    var isOwner: Bool {
         if case .owner = self { true } else { false }
     }
 }
@@ -39,10 +39,12 @@ extension ShareState {
         if isPublic, !wasPublic { state.participants.removeAll { !$0.isAccepted } }
         let isClosed = wasPublic && !isPublic
         if isClosed { state.participants.removeAll { $0.role == .publicUser || change.participants == nil } }
-        guard let listed = change.participants else { return .success(state) }
         do throws(ServerError) {
-            let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
-            state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
+            if let listed = change.participants {
+                let gone = before.map { before in before.participants.filter { !state.participants.contains($0) } } ?? []
+                state.participants = try state.participants(as: listed, without: gone, invites: !isPublic, by: judge, at: now)
+            }
+            try state.settleRequests(change, by: judge)
         } catch {
             return .failure(error)
         }
@@ -78,6 +80,7 @@ extension ShareState {
                 guard invites else { throw .publicShareInvitesNobody }
                 var participant = try Self.invited(item, by: judge)
                 participant.added = now
+                approve(&participant)
                 let isKnown = invited.contains {
                     $0.id == participant.id
                         || participant.oneTimeSecret == nil && $0.invitation == participant.invitation && $0.user == participant.user
@@ -153,12 +156,19 @@ extension UserLookupInfo {
     }
 }
 
-/// How a user's account can be invited.
+/// How a user's account can be invited, and as whom it asks for access.
 struct ShareContact: Hashable, Sendable {
     var email: String
     var isEmailVerified: Bool
     /// Verified; nil: it has none.
     var phone: String?
+    var names: NameComponents?
+
+    /// nil: nothing of it is verified by which who decides could know them.
+    func requester(_ user: String) -> ParticipantIdentity? {
+        let info: UserLookupInfo? = isEmailVerified ? .emailAddress(email) : phone.map { .phoneNumber($0) }
+        return info.map { ParticipantIdentity(userRecordName: user, nameComponents: names, lookupInfo: $0) }
+    }
 }
 
 /// What a share is to a user who has its URL.
@@ -183,11 +193,13 @@ enum ShareStanding: Hashable, Sendable {
         }
         let mailed = invitation(by: contact.map { .emailAddress($0.email) })
         let texted = invitation(by: contact?.phone.map { .phoneNumber($0) })
+        // Who is invited by name or address comes in whether they are blocked or not.
+        let isBlocked = state.blocked.contains { $0.userRecordName == user }
         if user == owner {
             self = .owner
         } else if let member = state.participants.first(where: { $0.user == user && $0.isAccepted }) {
             self = .member(member)
-        } else if let secret, let participant = invitations.first(where: { $0.isOpened(by: secret) }) {
+        } else if !isBlocked, let secret, let participant = invitations.first(where: { $0.isOpened(by: secret) }) {
             self = .invited(participant)
         } else if let participant = invitations.first(where: { $0.user == user }) {
             self = .invited(participant)
@@ -195,7 +207,7 @@ enum ShareStanding: Hashable, Sendable {
             self = .invited(mailed)
         } else if let texted {
             self = .invited(texted)
-        } else if state.publicPermission != .none {
+        } else if !isBlocked, state.publicPermission != .none {
             self = .visitor
         } else {
             self = mailed == nil ? .stranger : .unverified

@@ -68,6 +68,8 @@ package enum EntryKind: Int64, Hashable, Sendable, CaseIterable {
     case shareLink = 49
     /// The key of the server by which the URLs of shares are made.
     case shareKey = 50
+    /// Of an account: that it has asked for access to a share.
+    case shareRequest = 59
     /// Changes the schema of one container over the admin API.
     case managementToken = 70
     /// Of a schema's environment: what a query wants of it.

@@ -51,6 +51,9 @@ extension API {
         post(
             "records/accept", "Sharing", "Has the caller take part in shares, by their short GUIDs.", CloudKitSchemas.sharesRequest,
             CloudKitSchemas.sharesResponse, example: #"{"shortGUIDs":[{"value":"0000000000000000000000"}]}"#),
+        post(
+            "records/request-access", "Sharing", "Asks owners of shares to let the caller take part.", CloudKitSchemas.sharesRequest,
+            CloudKitSchemas.accessRequestsResponse, example: #"{"shortGUIDs":[{"value":"0000000000000000000000"}]}"#),
     ]
 
     private static let ofZones = [

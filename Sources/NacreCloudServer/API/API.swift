@@ -42,6 +42,7 @@ struct API: Sendable {
         post(database + "/records/changes", to: &router, recordsChanges)
         post(database + "/records/resolve", to: &router, recordsResolve)
         post(database + "/records/accept", to: &router, recordsAccept)
+        post(database + "/records/request-access", to: &router, recordsRequestAccess)
         get(database + "/zones/list", to: &router, zonesList)
         post(database + "/zones/list", to: &router, zonesListPosted)
         post(database + "/zones/lookup", to: &router, zonesLookup)

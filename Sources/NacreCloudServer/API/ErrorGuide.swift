@@ -106,6 +106,7 @@ package struct ErrorGuide: Hashable, Sendable {
         switch code {
         case .tooManyParticipants:
             ("A share would have more participants than it may.", "Take participants out first; /limits tells how many there may be.")
+        case .participantAlreadyInvited: ("Access to a share is asked for by somebody who may take part in it already.", "Accept the share.")
         case .participantMayNeedVerification:
             ("A share is for the account's e-mail address, which is not verified.", "Verify the address, then accept the share again.")
         case .internalError: ("The framework or the server failed.", "Look for the request's UUID in the server's log.")
@@ -168,7 +169,7 @@ package struct ErrorGuide: Hashable, Sendable {
             ("The record or zone is shared already, or hangs on what is.", "Fetch its share and change that one; a record is in one share at most.")
         case .zoneBusy:
             ("Many write into the zone; here tests alone order it: nacre fault, TestFault.", "Wait for CKErrorRetryAfterKey seconds and try again.")
-        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .userDeletedZone, .participantAlreadyInvited:
+        case .missingEntitlement, .resultsTruncated, .incompatibleVersion, .constraintViolation, .userDeletedZone:
             ("CloudKit has it; this server and this framework do not raise it.", "Handle it as Apple's documentation says.")
         }
     }

@@ -17,25 +17,33 @@ extension CloudKitSchemas {
         "Participant",
         .answer([
             "participantId": .string, "userIdentity": identity, "type": role, "permission": permission, "acceptanceStatus": acceptance,
+            "isApprovedRequester?": .constant(true),
             "nacre?": .answer(["oneTime?": .boolean, "oneTimeSecret?": .string, "added?": .number]),
         ]))
+    /// Of `nacre` of a record's answer, where it is a share.
+    static let shareExtension = Schema.members([
+        "allowsAccessRequests?": .constant(true), "requesters?": .list(identity), "blockedIdentities?": .list(identity),
+    ])
     /// Of a record's answer, where it is a share.
     static let shareMembers = Schema.members([
         "shortGUID?": .string, "publicPermission?": permission, "participants?": .list(participant), "owner?": participant,
         "currentUserParticipant?": participant,
     ])
 
+    private static let identityAsked = Schema.request([
+        "userRecordName?": .string, "lookupInfo?": .request(["emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string]),
+    ])
     private static let participantAsked = Schema.titled(
         "ParticipantAsked",
         .request([
-            "participantId?": .string,
-            "userIdentity?": .request([
-                "userRecordName?": .string,
-                "lookupInfo?": .request(["emailAddress?": .string, "phoneNumber?": .string, "userRecordName?": .string]),
-            ]),
+            "participantId?": .string, "userIdentity?": identityAsked,
             "type?": .words(of: ParticipantRole.self), "permission?": .words(of: SharePermission.self),
             "acceptanceStatus?": .word(ParticipantAcceptance.allCases.map(\.rawValue) + ["PENDING"]), "nacre?": .request(["oneTime?": .boolean]),
         ]))
+    /// Of `nacre` of a record of `records/modify`, where it is a share.
+    static let shareExtensionAsked = Schema.members([
+        "allowsAccessRequests?": .boolean, "requesters?": .list(identityAsked), "blockedIdentities?": .list(identityAsked),
+    ])
     /// Of a record of `records/modify`, where it is a share.
     static let shareMembersAsked = Schema.members([
         "publicPermission?": .words(of: SharePermission.self), "participants?": .list(participantAsked),
@@ -60,4 +68,6 @@ extension CloudKitSchemas {
         ]))
     private static let shareError = Schema.titled("ShareError", .answer(["shortGUID": guid], errorMembers))
     static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))
+    static let accessRequestsResponse = Schema.titled(
+        "AccessRequestsResponse", .answer(["results": .list(.either([.answer(["shortGUID": guid]), shareError]))]))
 }

@@ -109,7 +109,7 @@ enum CloudKitSchemas {
             [
                 "recordName": .string, "recordType": .string, "fields": .map(value), "pluginFields": .map(.any), "recordChangeTag": .string,
                 "created": stamp, "modified": stamp, "deleted": .constant(false), "zoneID?": zoneID, "parent?": link, "share?": link,
-                "nacre?": .answer(["created?": .number, "modified?": .number]),
+                "nacre?": .answer(["created?": .number, "modified?": .number], shareExtension),
             ], shareMembers))
     static let deletedRecord = Schema.titled(
         "DeletedRecord", .answer(["recordName": .string, "deleted": .constant(true), "nacre?": .answer(["recordType": .string])]))
@@ -123,7 +123,7 @@ enum CloudKitSchemas {
         .request(
             [
                 "recordName?": .string, "recordType?": .string, "recordChangeTag?": .string, "fields?": .map(valueAsked), "parent?": referenceAsked,
-                "zoneID?": zoneIDAsked, "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean]),
+                "zoneID?": zoneIDAsked, "nacre?": .request(["clearsParent?": .boolean, "allKeys?": .boolean], shareExtensionAsked),
             ], shareMembersAsked))
 
     // MARK: Requests

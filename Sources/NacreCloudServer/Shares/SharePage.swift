@@ -36,6 +36,9 @@ extension SignInPage {
             if opened.metadata.participantStatus == .accepted { return try SignInAnswer.page(.ok, ShareViews.inside(opened, link, isNew: false)) }
             return try SignInAnswer.page(.ok, ShareViews.question(opened, sealed, email: account.email))
         } catch let error as ServerError where error.code == .accessDenied {
+            if account.accountState == .available, try await accounts.cloud.takesRequests(guid, of: account) {
+                return try SignInAnswer.page(.ok, ShareViews.asking(sealed, email: account.email))
+            }
             return try refused(error, link, account, request)
         }
     }
@@ -49,6 +52,19 @@ extension SignInPage {
             return try SignInAnswer.page(.ok, ShareViews.inside(try await accounts.cloud.acceptShare(guid, for: account), link, isNew: true))
         } catch let error as ServerError where error.code == .accessDenied {
             return try refused(error, link, account, request)
+        }
+    }
+
+    func requestShare(_ fields: FormFields, _ browser: SignInBrowser, _ request: HTTPRequest) async throws -> HTTPResponse {
+        let consent = try consent(fields, browser)
+        guard case .share(let guid) = consent.flow.purpose else { throw ServerError.unknownStep }
+        let account = try await account(of: consent)
+        try await accounts.cloud.registry.use(consent.used, of: account)
+        do {
+            try await accounts.cloud.requestAccess(to: guid, for: account)
+            return try SignInAnswer.page(.ok, ShareViews.asked)
+        } catch let error as ServerError where error.code == .accessDenied {
+            return try refused(error, shareURL(guid, request), account, request)
         }
     }
 
@@ -126,6 +142,33 @@ enum ShareViews {
             \(app)
             \(fallback)
             \(code(link))
+            """)
+    }
+
+    /// Of a share that takes requests, and of which nothing else is told.
+    static func asking(_ sealed: String, email: String) -> SignInViews.View {
+        SignInViews.page(
+            title: "Ask for access?",
+            """
+            <h1 tabindex="-1" data-focus>Ask for access?</h1>
+            <p>You are signed in as <strong>\(email)</strong>. What this link leads to is not shared with you, and you may ask for it.</p>
+            <form method="post" action="sign-in">
+            <input type="hidden" name="consent" value="\(sealed)">
+            <div class="buttons">
+            <button class="main" name="step" value="request">Ask for access</button>
+            <button name="step" value="decline">Do not ask</button>
+            </div>
+            </form>
+            <p class="hint">Who decides sees the name of your account, and your e-mail address or phone number.</p>
+            """)
+    }
+
+    static var asked: SignInViews.View {
+        SignInViews.page(
+            title: "You have asked",
+            """
+            <h1 tabindex="-1" data-focus>You have asked</h1>
+            <p role="status">When you are let in, this same link shows you what is shared.</p>
             """)
     }
 

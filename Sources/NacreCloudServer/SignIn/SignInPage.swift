@@ -104,6 +104,7 @@ struct SignInPage: Sendable {
         case "allow": return try await allow(fields, browser)
         case "deny": return try await deny(fields, browser)
         case "accept": return try await acceptShare(fields, browser, request)
+        case "request": return try await requestShare(fields, browser, request)
         case "decline": return try await declineShare(fields, browser)
         default: throw ServerError.unknownStep
         }

@@ -23,20 +23,25 @@ extension Record {
 
 extension ShareDetails {
     fileprivate var answerBytes: Int {
-        (participants + [owner] + [currentUserParticipant].compactMap(\.self)).reduce(JSONSize.record) { $0 + $1.answerBytes }
+        let shown = (participants + [owner] + [currentUserParticipant].compactMap(\.self)).reduce(JSONSize.record) { $0 + $1.answerBytes }
+        return (requesters + blockedIdentities).reduce(shown) { $0 + $1.answerBytes }
     }
 }
 
 extension ShareParticipant {
+    fileprivate var answerBytes: Int { [participantID, oneTimeSecret].reduce(identity.answerBytes) { $0 + ($1.map(JSONSize.text) ?? 0) } }
+}
+
+extension ParticipantIdentity {
     fileprivate var answerBytes: Int {
         let info: String? =
-            switch identity.lookupInfo {
+            switch lookupInfo {
             case .emailAddress(let text), .phoneNumber(let text), .userRecordName(let text), .contactHash(let text): text
             case nil: nil
             }
-        let names = [identity.nameComponents?.givenName, identity.nameComponents?.familyName]
-        let texts = [participantID, identity.userRecordName, info, oneTimeSecret] + names
-        return texts.reduce(JSONSize.participant) { $0 + ($1.map(JSONSize.text) ?? 0) }
+        return [userRecordName, nameComponents?.givenName, nameComponents?.familyName, info].reduce(JSONSize.participant) {
+            $0 + ($1.map(JSONSize.text) ?? 0)
+        }
     }
 }
 

@@ -32,6 +32,9 @@ private struct ChangeDraft {
             default: try reader.skip()
             }
         }
+        sharing.allowsAccessRequests = details.allowsAccessRequests
+        sharing.requesters = details.requesters
+        sharing.blockedIdentities = details.blockedIdentities
     }
 
     var change: RecordChange {
@@ -48,6 +51,10 @@ private struct ChangeDraft {
 private struct ChangeExtension {
     var clearsParent = false
     var carriesAllKeys = false
+    // Of a share, as `ShareChange` has them.
+    var allowsAccessRequests: Bool?
+    var requesters: [ParticipantIdentity]?
+    var blockedIdentities: [ParticipantIdentity]?
 
     init() {}
 
@@ -58,6 +65,9 @@ private struct ChangeExtension {
             switch key {
             case "clearsParent": clearsParent = try reader.optionalBoolean() ?? false
             case "allKeys": carriesAllKeys = try reader.optionalBoolean() ?? false
+            case "allowsAccessRequests": allowsAccessRequests = try reader.optionalBoolean()
+            case "requesters": requesters = try reader.optionalIdentities()
+            case "blockedIdentities": blockedIdentities = try reader.optionalIdentities()
             default: try reader.skip()
             }
         }

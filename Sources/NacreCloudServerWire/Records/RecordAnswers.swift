@@ -98,6 +98,7 @@ extension Record {
         writer.beginObject()
         if created.timestamp.secondsSince2001.isFinite { writer.write("created", created.timestamp.secondsSince2001) }
         if modified.timestamp.secondsSince2001.isFinite { writer.write("modified", modified.timestamp.secondsSince2001) }
+        sharing?.value.writeExtension(to: &writer)
         writer.endObject()
     }
 }

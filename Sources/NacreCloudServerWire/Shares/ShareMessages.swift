@@ -77,6 +77,22 @@ extension SharesResponse.Result {
     }
 }
 
+extension AccessRequestsResponse: WritableAnswer {
+    package func write(to writer: inout JSONWriter, form: AnswerForm) {
+        writer.beginObject()
+        writer.write("results", results) { writer, result in
+            writer.beginObject()
+            writer.key("shortGUID")
+            writer.beginObject()
+            writer.write("value", result.shortGUID)
+            writer.endObject()
+            result.error?.writeMembers(to: &writer, form: form)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}
+
 extension ShareDetails {
     /// The members that a share has beside those of every record.
     func writeMembers(to writer: inout JSONWriter, details: Bool) {
@@ -89,5 +105,12 @@ extension ShareDetails {
             writer.key("currentUserParticipant")
             currentUserParticipant.write(to: &writer, details: details)
         }
+    }
+
+    /// What stands in the record's `nacre`.
+    func writeExtension(to writer: inout JSONWriter) {
+        if allowsAccessRequests { writer.write("allowsAccessRequests", true) }
+        if !requesters.isEmpty { writer.write("requesters", requesters) { $1.write(to: &$0) } }
+        if !blockedIdentities.isEmpty { writer.write("blockedIdentities", blockedIdentities) { $1.write(to: &$0) } }
     }
 }

@@ -75,7 +75,7 @@ struct RecordDraft {
             recordName: try reader.require(recordName, "recordName", at: start),
             recordType: try reader.require(recordType, "recordType", at: start), zoneID: zoneID,
             recordChangeTag: try reader.require(recordChangeTag, "recordChangeTag", at: start), created: created, modified: modified,
-            parent: parent, share: share, sharing: sharing.details, fields: fields)
+            parent: parent, share: share, sharing: sharing.details(details), fields: fields)
     }
 }
 

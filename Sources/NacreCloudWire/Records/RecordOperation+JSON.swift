@@ -22,9 +22,10 @@ extension RecordChange {
             reference.writeLink(to: &writer, asAnswer: false)
         }
         sharing?.value.writeMembers(to: &writer)
-        if parent == .clear || carriesAllKeys {
+        if parent == .clear || carriesAllKeys || sharing?.value.hasExtension == true {
             writer.key("nacre")
             writer.beginObject()
+            sharing?.value.writeExtension(to: &writer)
             if parent == .clear { writer.write("clearsParent", true) }
             if carriesAllKeys { writer.write("allKeys", true) }
             writer.endObject()

@@ -1,5 +1,5 @@
 extension ParticipantIdentity {
-    init(from reader: inout JSONReader) throws(JSONError) {
+    package init(from reader: inout JSONReader) throws(JSONError) {
         self.init()
         try reader.beginObject()
         while let key = try reader.nextKey() {
@@ -12,7 +12,7 @@ extension ParticipantIdentity {
         }
     }
 
-    fileprivate func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.write(ifPresent: "userRecordName", userRecordName)
         if let nameComponents {
@@ -43,6 +43,7 @@ extension ShareParticipant {
             case "type": role = try reader.name(of: ParticipantRole.self)
             case "permission": permission = try reader.name(of: SharePermission.self)
             case "acceptanceStatus": acceptance = try reader.name(of: SpelledAcceptance.self).value
+            case "isApprovedRequester": isApprovedRequester = try reader.optionalBoolean() ?? false
             case "nacre": try readExtension(from: &reader)
             default: try reader.skip()
             }
@@ -70,6 +71,7 @@ extension ShareParticipant {
         writer.write("type", role.rawValue)
         writer.write("permission", permission.rawValue)
         writer.write("acceptanceStatus", acceptance.rawValue)
+        if isApprovedRequester { writer.write("isApprovedRequester", true) }
         if details, isOneTime || oneTimeSecret != nil || added != nil {
             writer.key("nacre")
             writer.beginObject()
@@ -126,12 +128,19 @@ struct ShareDraft {
     }
 
     /// nil for a record that is no share.
-    var details: Box<ShareDetails>? {
+    func details(_ extension: ItemExtension) -> Box<ShareDetails>? {
         guard let shortGUID, let publicPermission, let participants, let owner else { return nil }
         return Box(
             ShareDetails(
                 shortGUID: shortGUID, publicPermission: publicPermission, participants: participants, owner: owner,
-                currentUserParticipant: currentUserParticipant))
+                currentUserParticipant: currentUserParticipant, allowsAccessRequests: `extension`.allowsAccessRequests,
+                requesters: `extension`.requesters, blockedIdentities: `extension`.blockedIdentities))
+    }
+}
+
+extension JSONReader {
+    package mutating func optionalIdentities() throws(JSONError) -> [ParticipantIdentity]? {
+        try takeNull() ? nil : try array { reader throws(JSONError) in try ParticipantIdentity(from: &reader) }
     }
 }
 
@@ -145,6 +154,15 @@ extension ShareChange {
             writer.write("recordName", forRecord)
             writer.endObject()
         }
+    }
+
+    var hasExtension: Bool { allowsAccessRequests != nil || requesters != nil || blockedIdentities != nil }
+
+    /// What stands in the record's `nacre`.
+    func writeExtension(to writer: inout JSONWriter) {
+        if let allowsAccessRequests { writer.write("allowsAccessRequests", allowsAccessRequests) }
+        if let requesters { writer.write("requesters", requesters) { $1.write(to: &$0) } }
+        if let blockedIdentities { writer.write("blockedIdentities", blockedIdentities) { $1.write(to: &$0) } }
     }
 }
 
@@ -187,7 +205,7 @@ extension SharesResponse.Result {
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
-            case "shortGUID": guid = try Self.guid(from: &reader)
+            case "shortGUID": guid = try reader.shortGUID()
             case "containerIdentifier": container = try reader.optionalString()
             case "databaseScope": scope = try reader.optionalString()
             case "environment": environment = try reader.optionalString()
@@ -220,18 +238,52 @@ extension SharesResponse.Result {
                 participantPermission: permission, participantStatus: status, participantType: role, rootRecordName: rootName, rootRecord: root,
                 webpageURL: webpage))
     }
+}
 
+extension JSONReader {
     /// CloudKit's reference prints a dictionary; a plain string is read too.
-    private static func guid(from reader: inout JSONReader) throws(JSONError) -> String? {
-        guard try reader.kind() == .object else { return try reader.optionalString() }
+    fileprivate mutating func shortGUID() throws(JSONError) -> String? {
+        guard try kind() == .object else { return try optionalString() }
         var value: String?
-        try reader.beginObject()
-        while let key = try reader.nextKey() {
+        try beginObject()
+        while let key = try nextKey() {
             switch key {
-            case "value": value = try reader.optionalString()
-            default: try reader.skip()
+            case "value": value = try optionalString()
+            default: try skip()
             }
         }
         return value
+    }
+}
+
+extension AccessRequestsResponse: AnswerMessage {
+    package init(from reader: inout JSONReader) throws(JSONError) {
+        var results: [Result]?
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "results": results = try reader.array { reader throws(JSONError) in try Result(from: &reader) }
+            default: try reader.skip()
+            }
+        }
+        self.init(results: try reader.require(results, "results", at: start))
+    }
+}
+
+extension AccessRequestsResponse.Result {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var guid: String?
+        var (error, details) = (ErrorDraft(), ItemExtension())
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "shortGUID": guid = try reader.shortGUID()
+            case "nacre": details = try ItemExtension(from: &reader)
+            default:
+                if try error.take(key, from: &reader) { continue }
+                try reader.skip()
+            }
+        }
+        self.init(shortGUID: try reader.require(guid, "shortGUID", at: start), error: error.error(details))
     }
 }

@@ -24,7 +24,7 @@ package enum ParticipantAcceptance: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Who a participant is, as far as it is known or shown: an invitation by e-mail has no user record name before it is accepted.
-package struct ParticipantIdentity: Equatable, Sendable {
+package struct ParticipantIdentity: Hashable, Sendable {
     package var userRecordName: String?
     package var nameComponents: NameComponents?
     /// How the participant was invited.
@@ -49,13 +49,15 @@ package struct ShareParticipant: Equatable, Sendable {
     package var isOneTime: Bool
     /// What makes that URL of the share's, for who may hand it out. The server draws it; of a request it counts for nothing.
     package var oneTimeSecret: String?
+    /// Asked for access, and was approved. The server says so.
+    package var isApprovedRequester: Bool
     /// When the participant came to the share; nil: the server does not know, or does not tell.
     package var added: Timestamp?
 
     package init(
         participantID: String? = nil, identity: ParticipantIdentity, role: ParticipantRole = .privateUser,
         permission: SharePermission = .readOnly, acceptance: ParticipantAcceptance = .invited, isOneTime: Bool = false,
-        oneTimeSecret: String? = nil, added: Timestamp? = nil
+        oneTimeSecret: String? = nil, isApprovedRequester: Bool = false, added: Timestamp? = nil
     ) {
         self.participantID = participantID
         self.identity = identity
@@ -64,6 +66,7 @@ package struct ShareParticipant: Equatable, Sendable {
         self.acceptance = acceptance
         self.isOneTime = isOneTime
         self.oneTimeSecret = oneTimeSecret
+        self.isApprovedRequester = isApprovedRequester
         self.added = added
     }
 }
@@ -98,16 +101,25 @@ package struct ShareDetails: Equatable, Sendable {
     package var owner: ShareParticipant
     /// nil: the caller is none.
     package var currentUserParticipant: ShareParticipant?
+    /// Who is not invited may ask to be.
+    package var allowsAccessRequests: Bool
+    /// Who has asked and has no answer yet, and who may not ask any more: for the owner and administrators.
+    package var requesters: [ParticipantIdentity]
+    package var blockedIdentities: [ParticipantIdentity]
 
     package init(
         shortGUID: String, publicPermission: SharePermission, participants: [ShareParticipant], owner: ShareParticipant,
-        currentUserParticipant: ShareParticipant?
+        currentUserParticipant: ShareParticipant?, allowsAccessRequests: Bool = false, requesters: [ParticipantIdentity] = [],
+        blockedIdentities: [ParticipantIdentity] = []
     ) {
         self.shortGUID = shortGUID
         self.publicPermission = publicPermission
         self.participants = participants
         self.owner = owner
         self.currentUserParticipant = currentUserParticipant
+        self.allowsAccessRequests = allowsAccessRequests
+        self.requesters = requesters
+        self.blockedIdentities = blockedIdentities
     }
 }
 
@@ -119,11 +131,23 @@ package struct ShareChange: Equatable, Sendable {
     package var participants: [ShareParticipant]?
     /// The record at the root of what is shared; nil: the whole zone is.
     package var forRecord: String?
+    /// nil: it stays, and is false for a new share.
+    package var allowsAccessRequests: Bool?
+    /// Those whose requests stay; nil: all do. Who is left out is denied, and may ask again.
+    package var requesters: [ParticipantIdentity]?
+    /// Who may not ask any more, from now on: requesters, and who is blocked already; nil: they stay.
+    package var blockedIdentities: [ParticipantIdentity]?
 
-    package init(publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil, forRecord: String? = nil) {
+    package init(
+        publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil, forRecord: String? = nil,
+        allowsAccessRequests: Bool? = nil, requesters: [ParticipantIdentity]? = nil, blockedIdentities: [ParticipantIdentity]? = nil
+    ) {
         self.publicPermission = publicPermission
         self.participants = participants
         self.forRecord = forRecord
+        self.allowsAccessRequests = allowsAccessRequests
+        self.requesters = requesters
+        self.blockedIdentities = blockedIdentities
     }
 
     package var isEmpty: Bool { self == ShareChange() }

@@ -1,4 +1,4 @@
-/// `POST records/resolve` and `POST records/accept`: both name shares by what stands in their URLs.
+/// `POST records/resolve`, `POST records/accept` and `POST records/request-access`: all name shares by what stands in their URLs.
 package struct SharesRequest: Equatable, Sendable {
     package struct Item: Equatable, Sendable {
         /// The short GUID, or what stands in a one-time URL: see `ShareKey`.
@@ -71,6 +71,25 @@ package struct SharesResponse: Equatable, Sendable {
     package enum Result: Equatable, Sendable {
         case share(ShareMetadata)
         case failure(shortGUID: String, ServerError)
+    }
+
+    package var results: [Result]
+
+    package init(results: [Result]) {
+        self.results = results
+    }
+}
+
+/// The answer to `records/request-access`, an endpoint of ours: one result for each short GUID, in the order asked.
+package struct AccessRequestsResponse: Equatable, Sendable {
+    package struct Result: Equatable, Sendable {
+        package var shortGUID: String
+        /// nil: who decides will hear of it, or has heard already.
+        package var error: ServerError?
+
+        package init(shortGUID: String, error: ServerError?) {
+            (self.shortGUID, self.error) = (shortGUID, error)
+        }
     }
 
     package var results: [Result]

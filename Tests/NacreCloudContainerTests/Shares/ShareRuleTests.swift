@@ -375,7 +375,16 @@ import Testing
         var dated = Self.once
         dated.added = Self.now
         let all = [Self.ben, Self.cleo, Self.dora, Self.eve, Self.mailed, Self.once, Self.claimed, dated]
-        for state in [Self.state(.readWrite, all), Self.state(.none, [])] {
+        var asked = Self.state(.none, [Self.ben])
+        asked.participants[0].isApprovedRequester = true
+        asked.allowsAccessRequests = true
+        asked.requesters = [
+            ParticipantIdentity(
+                userRecordName: "_eve", nameComponents: NameComponents(familyName: "Ng"), lookupInfo: .emailAddress("eve@example.com")),
+            ParticipantIdentity(userRecordName: "_fay", lookupInfo: .phoneNumber("+49301234567")),
+        ]
+        asked.blocked = [asked.requesters[1]]
+        for state in [Self.state(.readWrite, all), Self.state(.none, []), asked] {
             var writer = ByteWriter()
             state.write(to: &writer)
             var reader = ByteReader(writer.bytes)

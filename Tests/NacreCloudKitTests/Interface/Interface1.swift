@@ -257,837 +257,837 @@ private func use62(_ it: CKContainer, _ a0: [CKShare.Metadata]) async throws {
     let _: [CKShare.Metadata: Result<CKShare, any Error>] = try await it.accept(a0)
 }
 
-private func use63(_ it: CKContainer, _ a0: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void) {
+private func use63(_ it: CKContainer, _ a0: [URL]) async throws {
+    let _: [URL: Result<Void, any Error>] = try await it.requestShareAccess(for: a0)
+}
+
+private func use64(_ it: CKContainer, _ a0: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void) {
     let _: Void = it.fetchAllLongLivedOperationIDs(completionHandler: a0)
 }
 
-private func use64(_ it: CKContainer) async throws {
+private func use65(_ it: CKContainer) async throws {
     let _: [CKOperation.ID] = try await it.allLongLivedOperationIDs()
 }
 
-private func use65(_ it: CKContainer, _ a0: CKOperation.ID, _ a1: @escaping @Sendable (CKOperation?, (any Error)?) -> Void) {
+private func use66(_ it: CKContainer, _ a0: CKOperation.ID, _ a1: @escaping @Sendable (CKOperation?, (any Error)?) -> Void) {
     let _: Void = it.fetchLongLivedOperation(withID: a0, completionHandler: a1)
 }
 
-private func use66(_ it: CKContainer, _ a0: CKOperation.ID) async throws {
+private func use67(_ it: CKContainer, _ a0: CKOperation.ID) async throws {
     let _: CKOperation? = try await it.longLivedOperation(for: a0)
 }
 
-private func use67(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions, _ a1: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void) {
+private func use68(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions, _ a1: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void) {
     let _: Void = it.requestApplicationPermission(a0, completionHandler: a1)
 }
 
-private func use68(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions) async throws {
+private func use69(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions) async throws {
     let _: CKContainer.ApplicationPermissionStatus = try await it.requestApplicationPermission(a0)
 }
 
-private func use69(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions, _ a1: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void) {
+private func use70(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions, _ a1: @escaping @Sendable (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void) {
     let _: Void = it.status(forApplicationPermission: a0, completionHandler: a1)
 }
 
-private func use70(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions) async throws {
+private func use71(_ it: CKContainer, _ a0: CKContainer.ApplicationPermissions) async throws {
     let _: CKContainer.ApplicationPermissionStatus = try await it.applicationPermissionStatus(for: a0)
 }
 
-private func use71(_ it: CKContainer, _ a0: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
+private func use72(_ it: CKContainer, _ a0: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void) {
     let _: Void = it.discoverAllIdentities(completionHandler: a0)
 }
 
-private func use72(_ it: CKContainer) async throws {
+private func use73(_ it: CKContainer) async throws {
     let _: [CKUserIdentity] = try await it.allUserIdentitiesFromContacts()
 }
 
-private func use73(_ it: CKContainer, _ a0: String, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
+private func use74(_ it: CKContainer, _ a0: String, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
     let _: Void = it.discoverUserIdentity(withEmailAddress: a0, completionHandler: a1)
 }
 
-private func use74(_ it: CKContainer, _ a0: String, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
+private func use75(_ it: CKContainer, _ a0: String, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
     let _: Void = it.discoverUserIdentity(withPhoneNumber: a0, completionHandler: a1)
 }
 
-private func use75(_ it: CKContainer, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
+private func use76(_ it: CKContainer, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void) {
     let _: Void = it.discoverUserIdentity(withUserRecordID: a0, completionHandler: a1)
 }
 
-private func use76(_ it: CKContainer, _ a0: String) async throws {
+private func use77(_ it: CKContainer, _ a0: String) async throws {
     let _: CKUserIdentity? = try await it.userIdentity(forEmailAddress: a0)
 }
 
-private func use77(_ it: CKContainer, _ a0: String) async throws {
+private func use78(_ it: CKContainer, _ a0: String) async throws {
     let _: CKUserIdentity? = try await it.userIdentity(forPhoneNumber: a0)
 }
 
-private func use78(_ it: CKContainer, _ a0: CKRecord.ID) async throws {
+private func use79(_ it: CKContainer, _ a0: CKRecord.ID) async throws {
     let _: CKUserIdentity? = try await it.userIdentity(forUserRecordID: a0)
 }
 
-private func use79(_ it: CKContainer, _ a0: [String], _ a1: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void) {
+private func use80(_ it: CKContainer, _ a0: [String], _ a1: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void) {
     let _: Void = it.discoverUserIdentities(forEmailAddresses: a0, completionHandler: a1)
 }
 
-private func use80(_ it: CKContainer, _ a0: [String], _ a1: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void) {
+private func use81(_ it: CKContainer, _ a0: [String], _ a1: @escaping @Sendable (Result<[String: CKUserIdentity], any Error>) -> Void) {
     let _: Void = it.discoverUserIdentities(forPhoneNumbers: a0, completionHandler: a1)
 }
 
-private func use81(_ it: CKContainer, _ a0: [CKRecord.ID], _ a1: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void) {
+private func use82(_ it: CKContainer, _ a0: [CKRecord.ID], _ a1: @escaping @Sendable (Result<[CKRecord.ID: CKUserIdentity], any Error>) -> Void) {
     let _: Void = it.discoverUserIdentities(forUserRecordIDs: a0, completionHandler: a1)
 }
 
-private func use82(_ it: CKContainer, _ a0: [String]) async throws {
+private func use83(_ it: CKContainer, _ a0: [String]) async throws {
     let _: [String: CKUserIdentity] = try await it.userIdentities(forEmailAddresses: a0)
 }
 
-private func use83(_ it: CKContainer, _ a0: [String]) async throws {
+private func use84(_ it: CKContainer, _ a0: [String]) async throws {
     let _: [String: CKUserIdentity] = try await it.userIdentities(forPhoneNumbers: a0)
 }
 
-private func use84(_ it: CKContainer, _ a0: [CKRecord.ID]) async throws {
+private func use85(_ it: CKContainer, _ a0: [CKRecord.ID]) async throws {
     let _: [CKRecord.ID: CKUserIdentity] = try await it.userIdentities(forUserRecordIDs: a0)
 }
 
-private func use85() {
+private func use86() {
     conformsOptionSet(CKContainer.ApplicationPermissions.self)
 }
 
-private func use86() {
+private func use87() {
     let _: UInt.Type = CKContainer.ApplicationPermissions.RawValue.self
 }
 
-private func use87() {
+private func use88() {
     let _: Int.Type = CKContainer.ApplicationPermissionStatus.RawValue.self
 }
 
-private func use88() {
+private func use89() {
     let _: ((CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void).Type = CKContainer.ApplicationPermissionBlock.self
 }
 
-private func use89() {
+private func use90() {
     let _: CKContainer.ApplicationPermissions = CKContainer.ApplicationPermissions.userDiscoverability
 }
 
-private func use90() {
+private func use91() {
     let _: CKContainer.ApplicationPermissionStatus = CKContainer.ApplicationPermissionStatus.initialState
 }
 
-private func use91() {
+private func use92() {
     let _: CKContainer.ApplicationPermissionStatus = CKContainer.ApplicationPermissionStatus.couldNotComplete
 }
 
-private func use92() {
+private func use93() {
     let _: CKContainer.ApplicationPermissionStatus = CKContainer.ApplicationPermissionStatus.denied
 }
 
-private func use93() {
+private func use94() {
     let _: CKContainer.ApplicationPermissionStatus = CKContainer.ApplicationPermissionStatus.granted
 }
 
-private func use94() {
+private func use95() {
     let _: (CKContainer.ApplicationPermissions).Type = CKContainer.Application.Permissions.self
 }
 
-private func use95() {
+private func use96() {
     let _: (CKContainer.ApplicationPermissionStatus).Type = CKContainer.Application.PermissionStatus.self
 }
 
-private func use96() {
+private func use97() {
     let _: (CKContainer.ApplicationPermissionBlock).Type = CKContainer.Application.PermissionBlock.self
 }
 
-private func use97() {
+private func use98() {
     let _: NSObject.Type = CKDatabase.self
 }
 
-private func use98() {
+private func use99() {
     conformsSendable(CKDatabase.self)
 }
 
-private func use99() {
+private func use100() {
     let _: Int.Type = CKDatabase.Scope.RawValue.self
 }
 
-private func use100(_ it: CKDatabase, _ a0: CKDatabaseOperation) {
+private func use101(_ it: CKDatabase, _ a0: CKDatabaseOperation) {
     let _: Void = it.add(a0)
 }
 
-private func use101(_ it: CKDatabase) {
+private func use102(_ it: CKDatabase) {
     let value: CKDatabase.Scope = it.databaseScope
     _ = value
 }
 
-private func use102<R>(_ it: CKDatabase, _ a0: CKOperation.Configuration?, _ a1: CKOperationGroup?, _ a2: (_ configuredDatabase: CKDatabase) throws -> R) throws {
+private func use103<R>(_ it: CKDatabase, _ a0: CKOperation.Configuration?, _ a1: CKOperationGroup?, _ a2: (_ configuredDatabase: CKDatabase) throws -> R) throws {
     let _: R = try it.configuredWith(configuration: a0, group: a1, body: a2)
     let _: R = try it.configuredWith(body: a2)
 }
 
-private func use103<R>(_ it: CKDatabase, _ a0: CKOperation.Configuration?, _ a1: CKOperationGroup?, _ a2: @Sendable (_ configuredDatabase: CKDatabase) async throws -> R) async throws {
+private func use104<R>(_ it: CKDatabase, _ a0: CKOperation.Configuration?, _ a1: CKOperationGroup?, _ a2: @Sendable (_ configuredDatabase: CKDatabase) async throws -> R) async throws {
     let _: R = try await it.configuredWith(configuration: a0, group: a1, body: a2)
     let _: R = try await it.configuredWith(body: a2)
 }
 
-private func use104(_ it: CKDatabase, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
+private func use105(_ it: CKDatabase, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
     let _: Void = it.fetch(withRecordID: a0, completionHandler: a1)
 }
 
-private func use105(_ it: CKDatabase, _ a0: CKRecord.ID) async throws {
+private func use106(_ it: CKDatabase, _ a0: CKRecord.ID) async throws {
     let _: CKRecord = try await it.record(for: a0)
 }
 
-private func use106(_ it: CKDatabase, _ a0: CKRecord, _ a1: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
+private func use107(_ it: CKDatabase, _ a0: CKRecord, _ a1: @escaping @Sendable (CKRecord?, (any Error)?) -> Void) {
     let _: Void = it.save(a0, completionHandler: a1)
 }
 
-private func use107(_ it: CKDatabase, _ a0: CKRecord) async throws {
+private func use108(_ it: CKDatabase, _ a0: CKRecord) async throws {
     let _: CKRecord = try await it.save(a0)
 }
 
-private func use108(_ it: CKDatabase, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
+private func use109(_ it: CKDatabase, _ a0: CKRecord.ID, _ a1: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
     let _: Void = it.delete(withRecordID: a0, completionHandler: a1)
 }
 
-private func use109(_ it: CKDatabase, _ a0: CKRecord.ID) async throws {
+private func use110(_ it: CKDatabase, _ a0: CKRecord.ID) async throws {
     let _: CKRecord.ID = try await it.deleteRecord(withID: a0)
 }
 
-private func use110(_ it: CKDatabase, _ a0: [CKRecord.ID], _ a1: [CKRecord.FieldKey]?, _ a2: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void) {
+private func use111(_ it: CKDatabase, _ a0: [CKRecord.ID], _ a1: [CKRecord.FieldKey]?, _ a2: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void) {
     let _: Void = it.fetch(withRecordIDs: a0, desiredKeys: a1, completionHandler: a2)
     let _: Void = it.fetch(withRecordIDs: a0, completionHandler: a2)
 }
 
-private func use111(_ it: CKDatabase, _ a0: [CKRecord.ID], _ a1: [CKRecord.FieldKey]?) async throws {
+private func use112(_ it: CKDatabase, _ a0: [CKRecord.ID], _ a1: [CKRecord.FieldKey]?) async throws {
     let _: [CKRecord.ID: Result<CKRecord, any Error>] = try await it.records(for: a0, desiredKeys: a1)
     let _: [CKRecord.ID: Result<CKRecord, any Error>] = try await it.records(for: a0)
 }
 
-private func use112(_ it: CKDatabase, _ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: CKModifyRecordsOperation.RecordSavePolicy, _ a3: Bool, _ a4: @escaping @Sendable (Result<(saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]), any Error>) -> Void) {
+private func use113(_ it: CKDatabase, _ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: CKModifyRecordsOperation.RecordSavePolicy, _ a3: Bool, _ a4: @escaping @Sendable (Result<(saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]), any Error>) -> Void) {
     let _: Void = it.modifyRecords(saving: a0, deleting: a1, savePolicy: a2, atomically: a3, completionHandler: a4)
     let _: Void = it.modifyRecords(saving: a0, deleting: a1, completionHandler: a4)
 }
 
-private func use113(_ it: CKDatabase, _ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: CKModifyRecordsOperation.RecordSavePolicy, _ a3: Bool) async throws {
+private func use114(_ it: CKDatabase, _ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: CKModifyRecordsOperation.RecordSavePolicy, _ a3: Bool) async throws {
     let _: (saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]) = try await it.modifyRecords(saving: a0, deleting: a1, savePolicy: a2, atomically: a3)
     let _: (saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]) = try await it.modifyRecords(saving: a0, deleting: a1)
 }
 
-private func use114(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: [CKRecord.FieldKey]?, _ a3: Int, _ a4: @escaping @Sendable (Result<(matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error>) -> Void) {
+private func use115(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: [CKRecord.FieldKey]?, _ a3: Int, _ a4: @escaping @Sendable (Result<(matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error>) -> Void) {
     let _: Void = it.fetch(withQuery: a0, inZoneWith: a1, desiredKeys: a2, resultsLimit: a3, completionHandler: a4)
     let _: Void = it.fetch(withQuery: a0, completionHandler: a4)
 }
 
-private func use115(_ it: CKDatabase, _ a0: CKQueryOperation.Cursor, _ a1: [CKRecord.FieldKey]?, _ a2: Int, _ a3: @escaping @Sendable (Result<(matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error>) -> Void) {
+private func use116(_ it: CKDatabase, _ a0: CKQueryOperation.Cursor, _ a1: [CKRecord.FieldKey]?, _ a2: Int, _ a3: @escaping @Sendable (Result<(matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?), any Error>) -> Void) {
     let _: Void = it.fetch(withCursor: a0, desiredKeys: a1, resultsLimit: a2, completionHandler: a3)
     let _: Void = it.fetch(withCursor: a0, completionHandler: a3)
 }
 
-private func use116(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: [CKRecord.FieldKey]?, _ a3: Int) async throws {
+private func use117(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: [CKRecord.FieldKey]?, _ a3: Int) async throws {
     let _: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) = try await it.records(matching: a0, inZoneWith: a1, desiredKeys: a2, resultsLimit: a3)
     let _: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) = try await it.records(matching: a0)
 }
 
-private func use117(_ it: CKDatabase, _ a0: CKQueryOperation.Cursor, _ a1: [CKRecord.FieldKey]?, _ a2: Int) async throws {
+private func use118(_ it: CKDatabase, _ a0: CKQueryOperation.Cursor, _ a1: [CKRecord.FieldKey]?, _ a2: Int) async throws {
     let _: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) = try await it.records(continuingMatchFrom: a0, desiredKeys: a1, resultsLimit: a2)
     let _: (matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?) = try await it.records(continuingMatchFrom: a0)
 }
 
-private func use118(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void) {
+private func use119(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?, _ a2: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void) {
     let _: Void = it.perform(a0, inZoneWith: a1, completionHandler: a2)
 }
 
-private func use119(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?) async throws {
+private func use120(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?) async throws {
     let _: [CKRecord] = try await it.perform(a0, inZoneWith: a1)
 }
 
-private func use120(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?) async throws {
+private func use121(_ it: CKDatabase, _ a0: CKQuery, _ a1: CKRecordZone.ID?) async throws {
     let _: [CKRecord] = try await it.records(matching: a0, inZoneWith: a1)
 }
 
-private func use121(_ it: CKDatabase, _ a0: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
+private func use122(_ it: CKDatabase, _ a0: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void) {
     let _: Void = it.fetchAllRecordZones(completionHandler: a0)
 }
 
-private func use122(_ it: CKDatabase) async throws {
+private func use123(_ it: CKDatabase) async throws {
     let _: [CKRecordZone] = try await it.allRecordZones()
 }
 
-private func use123(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+private func use124(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
     let _: Void = it.fetch(withRecordZoneID: a0, completionHandler: a1)
 }
 
-private func use124(_ it: CKDatabase, _ a0: CKRecordZone.ID) async throws {
+private func use125(_ it: CKDatabase, _ a0: CKRecordZone.ID) async throws {
     let _: CKRecordZone = try await it.recordZone(for: a0)
 }
 
-private func use125(_ it: CKDatabase, _ a0: [CKRecordZone.ID], _ a1: @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void) {
+private func use126(_ it: CKDatabase, _ a0: [CKRecordZone.ID], _ a1: @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void) {
     let _: Void = it.fetch(withRecordZoneIDs: a0, completionHandler: a1)
 }
 
-private func use126(_ it: CKDatabase, _ a0: [CKRecordZone.ID]) async throws {
+private func use127(_ it: CKDatabase, _ a0: [CKRecordZone.ID]) async throws {
     let _: [CKRecordZone.ID: Result<CKRecordZone, any Error>] = try await it.recordZones(for: a0)
 }
 
-private func use127(_ it: CKDatabase, _ a0: CKRecordZone, _ a1: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
+private func use128(_ it: CKDatabase, _ a0: CKRecordZone, _ a1: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void) {
     let _: Void = it.save(a0, completionHandler: a1)
 }
 
-private func use128(_ it: CKDatabase, _ a0: CKRecordZone) async throws {
+private func use129(_ it: CKDatabase, _ a0: CKRecordZone) async throws {
     let _: CKRecordZone = try await it.save(a0)
 }
 
-private func use129(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void) {
+private func use130(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: @escaping @Sendable (CKRecordZone.ID?, (any Error)?) -> Void) {
     let _: Void = it.delete(withRecordZoneID: a0, completionHandler: a1)
 }
 
-private func use130(_ it: CKDatabase, _ a0: CKRecordZone.ID) async throws {
+private func use131(_ it: CKDatabase, _ a0: CKRecordZone.ID) async throws {
     let _: CKRecordZone.ID = try await it.deleteRecordZone(withID: a0)
 }
 
-private func use131(_ it: CKDatabase, _ a0: [CKRecordZone], _ a1: [CKRecordZone.ID], _ a2: @escaping @Sendable (Result<(saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]), any Error>) -> Void) {
+private func use132(_ it: CKDatabase, _ a0: [CKRecordZone], _ a1: [CKRecordZone.ID], _ a2: @escaping @Sendable (Result<(saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]), any Error>) -> Void) {
     let _: Void = it.modifyRecordZones(saving: a0, deleting: a1, completionHandler: a2)
 }
 
-private func use132(_ it: CKDatabase, _ a0: [CKRecordZone], _ a1: [CKRecordZone.ID]) async throws {
+private func use133(_ it: CKDatabase, _ a0: [CKRecordZone], _ a1: [CKRecordZone.ID]) async throws {
     let _: (saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>], deleteResults: [CKRecordZone.ID: Result<Void, any Error>]) = try await it.modifyRecordZones(saving: a0, deleting: a1)
 }
 
-private func use133(_ it: CKDatabase, _ a0: CKSubscription.ID, _ a1: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void) {
+private func use134(_ it: CKDatabase, _ a0: CKSubscription.ID, _ a1: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void) {
     let _: Void = it.fetch(withSubscriptionID: a0, completionHandler: a1)
 }
 
-private func use134(_ it: CKDatabase, _ a0: CKSubscription.ID) async throws {
+private func use135(_ it: CKDatabase, _ a0: CKSubscription.ID) async throws {
     let _: CKSubscription = try await it.subscription(for: a0)
 }
 
-private func use135(_ it: CKDatabase, _ a0: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
+private func use136(_ it: CKDatabase, _ a0: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void) {
     let _: Void = it.fetchAllSubscriptions(completionHandler: a0)
 }
 
-private func use136(_ it: CKDatabase) async throws {
+private func use137(_ it: CKDatabase) async throws {
     let _: [CKSubscription] = try await it.allSubscriptions()
 }
 
-private func use137(_ it: CKDatabase, _ a0: [CKSubscription.ID], _ a1: @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void) {
+private func use138(_ it: CKDatabase, _ a0: [CKSubscription.ID], _ a1: @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void) {
     let _: Void = it.fetch(withSubscriptionIDs: a0, completionHandler: a1)
 }
 
-private func use138(_ it: CKDatabase, _ a0: [CKSubscription.ID]) async throws {
+private func use139(_ it: CKDatabase, _ a0: [CKSubscription.ID]) async throws {
     let _: [CKSubscription.ID: Result<CKSubscription, any Error>] = try await it.subscriptions(for: a0)
 }
 
-private func use139(_ it: CKDatabase, _ a0: CKSubscription, _ a1: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void) {
+private func use140(_ it: CKDatabase, _ a0: CKSubscription, _ a1: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void) {
     let _: Void = it.save(a0, completionHandler: a1)
 }
 
-private func use140(_ it: CKDatabase, _ a0: CKSubscription) async throws {
+private func use141(_ it: CKDatabase, _ a0: CKSubscription) async throws {
     let _: CKSubscription = try await it.save(a0)
 }
 
-private func use141(_ it: CKDatabase, _ a0: CKSubscription.ID, _ a1: @escaping @Sendable (String?, (any Error)?) -> Void) {
+private func use142(_ it: CKDatabase, _ a0: CKSubscription.ID, _ a1: @escaping @Sendable (String?, (any Error)?) -> Void) {
     let _: Void = it.delete(withSubscriptionID: a0, completionHandler: a1)
 }
 
-private func use142(_ it: CKDatabase, _ a0: CKSubscription.ID) async throws {
+private func use143(_ it: CKDatabase, _ a0: CKSubscription.ID) async throws {
     let _: CKSubscription.ID = try await it.deleteSubscription(withID: a0)
 }
 
-private func use143(_ it: CKDatabase, _ a0: [CKSubscription], _ a1: [CKSubscription.ID], _ a2: @escaping @Sendable (Result<(saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>], deleteResults: [CKSubscription.ID: Result<Void, any Error>]), any Error>) -> Void) {
+private func use144(_ it: CKDatabase, _ a0: [CKSubscription], _ a1: [CKSubscription.ID], _ a2: @escaping @Sendable (Result<(saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>], deleteResults: [CKSubscription.ID: Result<Void, any Error>]), any Error>) -> Void) {
     let _: Void = it.modifySubscriptions(saving: a0, deleting: a1, completionHandler: a2)
 }
 
-private func use144(_ it: CKDatabase, _ a0: [CKSubscription], _ a1: [CKSubscription.ID]) async throws {
+private func use145(_ it: CKDatabase, _ a0: [CKSubscription], _ a1: [CKSubscription.ID]) async throws {
     let _: (saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>], deleteResults: [CKSubscription.ID: Result<Void, any Error>]) = try await it.modifySubscriptions(saving: a0, deleting: a1)
 }
 
-private func use145(_ it: CKDatabase, _ a0: CKServerChangeToken?, _ a1: Int?, _ a2: @escaping @Sendable (Result<(modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void) {
+private func use146(_ it: CKDatabase, _ a0: CKServerChangeToken?, _ a1: Int?, _ a2: @escaping @Sendable (Result<(modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void) {
     let _: Void = it.fetchDatabaseChanges(since: a0, resultsLimit: a1, completionHandler: a2)
     let _: Void = it.fetchDatabaseChanges(since: a0, completionHandler: a2)
 }
 
-private func use146(_ it: CKDatabase, _ a0: CKServerChangeToken?, _ a1: Int?) async throws {
+private func use147(_ it: CKDatabase, _ a0: CKServerChangeToken?, _ a1: Int?) async throws {
     let _: (modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool) = try await it.databaseChanges(since: a0, resultsLimit: a1)
     let _: (modifications: [CKDatabase.DatabaseChange.Modification], deletions: [CKDatabase.DatabaseChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool) = try await it.databaseChanges(since: a0)
 }
 
-private func use147(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?, _ a2: [CKRecord.FieldKey]?, _ a3: Int?, _ a4: @escaping @Sendable (Result<(modificationResultsByID: [CKRecord.ID: Result<CKDatabase.RecordZoneChange.Modification, any Error>], deletions: [CKDatabase.RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void) {
+private func use148(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?, _ a2: [CKRecord.FieldKey]?, _ a3: Int?, _ a4: @escaping @Sendable (Result<(modificationResultsByID: [CKRecord.ID: Result<CKDatabase.RecordZoneChange.Modification, any Error>], deletions: [CKDatabase.RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void) {
     let _: Void = it.fetchRecordZoneChanges(inZoneWith: a0, since: a1, desiredKeys: a2, resultsLimit: a3, completionHandler: a4)
     let _: Void = it.fetchRecordZoneChanges(inZoneWith: a0, since: a1, completionHandler: a4)
 }
 
-private func use148(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?, _ a2: [CKRecord.FieldKey]?, _ a3: Int?) async throws {
+private func use149(_ it: CKDatabase, _ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?, _ a2: [CKRecord.FieldKey]?, _ a3: Int?) async throws {
     let _: (modificationResultsByID: [CKRecord.ID: Result<CKDatabase.RecordZoneChange.Modification, any Error>], deletions: [CKDatabase.RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool) = try await it.recordZoneChanges(inZoneWith: a0, since: a1, desiredKeys: a2, resultsLimit: a3)
     let _: (modificationResultsByID: [CKRecord.ID: Result<CKDatabase.RecordZoneChange.Modification, any Error>], deletions: [CKDatabase.RecordZoneChange.Deletion], changeToken: CKServerChangeToken, moreComing: Bool) = try await it.recordZoneChanges(inZoneWith: a0, since: a1)
 }
 
-private func use149() {
+private func use150() {
     let _: CKDatabase.Scope = CKDatabase.Scope.`public`
 }
 
-private func use150() {
+private func use151() {
     let _: CKDatabase.Scope = CKDatabase.Scope.`private`
 }
 
-private func use151() {
+private func use152() {
     let _: CKDatabase.Scope = CKDatabase.Scope.shared
 }
 
-private func use152() {
+private func use153() {
     conformsSendable(CKDatabase.DatabaseChange.Modification.self)
 }
 
-private func use153() {
+private func use154() {
     conformsHashable(CKDatabase.DatabaseChange.Modification.self)
 }
 
-private func use154() {
+private func use155() {
     conformsSendable(CKDatabase.DatabaseChange.Deletion.self)
 }
 
-private func use155() {
+private func use156() {
     conformsHashable(CKDatabase.DatabaseChange.Deletion.self)
 }
 
-private func use156(_ it: CKDatabase.DatabaseChange.Modification) {
-    let value: CKRecordZone.ID = it.zoneID
-    _ = value
-}
-
-private func use157(_ it: CKDatabase.DatabaseChange.Deletion) {
+private func use157(_ it: CKDatabase.DatabaseChange.Modification) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
 private func use158(_ it: CKDatabase.DatabaseChange.Deletion) {
-    let value: CKDatabase.DatabaseChange.Deletion.Reason = it.reason
-    _ = value
-}
-
-private func use159(_ it: CKDatabase.DatabaseChange.Deletion) {
-    let value: Bool = it.purged
-    _ = value
-}
-
-private func use160() {
-    conformsSendable(CKDatabase.DatabaseChange.Deletion.Reason.self)
-}
-
-private func use161() {
-    conformsEquatable(CKDatabase.DatabaseChange.Deletion.Reason.self)
-}
-
-private func use162() {
-    conformsHashable(CKDatabase.DatabaseChange.Deletion.Reason.self)
-}
-
-private func use163() {
-    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.deleted
-}
-
-private func use164() {
-    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.purged
-}
-
-private func use165() {
-    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.encryptedDataReset
-}
-
-private func use166() {
-    conformsSendable(CKDatabase.RecordZoneChange.Modification.self)
-}
-
-private func use167() {
-    conformsHashable(CKDatabase.RecordZoneChange.Modification.self)
-}
-
-private func use168() {
-    conformsSendable(CKDatabase.RecordZoneChange.Deletion.self)
-}
-
-private func use169() {
-    conformsHashable(CKDatabase.RecordZoneChange.Deletion.self)
-}
-
-private func use170(_ it: CKDatabase.RecordZoneChange.Modification) {
-    let value: CKRecord = it.record
-    _ = value
-}
-
-private func use171(_ it: CKDatabase.RecordZoneChange.Deletion) {
-    let value: CKRecord.ID = it.recordID
-    _ = value
-}
-
-private func use172(_ it: CKDatabase.RecordZoneChange.Deletion) {
-    let value: CKRecord.RecordType = it.recordType
-    _ = value
-}
-
-private func use173() {
-    let _: NSObject.Type = CKRecord.self
-}
-
-private func use174() {
-    conformsNSSecureCoding(CKRecord.self)
-}
-
-private func use175() {
-    conformsNSCopying(CKRecord.self)
-}
-
-private func use176() {
-    conformsCKRecordKeyValueSetting(CKRecord.self)
-}
-
-private func use177() {
-    conformsSequence(CKRecord.self)
-}
-
-private func use178() {
-    conformsSendable(CKRecord.self)
-}
-
-private func use179() {
-    let _: (String).Type = CKRecord.RecordType.self
-}
-
-private func use180() {
-    let _: (String).Type = CKRecord.FieldKey.self
-}
-
-private func use181() {
-    let _: NSObject.Type = CKRecord.ID.self
-}
-
-private func use182() {
-    conformsNSSecureCoding(CKRecord.ID.self)
-}
-
-private func use183() {
-    conformsNSCopying(CKRecord.ID.self)
-}
-
-private func use184() {
-    conformsSendable(CKRecord.ID.self)
-}
-
-private func use185() {
-    let _: NSObject.Type = CKRecord.Reference.self
-}
-
-private func use186() {
-    conformsNSSecureCoding(CKRecord.Reference.self)
-}
-
-private func use187() {
-    conformsNSCopying(CKRecord.Reference.self)
-}
-
-private func use188() {
-    conformsCKRecordValue(CKRecord.Reference.self)
-}
-
-private func use189() {
-    conformsCKRecordValueProtocol(CKRecord.Reference.self)
-}
-
-private func use190() {
-    conformsSendable(CKRecord.Reference.self)
-}
-
-private func use191() {
-    let _: UInt.Type = CKRecord.ReferenceAction.RawValue.self
-}
-
-private func use192(_ a0: CKRecord.RecordType, _ a1: CKRecord.ID) {
-    let _: CKRecord = CKRecord(recordType: a0, recordID: a1)
-    let _: CKRecord = CKRecord(recordType: a0)
-}
-
-private func use193(_ a0: CKRecord.RecordType, _ a1: CKRecordZone.ID) {
-    let _: CKRecord = CKRecord(recordType: a0, zoneID: a1)
-}
-
-private func use194(_ a0: NSCoder) {
-    let _: CKRecord? = CKRecord(coder: a0)
-}
-
-private func use195(_ it: CKRecord, _ a0: NSCoder) {
-    let _: Void = it.encode(with: a0)
-}
-
-private func use196(_ it: CKRecord, _ a0: NSZone?) {
-    let _: Any = it.copy(with: a0)
-    let _: Any = it.copy()
-}
-
-private func use197(_ it: CKRecord) {
-    let value: CKRecord.RecordType = it.recordType
-    _ = value
-}
-
-private func use198(_ it: CKRecord) {
-    let value: CKRecord.ID = it.recordID
-    _ = value
-}
-
-private func use199(_ it: CKRecord) {
-    let value: String? = it.recordChangeTag
-    _ = value
-}
-
-private func use200(_ it: CKRecord) {
-    let value: CKRecord.ID? = it.creatorUserRecordID
-    _ = value
-}
-
-private func use201(_ it: CKRecord) {
-    let value: Date? = it.creationDate
-    _ = value
-}
-
-private func use202(_ it: CKRecord) {
-    let value: CKRecord.ID? = it.lastModifiedUserRecordID
-    _ = value
-}
-
-private func use203(_ it: CKRecord) {
-    let value: Date? = it.modificationDate
-    _ = value
-}
-
-private func use204(_ it: CKRecord, _ a0: CKRecord.FieldKey) {
-    let _: (any __CKRecordObjCValue)? = it.object(forKey: a0)
-}
-
-private func use205(_ it: CKRecord, _ a0: (any __CKRecordObjCValue)?, _ a1: CKRecord.FieldKey) {
-    let _: Void = it.setObject(a0, forKey: a1)
-}
-
-private func use206(_ it: CKRecord, _ a0: CKRecord.FieldKey) {
-    let value: (any __CKRecordObjCValue)? = it[a0]
-    it[a0] = value
-}
-
-private func use207(_ it: CKRecord) {
-    let _: [CKRecord.FieldKey] = it.allKeys()
-}
-
-private func use208(_ it: CKRecord) {
-    let _: [String] = it.allTokens()
-}
-
-private func use209(_ it: CKRecord) {
-    let _: [CKRecord.FieldKey] = it.changedKeys()
-}
-
-private func use210(_ it: CKRecord, _ a0: NSCoder) {
-    let _: Void = it.encodeSystemFields(with: a0)
-}
-
-private func use211(_ it: CKRecord) {
-    let value: CKRecord.Reference? = it.share
-    _ = value
-}
-
-private func use212(_ it: CKRecord) {
-    let value: CKRecord.Reference? = it.parent
-    it.parent = value
-}
-
-private func use213(_ it: CKRecord, _ a0: CKRecord?) {
-    let _: Void = it.setParent(a0)
-}
-
-private func use214(_ it: CKRecord, _ a0: CKRecord.ID?) {
-    let _: Void = it.setParent(a0)
-}
-
-private func use215(_ it: CKRecord) {
-    let value: any CKRecordKeyValueSetting & Sendable = it.encryptedValues
-    _ = value
-}
-
-private func use216(_ it: CKRecord) {
-    let _: CKRecordKeyValueIterator = it.makeIterator()
-}
-
-private func use217() {
-    let _: CKRecord.RecordType = CKRecord.SystemType.userRecord
-}
-
-private func use218() {
-    let _: CKRecord.RecordType = CKRecord.SystemType.share
-}
-
-private func use219() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.recordID
-}
-
-private func use220() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.creatorUserRecordID
-}
-
-private func use221() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.creationDate
-}
-
-private func use222() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.lastModifiedUserRecordID
-}
-
-private func use223() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.modificationDate
-}
-
-private func use224() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.parent
-}
-
-private func use225() {
-    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.share
-}
-
-private func use226(_ a0: String) {
-    let _: CKRecord.ID = CKRecord.ID(recordName: a0)
-}
-
-private func use227(_ a0: String, _ a1: CKRecordZone.ID) {
-    let _: CKRecord.ID = CKRecord.ID(recordName: a0, zoneID: a1)
-    let _: CKRecord.ID = CKRecord.ID()
-}
-
-private func use228(_ a0: NSCoder) {
-    let _: CKRecord.ID? = CKRecord.ID(coder: a0)
-}
-
-private func use229(_ it: CKRecord.ID) {
-    let value: String = it.recordName
-    _ = value
-}
-
-private func use230(_ it: CKRecord.ID) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use231() {
-    let _: CKRecord.ReferenceAction = CKRecord.ReferenceAction.none
-}
-
-private func use232() {
-    let _: CKRecord.ReferenceAction = CKRecord.ReferenceAction.deleteSelf
-}
-
-private func use233(_ a0: CKRecord.ID, _ a1: CKRecord.ReferenceAction) {
-    let _: CKRecord.Reference = CKRecord.Reference(recordID: a0, action: a1)
-}
-
-private func use234(_ a0: CKRecord, _ a1: CKRecord.ReferenceAction) {
-    let _: CKRecord.Reference = CKRecord.Reference(record: a0, action: a1)
-}
-
-private func use235(_ a0: NSCoder) {
-    let _: CKRecord.Reference? = CKRecord.Reference(coder: a0)
-}
-
-private func use236(_ it: CKRecord.Reference) {
-    let value: CKRecord.ReferenceAction = it.action
+private func use159(_ it: CKDatabase.DatabaseChange.Deletion) {
+    let value: CKDatabase.DatabaseChange.Deletion.Reason = it.reason
     _ = value
 }
 
-private func use237(_ it: CKRecord.Reference) {
+private func use160(_ it: CKDatabase.DatabaseChange.Deletion) {
+    let value: Bool = it.purged
+    _ = value
+}
+
+private func use161() {
+    conformsSendable(CKDatabase.DatabaseChange.Deletion.Reason.self)
+}
+
+private func use162() {
+    conformsEquatable(CKDatabase.DatabaseChange.Deletion.Reason.self)
+}
+
+private func use163() {
+    conformsHashable(CKDatabase.DatabaseChange.Deletion.Reason.self)
+}
+
+private func use164() {
+    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.deleted
+}
+
+private func use165() {
+    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.purged
+}
+
+private func use166() {
+    let _: CKDatabase.DatabaseChange.Deletion.Reason = CKDatabase.DatabaseChange.Deletion.Reason.encryptedDataReset
+}
+
+private func use167() {
+    conformsSendable(CKDatabase.RecordZoneChange.Modification.self)
+}
+
+private func use168() {
+    conformsHashable(CKDatabase.RecordZoneChange.Modification.self)
+}
+
+private func use169() {
+    conformsSendable(CKDatabase.RecordZoneChange.Deletion.self)
+}
+
+private func use170() {
+    conformsHashable(CKDatabase.RecordZoneChange.Deletion.self)
+}
+
+private func use171(_ it: CKDatabase.RecordZoneChange.Modification) {
+    let value: CKRecord = it.record
+    _ = value
+}
+
+private func use172(_ it: CKDatabase.RecordZoneChange.Deletion) {
     let value: CKRecord.ID = it.recordID
     _ = value
 }
 
-private func use238() {
-    let _: (CKRecord.ReferenceAction).Type = CKRecord.Reference.Action.self
+private func use173(_ it: CKDatabase.RecordZoneChange.Deletion) {
+    let value: CKRecord.RecordType = it.recordType
+    _ = value
 }
 
-private func use239<T: CKRecordKeyValueSetting>(_ type: T.Type) {
-    let _: any NSObjectProtocol.Type = type
+private func use174() {
+    let _: NSObject.Type = CKRecord.self
 }
 
-private func use240() {
-    conformsIteratorProtocol(CKRecordKeyValueIterator.self)
+private func use175() {
+    conformsNSSecureCoding(CKRecord.self)
 }
 
-private func use241(_ it: any CKRecordKeyValueSetting, _ a0: String) {
+private func use176() {
+    conformsNSCopying(CKRecord.self)
+}
+
+private func use177() {
+    conformsCKRecordKeyValueSetting(CKRecord.self)
+}
+
+private func use178() {
+    conformsSequence(CKRecord.self)
+}
+
+private func use179() {
+    conformsSendable(CKRecord.self)
+}
+
+private func use180() {
+    let _: (String).Type = CKRecord.RecordType.self
+}
+
+private func use181() {
+    let _: (String).Type = CKRecord.FieldKey.self
+}
+
+private func use182() {
+    let _: NSObject.Type = CKRecord.ID.self
+}
+
+private func use183() {
+    conformsNSSecureCoding(CKRecord.ID.self)
+}
+
+private func use184() {
+    conformsNSCopying(CKRecord.ID.self)
+}
+
+private func use185() {
+    conformsSendable(CKRecord.ID.self)
+}
+
+private func use186() {
+    let _: NSObject.Type = CKRecord.Reference.self
+}
+
+private func use187() {
+    conformsNSSecureCoding(CKRecord.Reference.self)
+}
+
+private func use188() {
+    conformsNSCopying(CKRecord.Reference.self)
+}
+
+private func use189() {
+    conformsCKRecordValue(CKRecord.Reference.self)
+}
+
+private func use190() {
+    conformsCKRecordValueProtocol(CKRecord.Reference.self)
+}
+
+private func use191() {
+    conformsSendable(CKRecord.Reference.self)
+}
+
+private func use192() {
+    let _: UInt.Type = CKRecord.ReferenceAction.RawValue.self
+}
+
+private func use193(_ a0: CKRecord.RecordType, _ a1: CKRecord.ID) {
+    let _: CKRecord = CKRecord(recordType: a0, recordID: a1)
+    let _: CKRecord = CKRecord(recordType: a0)
+}
+
+private func use194(_ a0: CKRecord.RecordType, _ a1: CKRecordZone.ID) {
+    let _: CKRecord = CKRecord(recordType: a0, zoneID: a1)
+}
+
+private func use195(_ a0: NSCoder) {
+    let _: CKRecord? = CKRecord(coder: a0)
+}
+
+private func use196(_ it: CKRecord, _ a0: NSCoder) {
+    let _: Void = it.encode(with: a0)
+}
+
+private func use197(_ it: CKRecord, _ a0: NSZone?) {
+    let _: Any = it.copy(with: a0)
+    let _: Any = it.copy()
+}
+
+private func use198(_ it: CKRecord) {
+    let value: CKRecord.RecordType = it.recordType
+    _ = value
+}
+
+private func use199(_ it: CKRecord) {
+    let value: CKRecord.ID = it.recordID
+    _ = value
+}
+
+private func use200(_ it: CKRecord) {
+    let value: String? = it.recordChangeTag
+    _ = value
+}
+
+private func use201(_ it: CKRecord) {
+    let value: CKRecord.ID? = it.creatorUserRecordID
+    _ = value
+}
+
+private func use202(_ it: CKRecord) {
+    let value: Date? = it.creationDate
+    _ = value
+}
+
+private func use203(_ it: CKRecord) {
+    let value: CKRecord.ID? = it.lastModifiedUserRecordID
+    _ = value
+}
+
+private func use204(_ it: CKRecord) {
+    let value: Date? = it.modificationDate
+    _ = value
+}
+
+private func use205(_ it: CKRecord, _ a0: CKRecord.FieldKey) {
     let _: (any __CKRecordObjCValue)? = it.object(forKey: a0)
 }
 
-private func use242(_ it: any CKRecordKeyValueSetting, _ a0: (any __CKRecordObjCValue)?, _ a1: String) {
+private func use206(_ it: CKRecord, _ a0: (any __CKRecordObjCValue)?, _ a1: CKRecord.FieldKey) {
     let _: Void = it.setObject(a0, forKey: a1)
 }
 
-private func use243(_ it: any CKRecordKeyValueSetting, _ a0: String) {
+private func use207(_ it: CKRecord, _ a0: CKRecord.FieldKey) {
     let value: (any __CKRecordObjCValue)? = it[a0]
     it[a0] = value
 }
 
-private func use244(_ it: any CKRecordKeyValueSetting) {
-    let _: [String] = it.allKeys()
+private func use208(_ it: CKRecord) {
+    let _: [CKRecord.FieldKey] = it.allKeys()
+}
+
+private func use209(_ it: CKRecord) {
+    let _: [String] = it.allTokens()
+}
+
+private func use210(_ it: CKRecord) {
+    let _: [CKRecord.FieldKey] = it.changedKeys()
+}
+
+private func use211(_ it: CKRecord, _ a0: NSCoder) {
+    let _: Void = it.encodeSystemFields(with: a0)
+}
+
+private func use212(_ it: CKRecord) {
+    let value: CKRecord.Reference? = it.share
+    _ = value
+}
+
+private func use213(_ it: CKRecord) {
+    let value: CKRecord.Reference? = it.parent
+    it.parent = value
+}
+
+private func use214(_ it: CKRecord, _ a0: CKRecord?) {
+    let _: Void = it.setParent(a0)
+}
+
+private func use215(_ it: CKRecord, _ a0: CKRecord.ID?) {
+    let _: Void = it.setParent(a0)
+}
+
+private func use216(_ it: CKRecord) {
+    let value: any CKRecordKeyValueSetting & Sendable = it.encryptedValues
+    _ = value
+}
+
+private func use217(_ it: CKRecord) {
+    let _: CKRecordKeyValueIterator = it.makeIterator()
+}
+
+private func use218() {
+    let _: CKRecord.RecordType = CKRecord.SystemType.userRecord
+}
+
+private func use219() {
+    let _: CKRecord.RecordType = CKRecord.SystemType.share
+}
+
+private func use220() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.recordID
+}
+
+private func use221() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.creatorUserRecordID
+}
+
+private func use222() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.creationDate
+}
+
+private func use223() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.lastModifiedUserRecordID
+}
+
+private func use224() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.modificationDate
+}
+
+private func use225() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.parent
+}
+
+private func use226() {
+    let _: CKRecord.FieldKey = CKRecord.SystemFieldKey.share
+}
+
+private func use227(_ a0: String) {
+    let _: CKRecord.ID = CKRecord.ID(recordName: a0)
+}
+
+private func use228(_ a0: String, _ a1: CKRecordZone.ID) {
+    let _: CKRecord.ID = CKRecord.ID(recordName: a0, zoneID: a1)
+    let _: CKRecord.ID = CKRecord.ID()
+}
+
+private func use229(_ a0: NSCoder) {
+    let _: CKRecord.ID? = CKRecord.ID(coder: a0)
+}
+
+private func use230(_ it: CKRecord.ID) {
+    let value: String = it.recordName
+    _ = value
+}
+
+private func use231(_ it: CKRecord.ID) {
+    let value: CKRecordZone.ID = it.zoneID
+    _ = value
+}
+
+private func use232() {
+    let _: CKRecord.ReferenceAction = CKRecord.ReferenceAction.none
+}
+
+private func use233() {
+    let _: CKRecord.ReferenceAction = CKRecord.ReferenceAction.deleteSelf
+}
+
+private func use234(_ a0: CKRecord.ID, _ a1: CKRecord.ReferenceAction) {
+    let _: CKRecord.Reference = CKRecord.Reference(recordID: a0, action: a1)
+}
+
+private func use235(_ a0: CKRecord, _ a1: CKRecord.ReferenceAction) {
+    let _: CKRecord.Reference = CKRecord.Reference(record: a0, action: a1)
+}
+
+private func use236(_ a0: NSCoder) {
+    let _: CKRecord.Reference? = CKRecord.Reference(coder: a0)
+}
+
+private func use237(_ it: CKRecord.Reference) {
+    let value: CKRecord.ReferenceAction = it.action
+    _ = value
+}
+
+private func use238(_ it: CKRecord.Reference) {
+    let value: CKRecord.ID = it.recordID
+    _ = value
+}
+
+private func use239() {
+    let _: (CKRecord.ReferenceAction).Type = CKRecord.Reference.Action.self
+}
+
+private func use240<T: CKRecordKeyValueSetting>(_ type: T.Type) {
+    let _: any NSObjectProtocol.Type = type
+}
+
+private func use241() {
+    conformsIteratorProtocol(CKRecordKeyValueIterator.self)
+}
+
+private func use242(_ it: any CKRecordKeyValueSetting, _ a0: String) {
+    let _: (any __CKRecordObjCValue)? = it.object(forKey: a0)
+}
+
+private func use243(_ it: any CKRecordKeyValueSetting, _ a0: (any __CKRecordObjCValue)?, _ a1: String) {
+    let _: Void = it.setObject(a0, forKey: a1)
+}
+
+private func use244(_ it: any CKRecordKeyValueSetting, _ a0: String) {
+    let value: (any __CKRecordObjCValue)? = it[a0]
+    it[a0] = value
 }
 
 private func use245(_ it: any CKRecordKeyValueSetting) {
+    let _: [String] = it.allKeys()
+}
+
+private func use246(_ it: any CKRecordKeyValueSetting) {
     let _: [String] = it.changedKeys()
 }
 
-private func use246<T: CKRecordValueProtocol>(_ it: any CKRecordKeyValueSetting, _ a0: CKRecord.FieldKey, _ type: T.Type) {
+private func use247<T: CKRecordValueProtocol>(_ it: any CKRecordKeyValueSetting, _ a0: CKRecord.FieldKey, _ type: T.Type) {
     let value: T? = it[a0]
     it[a0] = value
 }
 
-private func use247(_ it: any CKRecordKeyValueSetting, _ a0: CKRecord.FieldKey) {
+private func use248(_ it: any CKRecordKeyValueSetting, _ a0: CKRecord.FieldKey) {
     let value: (any CKRecordValueProtocol)? = it[a0]
     it[a0] = value
 }
 
-private func use248(_ it: inout CKRecordKeyValueIterator) {
+private func use249(_ it: inout CKRecordKeyValueIterator) {
     let _: (CKRecord.FieldKey, any CKRecordValueProtocol)? = it.next()
 }
 
-private func use249() {
+private func use250() {
     let _: ((CKRecord.FieldKey, any CKRecordValueProtocol)).Type = CKRecordKeyValueIterator.Element.self
 }
 
-private func use250() {
+private func use251() {
     conformsCKRecordValueProtocol(String.self)
 }
 
-private func use251() {
+private func use252() {
     conformsCKRecordValueProtocol(Date.self)
 }
 
-private func use252() {
+private func use253() {
     conformsCKRecordValueProtocol(Data.self)
 }
 
-private func use253() {
+private func use254() {
     conformsCKRecordValueProtocol(Bool.self)
 }
 
-private func use254() {
+private func use255() {
     conformsCKRecordValueProtocol(Double.self)
 }
 
-private func use255() {
+private func use256() {
     conformsCKRecordValueProtocol(Float.self)
 }
 
-private func use256() {
+private func use257() {
     conformsCKRecordValueProtocol(Int.self)
 }
 
-private func use257() {
+private func use258() {
     conformsCKRecordValueProtocol(UInt.self)
 }
 
-private func use258() {
+private func use259() {
     conformsCKRecordValueProtocol(Int8.self)
 }
 
-private func use259() {
-    conformsCKRecordValueProtocol(UInt8.self)
-}
-
 private func use260() {
-    conformsCKRecordValueProtocol(Int16.self)
+    conformsCKRecordValueProtocol(UInt8.self)
 }

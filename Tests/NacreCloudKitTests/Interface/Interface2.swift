@@ -4,1102 +4,1103 @@
 import CloudKit
 
 private func use261() {
-    conformsCKRecordValueProtocol(UInt16.self)
+    conformsCKRecordValueProtocol(Int16.self)
 }
 
 private func use262() {
-    conformsCKRecordValueProtocol(Int32.self)
+    conformsCKRecordValueProtocol(UInt16.self)
 }
 
 private func use263() {
-    conformsCKRecordValueProtocol(UInt32.self)
+    conformsCKRecordValueProtocol(Int32.self)
 }
 
 private func use264() {
-    conformsCKRecordValueProtocol(Int64.self)
+    conformsCKRecordValueProtocol(UInt32.self)
 }
 
 private func use265() {
-    conformsCKRecordValueProtocol(UInt64.self)
+    conformsCKRecordValueProtocol(Int64.self)
 }
 
 private func use266() {
-    conformsCKRecordValueProtocol([Int].self)
+    conformsCKRecordValueProtocol(UInt64.self)
 }
 
 private func use267() {
-    conformsCKRecordValueProtocol(NSString.self)
+    conformsCKRecordValueProtocol([Int].self)
 }
 
 private func use268() {
-    conformsCKRecordValueProtocol(NSDate.self)
+    conformsCKRecordValueProtocol(NSString.self)
 }
 
 private func use269() {
-    conformsCKRecordValueProtocol(NSData.self)
+    conformsCKRecordValueProtocol(NSDate.self)
 }
 
 private func use270() {
-    conformsCKRecordValueProtocol(NSNumber.self)
+    conformsCKRecordValueProtocol(NSData.self)
 }
 
 private func use271() {
-    conformsCKRecordValueProtocol(NSArray.self)
+    conformsCKRecordValueProtocol(NSNumber.self)
 }
 
 private func use272() {
-    conformsCKRecordValueProtocol(CKRecord.Reference.self)
+    conformsCKRecordValueProtocol(NSArray.self)
 }
 
 private func use273() {
-    conformsCKRecordValueProtocol(CKAsset.self)
+    conformsCKRecordValueProtocol(CKRecord.Reference.self)
 }
 
 private func use274() {
-    conformsCKRecordValueProtocol(CLLocation.self)
-}
-
-private func use275() {
-    conformsCKRecordValue(NSString.self)
-}
-
-private func use276() {
-    conformsCKRecordValue(NSNumber.self)
-}
-
-private func use277() {
-    conformsCKRecordValue(NSArray.self)
-}
-
-private func use278() {
-    conformsCKRecordValue(NSDate.self)
-}
-
-private func use279() {
-    conformsCKRecordValue(NSData.self)
-}
-
-private func use280() {
-    conformsCKRecordValue(CKRecord.Reference.self)
-}
-
-private func use281() {
-    conformsCKRecordValue(CKAsset.self)
-}
-
-private func use282() {
-    conformsCKRecordValue(CLLocation.self)
-}
-
-private func use283() {
-    conformsSequence(CKRecord.self)
-}
-
-private func use284() {
-    conformsCKRecordKeyValueSetting(CKRecord.self)
-}
-
-private func use285() {
-    conformsNSSecureCoding(CKRecord.self)
-}
-
-private func use286() {
-    conformsNSCopying(CKRecord.self)
-}
-
-private func use287() {
-    let _: NSObject.Type = CKAsset.self
-}
-
-private func use288() {
-    conformsCKRecordValue(CKAsset.self)
-}
-
-private func use289() {
     conformsCKRecordValueProtocol(CKAsset.self)
 }
 
+private func use275() {
+    conformsCKRecordValueProtocol(CLLocation.self)
+}
+
+private func use276() {
+    conformsCKRecordValue(NSString.self)
+}
+
+private func use277() {
+    conformsCKRecordValue(NSNumber.self)
+}
+
+private func use278() {
+    conformsCKRecordValue(NSArray.self)
+}
+
+private func use279() {
+    conformsCKRecordValue(NSDate.self)
+}
+
+private func use280() {
+    conformsCKRecordValue(NSData.self)
+}
+
+private func use281() {
+    conformsCKRecordValue(CKRecord.Reference.self)
+}
+
+private func use282() {
+    conformsCKRecordValue(CKAsset.self)
+}
+
+private func use283() {
+    conformsCKRecordValue(CLLocation.self)
+}
+
+private func use284() {
+    conformsSequence(CKRecord.self)
+}
+
+private func use285() {
+    conformsCKRecordKeyValueSetting(CKRecord.self)
+}
+
+private func use286() {
+    conformsNSSecureCoding(CKRecord.self)
+}
+
+private func use287() {
+    conformsNSCopying(CKRecord.self)
+}
+
+private func use288() {
+    let _: NSObject.Type = CKAsset.self
+}
+
+private func use289() {
+    conformsCKRecordValue(CKAsset.self)
+}
+
 private func use290() {
+    conformsCKRecordValueProtocol(CKAsset.self)
+}
+
+private func use291() {
     conformsSendable(CKAsset.self)
 }
 
-private func use291(_ a0: URL) {
+private func use292(_ a0: URL) {
     let _: CKAsset = CKAsset(fileURL: a0)
 }
 
-private func use292(_ it: CKAsset) {
+private func use293(_ it: CKAsset) {
     let value: URL? = it.fileURL
     _ = value
 }
 
-private func use293() {
+private func use294() {
     conformsCodable(CKAsset.ExportedAssetID.self)
 }
 
-private func use294() {
+private func use295() {
     conformsSendable(CKAsset.ExportedAssetID.self)
 }
 
-private func use295(_ a0: CKAsset.ExportedAssetID) {
+private func use296(_ a0: CKAsset.ExportedAssetID) {
     let _: CKAsset = CKAsset(importing: a0)
 }
 
-private func use296(_ a0: any Decoder) throws {
+private func use297(_ a0: any Decoder) throws {
     let _: CKAsset.ExportedAssetID = try CKAsset.ExportedAssetID(from: a0)
 }
 
-private func use297(_ it: CKAsset.ExportedAssetID, _ a0: any Encoder) throws {
+private func use298(_ it: CKAsset.ExportedAssetID, _ a0: any Encoder) throws {
     let _: Void = try it.encode(to: a0)
 }
 
-private func use298() {
+private func use299() {
     let _: NSObject.Type = CKRecordZone.self
 }
 
-private func use299() {
+private func use300() {
     conformsNSSecureCoding(CKRecordZone.self)
 }
 
-private func use300() {
+private func use301() {
     conformsNSCopying(CKRecordZone.self)
 }
 
-private func use301() {
+private func use302() {
     conformsSendable(CKRecordZone.self)
 }
 
-private func use302() {
+private func use303() {
     let _: CKRecordZone = CKRecordZone.`default`()
 }
 
-private func use303(_ a0: String) {
+private func use304(_ a0: String) {
     let _: CKRecordZone = CKRecordZone(zoneName: a0)
 }
 
-private func use304(_ a0: CKRecordZone.ID) {
+private func use305(_ a0: CKRecordZone.ID) {
     let _: CKRecordZone = CKRecordZone(zoneID: a0)
 }
 
-private func use305(_ a0: NSCoder) {
+private func use306(_ a0: NSCoder) {
     let _: CKRecordZone? = CKRecordZone(coder: a0)
 }
 
-private func use306(_ it: CKRecordZone) {
+private func use307(_ it: CKRecordZone) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use307(_ it: CKRecordZone) {
+private func use308(_ it: CKRecordZone) {
     let value: CKRecordZone.Capabilities = it.capabilities
     _ = value
 }
 
-private func use308(_ it: CKRecordZone) {
+private func use309(_ it: CKRecordZone) {
     let value: CKRecord.Reference? = it.share
     _ = value
 }
 
-private func use309(_ it: CKRecordZone) {
+private func use310(_ it: CKRecordZone) {
     let value: CKRecordZone.EncryptionScope = it.encryptionScope
     it.encryptionScope = value
 }
 
-private func use310() {
+private func use311() {
     conformsOptionSet(CKRecordZone.Capabilities.self)
 }
 
-private func use311() {
+private func use312() {
     let _: UInt.Type = CKRecordZone.Capabilities.RawValue.self
 }
 
-private func use312() {
+private func use313() {
     let _: Int.Type = CKRecordZone.EncryptionScope.RawValue.self
 }
 
-private func use313() {
+private func use314() {
     let _: NSObject.Type = CKRecordZone.ID.self
 }
 
-private func use314() {
+private func use315() {
     conformsNSSecureCoding(CKRecordZone.ID.self)
 }
 
-private func use315() {
+private func use316() {
     conformsNSCopying(CKRecordZone.ID.self)
 }
 
-private func use316() {
+private func use317() {
     conformsSendable(CKRecordZone.ID.self)
 }
 
-private func use317() {
+private func use318() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.fetchChanges
 }
 
-private func use318() {
+private func use319() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.atomic
 }
 
-private func use319() {
+private func use320() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.sharing
 }
 
-private func use320() {
+private func use321() {
     let _: CKRecordZone.Capabilities = CKRecordZone.Capabilities.zoneWideSharing
 }
 
-private func use321() {
+private func use322() {
     let _: CKRecordZone.EncryptionScope = CKRecordZone.EncryptionScope.perRecord
 }
 
-private func use322() {
+private func use323() {
     let _: CKRecordZone.EncryptionScope = CKRecordZone.EncryptionScope.perZone
 }
 
-private func use323(_ a0: String, _ a1: String) {
+private func use324(_ a0: String, _ a1: String) {
     let _: CKRecordZone.ID = CKRecordZone.ID(zoneName: a0, ownerName: a1)
     let _: CKRecordZone.ID = CKRecordZone.ID()
 }
 
-private func use324(_ a0: String, _ a1: String?) {
+private func use325(_ a0: String, _ a1: String?) {
     let _: CKRecordZone.ID = CKRecordZone.ID(zoneName: a0, ownerName: a1)
     let _: CKRecordZone.ID = CKRecordZone.ID()
 }
 
-private func use325(_ a0: NSCoder) {
+private func use326(_ a0: NSCoder) {
     let _: CKRecordZone.ID? = CKRecordZone.ID(coder: a0)
 }
 
-private func use326(_ it: CKRecordZone.ID) {
+private func use327(_ it: CKRecordZone.ID) {
     let value: String = it.zoneName
     _ = value
 }
 
-private func use327(_ it: CKRecordZone.ID) {
+private func use328(_ it: CKRecordZone.ID) {
     let value: String = it.ownerName
     _ = value
 }
 
-private func use328() {
+private func use329() {
     let _: CKRecordZone.ID = CKRecordZone.ID.`default`
 }
 
-private func use329() {
+private func use330() {
     let _: String = CKRecordZone.ID.defaultZoneName
 }
 
-private func use330() {
+private func use331() {
     let _: NSObject.Type = CKQuery.self
 }
 
-private func use331() {
+private func use332() {
     conformsNSSecureCoding(CKQuery.self)
 }
 
-private func use332() {
+private func use333() {
     conformsNSCopying(CKQuery.self)
 }
 
-private func use333() {
+private func use334() {
     conformsSendable(CKQuery.self)
 }
 
-private func use334() {
+private func use335() {
     let _: NSSortDescriptor.Type = CKLocationSortDescriptor.self
 }
 
-private func use335() {
+private func use336() {
     conformsNSSecureCoding(CKLocationSortDescriptor.self)
 }
 
-private func use336() {
+private func use337() {
     let _: NSObject.Type = CKServerChangeToken.self
 }
 
-private func use337() {
+private func use338() {
     conformsNSCopying(CKServerChangeToken.self)
 }
 
-private func use338() {
+private func use339() {
     conformsNSSecureCoding(CKServerChangeToken.self)
 }
 
-private func use339() {
+private func use340() {
     conformsSendable(CKServerChangeToken.self)
 }
 
-private func use340(_ a0: CKRecord.RecordType, _ a1: NSPredicate) {
+private func use341(_ a0: CKRecord.RecordType, _ a1: NSPredicate) {
     let _: CKQuery = CKQuery(recordType: a0, predicate: a1)
 }
 
-private func use341(_ a0: NSCoder) {
+private func use342(_ a0: NSCoder) {
     let _: CKQuery = CKQuery(coder: a0)
 }
 
-private func use342(_ it: CKQuery) {
+private func use343(_ it: CKQuery) {
     let value: CKRecord.RecordType = it.recordType
     _ = value
 }
 
-private func use343(_ it: CKQuery) {
+private func use344(_ it: CKQuery) {
     let value: NSPredicate = it.predicate
     _ = value
 }
 
-private func use344(_ it: CKQuery) {
+private func use345(_ it: CKQuery) {
     let value: [NSSortDescriptor]? = it.sortDescriptors
     it.sortDescriptors = value
 }
 
-private func use345(_ a0: String, _ a1: CLLocation) {
+private func use346(_ a0: String, _ a1: CLLocation) {
     let _: CKLocationSortDescriptor = CKLocationSortDescriptor(key: a0, relativeLocation: a1)
 }
 
-private func use346(_ a0: NSCoder) {
+private func use347(_ a0: NSCoder) {
     let _: CKLocationSortDescriptor = CKLocationSortDescriptor(coder: a0)
 }
 
-private func use347(_ it: CKLocationSortDescriptor) {
+private func use348(_ it: CKLocationSortDescriptor) {
     let value: CLLocation = it.relativeLocation
     _ = value
 }
 
-private func use348(_ a0: NSCoder) {
+private func use349(_ a0: NSCoder) {
     let _: CKServerChangeToken? = CKServerChangeToken(coder: a0)
 }
 
-private func use349() {
+private func use350() {
     conformsError(CKError.self)
 }
 
-private func use350() {
+private func use351() {
     conformsCustomNSError(CKError.self)
 }
 
-private func use351() {
+private func use352() {
     conformsHashable(CKError.self)
 }
 
-private func use352(_ a0: CKError.Code, _ a1: [String: Any]) {
+private func use353(_ a0: CKError.Code, _ a1: [String: Any]) {
     let _: CKError = CKError(a0, userInfo: a1)
     let _: CKError = CKError(a0)
 }
 
-private func use353(_ a0: NSError) {
+private func use354(_ a0: NSError) {
     let _: CKError = CKError(_nsError: a0)
 }
 
-private func use354() {
+private func use355() {
     let _: String = CKError.errorDomain
 }
 
-private func use355(_ it: CKError) {
+private func use356(_ it: CKError) {
     let value: CKError.Code = it.code
     _ = value
 }
 
-private func use356(_ it: CKError) {
+private func use357(_ it: CKError) {
     let value: Int = it.errorCode
     _ = value
 }
 
-private func use357(_ it: CKError) {
+private func use358(_ it: CKError) {
     let value: [String: Any] = it.errorUserInfo
     _ = value
 }
 
-private func use358(_ it: CKError) {
+private func use359(_ it: CKError) {
     let value: [String: Any] = it.userInfo
     _ = value
 }
 
-private func use359(_ it: CKError) {
+private func use360(_ it: CKError) {
     let value: String = it.localizedDescription
     _ = value
 }
 
-private func use360(_ it: CKError) {
+private func use361(_ it: CKError) {
     let value: [AnyHashable: any Error]? = it.partialErrorsByItemID
     _ = value
 }
 
-private func use361(_ it: CKError) {
+private func use362(_ it: CKError) {
     let value: CKRecord? = it.ancestorRecord
     _ = value
 }
 
-private func use362(_ it: CKError) {
+private func use363(_ it: CKError) {
     let value: CKRecord? = it.serverRecord
     _ = value
 }
 
-private func use363(_ it: CKError) {
+private func use364(_ it: CKError) {
     let value: CKRecord? = it.clientRecord
     _ = value
 }
 
-private func use364(_ it: CKError) {
+private func use365(_ it: CKError) {
     let value: Double? = it.retryAfterSeconds
     _ = value
 }
 
-private func use365() {
+private func use366() {
     let _: Int.Type = CKError.Code.RawValue.self
 }
 
-private func use366() {
+private func use367() {
     let _: CKError.Code = CKError.Code.internalError
 }
 
-private func use367() {
+private func use368() {
     let _: CKError.Code = CKError.Code.partialFailure
 }
 
-private func use368() {
+private func use369() {
     let _: CKError.Code = CKError.Code.networkUnavailable
 }
 
-private func use369() {
+private func use370() {
     let _: CKError.Code = CKError.Code.networkFailure
 }
 
-private func use370() {
+private func use371() {
     let _: CKError.Code = CKError.Code.badContainer
 }
 
-private func use371() {
+private func use372() {
     let _: CKError.Code = CKError.Code.serviceUnavailable
 }
 
-private func use372() {
+private func use373() {
     let _: CKError.Code = CKError.Code.requestRateLimited
 }
 
-private func use373() {
+private func use374() {
     let _: CKError.Code = CKError.Code.missingEntitlement
 }
 
-private func use374() {
+private func use375() {
     let _: CKError.Code = CKError.Code.notAuthenticated
 }
 
-private func use375() {
+private func use376() {
     let _: CKError.Code = CKError.Code.permissionFailure
 }
 
-private func use376() {
+private func use377() {
     let _: CKError.Code = CKError.Code.unknownItem
 }
 
-private func use377() {
+private func use378() {
     let _: CKError.Code = CKError.Code.invalidArguments
 }
 
-private func use378() {
+private func use379() {
     let _: CKError.Code = CKError.Code.resultsTruncated
 }
 
-private func use379() {
+private func use380() {
     let _: CKError.Code = CKError.Code.serverRecordChanged
 }
 
-private func use380() {
+private func use381() {
     let _: CKError.Code = CKError.Code.serverRejectedRequest
 }
 
-private func use381() {
+private func use382() {
     let _: CKError.Code = CKError.Code.assetFileNotFound
 }
 
-private func use382() {
+private func use383() {
     let _: CKError.Code = CKError.Code.assetFileModified
 }
 
-private func use383() {
+private func use384() {
     let _: CKError.Code = CKError.Code.incompatibleVersion
 }
 
-private func use384() {
+private func use385() {
     let _: CKError.Code = CKError.Code.constraintViolation
 }
 
-private func use385() {
+private func use386() {
     let _: CKError.Code = CKError.Code.operationCancelled
 }
 
-private func use386() {
+private func use387() {
     let _: CKError.Code = CKError.Code.changeTokenExpired
 }
 
-private func use387() {
+private func use388() {
     let _: CKError.Code = CKError.Code.batchRequestFailed
 }
 
-private func use388() {
+private func use389() {
     let _: CKError.Code = CKError.Code.zoneBusy
 }
 
-private func use389() {
+private func use390() {
     let _: CKError.Code = CKError.Code.badDatabase
 }
 
-private func use390() {
+private func use391() {
     let _: CKError.Code = CKError.Code.quotaExceeded
 }
 
-private func use391() {
+private func use392() {
     let _: CKError.Code = CKError.Code.zoneNotFound
 }
 
-private func use392() {
+private func use393() {
     let _: CKError.Code = CKError.Code.limitExceeded
 }
 
-private func use393() {
+private func use394() {
     let _: CKError.Code = CKError.Code.userDeletedZone
 }
 
-private func use394() {
+private func use395() {
     let _: CKError.Code = CKError.Code.tooManyParticipants
 }
 
-private func use395() {
+private func use396() {
     let _: CKError.Code = CKError.Code.alreadyShared
 }
 
-private func use396() {
+private func use397() {
     let _: CKError.Code = CKError.Code.referenceViolation
 }
 
-private func use397() {
+private func use398() {
     let _: CKError.Code = CKError.Code.managedAccountRestricted
 }
 
-private func use398() {
+private func use399() {
     let _: CKError.Code = CKError.Code.participantMayNeedVerification
 }
 
-private func use399() {
+private func use400() {
     let _: CKError.Code = CKError.Code.serverResponseLost
 }
 
-private func use400() {
+private func use401() {
     let _: CKError.Code = CKError.Code.assetNotAvailable
 }
 
-private func use401() {
+private func use402() {
     let _: CKError.Code = CKError.Code.accountTemporarilyUnavailable
 }
 
-private func use402() {
+private func use403() {
     let _: CKError.Code = CKError.Code.participantAlreadyInvited
 }
 
-private func use403() {
+private func use404() {
     let _: CKRecord.Type = CKShare.self
 }
 
-private func use404(_ a0: CKRecord) {
+private func use405(_ a0: CKRecord) {
     let _: CKShare = CKShare(rootRecord: a0)
 }
 
-private func use405(_ a0: CKRecord, _ a1: CKRecord.ID) {
+private func use406(_ a0: CKRecord, _ a1: CKRecord.ID) {
     let _: CKShare = CKShare(rootRecord: a0, shareID: a1)
 }
 
-private func use406(_ a0: CKRecordZone.ID) {
+private func use407(_ a0: CKRecordZone.ID) {
     let _: CKShare = CKShare(recordZoneID: a0)
 }
 
-private func use407(_ it: CKShare) {
+private func use408(_ it: CKShare) {
     let value: CKShare.ParticipantPermission = it.publicPermission
     it.publicPermission = value
 }
 
-private func use408(_ it: CKShare) {
+private func use409(_ it: CKShare) {
     let value: URL? = it.url
     _ = value
 }
 
-private func use409(_ it: CKShare) {
+private func use410(_ it: CKShare) {
     let value: [CKShare.Participant] = it.participants
     _ = value
 }
 
-private func use410(_ it: CKShare) {
+private func use411(_ it: CKShare) {
     let value: CKShare.Participant = it.owner
     _ = value
 }
 
-private func use411(_ it: CKShare) {
+private func use412(_ it: CKShare) {
     let value: CKShare.Participant? = it.currentUserParticipant
     _ = value
 }
 
-private func use412(_ it: CKShare, _ a0: CKShare.Participant) {
+private func use413(_ it: CKShare, _ a0: CKShare.Participant) {
     let _: Void = it.addParticipant(a0)
 }
 
-private func use413(_ it: CKShare, _ a0: CKShare.Participant) {
+private func use414(_ it: CKShare, _ a0: CKShare.Participant) {
     let _: Void = it.removeParticipant(a0)
 }
 
-private func use414(_ it: CKShare, _ a0: CKShare.Participant.ID) {
+private func use415(_ it: CKShare, _ a0: CKShare.Participant.ID) {
     let _: URL? = it.oneTimeURL(for: a0)
 }
 
-private func use415() {
-    let _: NSObject.Type = CKShare.Participant.self
+private func use416(_ it: CKShare) {
+    let value: [CKShare.AccessRequester] = it.requesters
+    _ = value
 }
 
-private func use416() {
-    conformsNSSecureCoding(CKShare.Participant.self)
+private func use417(_ it: CKShare) {
+    let value: [CKShare.BlockedIdentity] = it.blockedIdentities
+    _ = value
 }
 
-private func use417() {
-    conformsNSCopying(CKShare.Participant.self)
+private func use418(_ it: CKShare) {
+    let value: Bool = it.allowsAccessRequests
+    it.allowsAccessRequests = value
 }
 
-private func use418() {
-    conformsSendable(CKShare.Participant.self)
+private func use419(_ it: CKShare, _ a0: [CKShare.AccessRequester]) {
+    let _: Void = it.denyRequesters(a0)
 }
 
-private func use419() {
-    let _: NSObject.Type = CKShare.Metadata.self
+private func use420(_ it: CKShare, _ a0: [CKShare.AccessRequester]) {
+    let _: Void = it.blockRequesters(a0)
 }
 
-private func use420() {
-    conformsNSCopying(CKShare.Metadata.self)
-}
-
-private func use421() {
-    conformsNSSecureCoding(CKShare.Metadata.self)
+private func use421(_ it: CKShare, _ a0: [CKShare.BlockedIdentity]) {
+    let _: Void = it.unblockIdentities(a0)
 }
 
 private func use422() {
-    conformsSendable(CKShare.Metadata.self)
+    let _: NSObject.Type = CKShare.Participant.self
 }
 
 private func use423() {
-    let _: Int.Type = CKShare.ParticipantAcceptanceStatus.RawValue.self
+    conformsNSSecureCoding(CKShare.Participant.self)
 }
 
 private func use424() {
-    let _: Int.Type = CKShare.ParticipantPermission.RawValue.self
+    conformsNSCopying(CKShare.Participant.self)
 }
 
 private func use425() {
-    let _: Int.Type = CKShare.ParticipantRole.RawValue.self
+    conformsSendable(CKShare.Participant.self)
 }
 
 private func use426() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.title
+    let _: NSObject.Type = CKShare.Metadata.self
 }
 
 private func use427() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.thumbnailImageData
+    conformsNSCopying(CKShare.Metadata.self)
 }
 
 private func use428() {
-    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.shareType
+    conformsNSSecureCoding(CKShare.Metadata.self)
 }
 
 private func use429() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.unknown
+    conformsSendable(CKShare.Metadata.self)
 }
 
 private func use430() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.pending
+    let _: NSObject.Type = CKShare.AccessRequester.self
 }
 
 private func use431() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.accepted
+    conformsNSSecureCoding(CKShare.AccessRequester.self)
 }
 
 private func use432() {
-    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.removed
+    conformsNSCopying(CKShare.AccessRequester.self)
 }
 
 private func use433() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.unknown
+    conformsSendable(CKShare.AccessRequester.self)
 }
 
 private func use434() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.none
+    let _: NSObject.Type = CKShare.BlockedIdentity.self
 }
 
 private func use435() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readOnly
+    conformsNSSecureCoding(CKShare.BlockedIdentity.self)
 }
 
 private func use436() {
-    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readWrite
+    conformsNSCopying(CKShare.BlockedIdentity.self)
 }
 
 private func use437() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.unknown
+    conformsSendable(CKShare.BlockedIdentity.self)
 }
 
 private func use438() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.owner
+    let _: Int.Type = CKShare.ParticipantAcceptanceStatus.RawValue.self
 }
 
 private func use439() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.administrator
+    let _: Int.Type = CKShare.ParticipantPermission.RawValue.self
 }
 
 private func use440() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.privateUser
+    let _: Int.Type = CKShare.ParticipantRole.RawValue.self
 }
 
 private func use441() {
-    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.publicUser
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.title
 }
 
 private func use442() {
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.thumbnailImageData
+}
+
+private func use443() {
+    let _: CKRecord.FieldKey = CKShare.SystemFieldKey.shareType
+}
+
+private func use444() {
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.unknown
+}
+
+private func use445() {
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.pending
+}
+
+private func use446() {
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.accepted
+}
+
+private func use447() {
+    let _: CKShare.ParticipantAcceptanceStatus = CKShare.ParticipantAcceptanceStatus.removed
+}
+
+private func use448() {
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.unknown
+}
+
+private func use449() {
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.none
+}
+
+private func use450() {
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readOnly
+}
+
+private func use451() {
+    let _: CKShare.ParticipantPermission = CKShare.ParticipantPermission.readWrite
+}
+
+private func use452() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.unknown
+}
+
+private func use453() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.owner
+}
+
+private func use454() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.administrator
+}
+
+private func use455() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.privateUser
+}
+
+private func use456() {
+    let _: CKShare.ParticipantRole = CKShare.ParticipantRole.publicUser
+}
+
+private func use457() {
     let _: (String).Type = CKShare.Participant.ID.self
 }
 
-private func use443(_ it: CKShare.Participant) {
+private func use458(_ it: CKShare.Participant) {
     let value: CKUserIdentity = it.userIdentity
     _ = value
 }
 
-private func use444(_ it: CKShare.Participant) {
+private func use459(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantRole = it.role
     it.role = value
 }
 
-private func use445(_ it: CKShare.Participant) {
+private func use460(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantAcceptanceStatus = it.acceptanceStatus
     _ = value
 }
 
-private func use446(_ it: CKShare.Participant) {
+private func use461(_ it: CKShare.Participant) {
     let value: CKShare.ParticipantPermission = it.permission
     it.permission = value
 }
 
-private func use447(_ it: CKShare.Participant) {
+private func use462(_ it: CKShare.Participant) {
     let value: CKShare.Participant.ID = it.participantID
     _ = value
 }
 
-private func use448(_ it: CKShare.Participant) {
+private func use463(_ it: CKShare.Participant) {
+    let value: Bool = it.isApprovedRequester
+    _ = value
+}
+
+private func use464(_ it: CKShare.Participant) {
     let value: Date? = it.dateAddedToShare
     _ = value
 }
 
-private func use449() {
+private func use465() {
     let _: CKShare.Participant = CKShare.Participant.oneTimeURLParticipant()
 }
 
-private func use450(_ it: CKShare.Participant, _ a0: Any?) {
+private func use466(_ it: CKShare.Participant, _ a0: Any?) {
     let _: Bool = it.isEqual(a0)
 }
 
-private func use451(_ a0: NSCoder) {
+private func use467(_ a0: NSCoder) {
     let _: CKShare.Participant? = CKShare.Participant(coder: a0)
 }
 
-private func use452() {
+private func use468() {
     let _: (CKShare.ParticipantAcceptanceStatus).Type = CKShare.Participant.AcceptanceStatus.self
 }
 
-private func use453() {
+private func use469() {
     let _: (CKShare.ParticipantPermission).Type = CKShare.Participant.Permission.self
 }
 
-private func use454() {
+private func use470() {
     let _: (CKShare.ParticipantRole).Type = CKShare.Participant.Role.self
 }
 
-private func use455(_ it: CKShare.Metadata) {
+private func use471(_ it: CKShare.Metadata) {
     let value: String = it.containerIdentifier
     _ = value
 }
 
-private func use456(_ it: CKShare.Metadata) {
+private func use472(_ it: CKShare.Metadata) {
     let value: CKShare = it.share
     _ = value
 }
 
-private func use457(_ it: CKShare.Metadata) {
+private func use473(_ it: CKShare.Metadata) {
     let value: CKRecord.ID? = it.hierarchicalRootRecordID
     _ = value
 }
 
-private func use458(_ it: CKShare.Metadata) {
+private func use474(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantRole = it.participantRole
     _ = value
 }
 
-private func use459(_ it: CKShare.Metadata) {
+private func use475(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantAcceptanceStatus = it.participantStatus
     _ = value
 }
 
-private func use460(_ it: CKShare.Metadata) {
+private func use476(_ it: CKShare.Metadata) {
     let value: CKShare.ParticipantPermission = it.participantPermission
     _ = value
 }
 
-private func use461(_ it: CKShare.Metadata) {
+private func use477(_ it: CKShare.Metadata) {
     let value: CKUserIdentity = it.ownerIdentity
     _ = value
 }
 
-private func use462(_ it: CKShare.Metadata) {
+private func use478(_ it: CKShare.Metadata) {
     let value: CKRecord? = it.rootRecord
     _ = value
 }
 
-private func use463(_ it: CKShare.Metadata) {
+private func use479(_ it: CKShare.Metadata) {
     let value: CKRecord.ID = it.rootRecordID
     _ = value
 }
 
-private func use464(_ a0: NSCoder) {
+private func use480(_ a0: NSCoder) {
     let _: CKShare.Metadata? = CKShare.Metadata(coder: a0)
 }
 
-private func use465() {
+private func use481(_ it: CKShare.AccessRequester) {
+    let value: CKUserIdentity = it.userIdentity
+    _ = value
+}
+
+private func use482(_ it: CKShare.AccessRequester) {
+    let value: CKUserIdentity.LookupInfo = it.participantLookupInfo
+    _ = value
+}
+
+private func use483(_ a0: NSCoder) {
+    let _: CKShare.AccessRequester? = CKShare.AccessRequester(coder: a0)
+}
+
+private func use484(_ it: CKShare.BlockedIdentity) {
+    let value: CKUserIdentity = it.userIdentity
+    _ = value
+}
+
+private func use485(_ a0: NSCoder) {
+    let _: CKShare.BlockedIdentity? = CKShare.BlockedIdentity(coder: a0)
+}
+
+private func use486() {
     let _: NSObject.Type = CKUserIdentity.self
 }
 
-private func use466() {
+private func use487() {
     conformsNSSecureCoding(CKUserIdentity.self)
 }
 
-private func use467() {
+private func use488() {
     conformsNSCopying(CKUserIdentity.self)
 }
 
-private func use468() {
+private func use489() {
     conformsSendable(CKUserIdentity.self)
 }
 
-private func use469(_ it: CKUserIdentity) {
+private func use490(_ it: CKUserIdentity) {
     let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
-private func use470(_ it: CKUserIdentity) {
+private func use491(_ it: CKUserIdentity) {
     let value: CKUserIdentity.LookupInfo? = it.lookupInfo
     _ = value
 }
 
-private func use471(_ it: CKUserIdentity) {
+private func use492(_ it: CKUserIdentity) {
     let value: PersonNameComponents? = it.nameComponents
     _ = value
 }
 
-private func use472(_ it: CKUserIdentity) {
+private func use493(_ it: CKUserIdentity) {
     let value: Bool = it.hasiCloudAccount
     _ = value
 }
 
-private func use473(_ it: CKUserIdentity) {
+private func use494(_ it: CKUserIdentity) {
     let value: [String] = it.contactIdentifiers
     _ = value
 }
 
-private func use474(_ a0: NSCoder) {
+private func use495(_ a0: NSCoder) {
     let _: CKUserIdentity? = CKUserIdentity(coder: a0)
 }
 
-private func use475() {
+private func use496() {
     let _: NSObject.Type = CKUserIdentity.LookupInfo.self
 }
 
-private func use476() {
+private func use497() {
     conformsNSSecureCoding(CKUserIdentity.LookupInfo.self)
 }
 
-private func use477() {
+private func use498() {
     conformsNSCopying(CKUserIdentity.LookupInfo.self)
 }
 
-private func use478() {
+private func use499() {
     conformsSendable(CKUserIdentity.LookupInfo.self)
 }
 
-private func use479(_ a0: String) {
+private func use500(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(emailAddress: a0)
 }
 
-private func use480(_ a0: String) {
+private func use501(_ a0: String) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(phoneNumber: a0)
 }
 
-private func use481(_ a0: CKRecord.ID) {
+private func use502(_ a0: CKRecord.ID) {
     let _: CKUserIdentity.LookupInfo = CKUserIdentity.LookupInfo(userRecordID: a0)
 }
 
-private func use482(_ a0: NSCoder) {
+private func use503(_ a0: NSCoder) {
     let _: CKUserIdentity.LookupInfo? = CKUserIdentity.LookupInfo(coder: a0)
 }
 
-private func use483(_ a0: [String]) {
+private func use504(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withEmails: a0)
 }
 
-private func use484(_ a0: [String]) {
+private func use505(_ a0: [String]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(withPhoneNumbers: a0)
 }
 
-private func use485(_ a0: [CKRecord.ID]) {
+private func use506(_ a0: [CKRecord.ID]) {
     let _: [CKUserIdentity.LookupInfo] = CKUserIdentity.LookupInfo.lookupInfos(with: a0)
 }
 
-private func use486(_ it: CKUserIdentity.LookupInfo) {
+private func use507(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.emailAddress
     _ = value
 }
 
-private func use487(_ it: CKUserIdentity.LookupInfo) {
+private func use508(_ it: CKUserIdentity.LookupInfo) {
     let value: String? = it.phoneNumber
     _ = value
 }
 
-private func use488(_ it: CKUserIdentity.LookupInfo) {
+private func use509(_ it: CKUserIdentity.LookupInfo) {
     let value: CKRecord.ID? = it.userRecordID
     _ = value
 }
 
-private func use489() {
+private func use510() {
     let _: NSObject.Type = CKSubscription.self
 }
 
-private func use490() {
+private func use511() {
     conformsNSSecureCoding(CKSubscription.self)
 }
 
-private func use491() {
+private func use512() {
     conformsNSCopying(CKSubscription.self)
 }
 
-private func use492() {
+private func use513() {
     conformsSendable(CKSubscription.self)
 }
 
-private func use493() {
+private func use514() {
     let _: CKSubscription.Type = CKQuerySubscription.self
 }
 
-private func use494() {
+private func use515() {
     let _: CKSubscription.Type = CKRecordZoneSubscription.self
 }
 
-private func use495() {
+private func use516() {
     let _: CKSubscription.Type = CKDatabaseSubscription.self
 }
 
-private func use496() {
+private func use517() {
     let _: (String).Type = CKSubscription.ID.self
 }
 
-private func use497(_ it: CKSubscription) {
+private func use518(_ it: CKSubscription) {
     let value: CKSubscription.ID = it.subscriptionID
     _ = value
 }
 
-private func use498(_ it: CKSubscription) {
+private func use519(_ it: CKSubscription) {
     let value: CKSubscription.SubscriptionType = it.subscriptionType
     _ = value
 }
 
-private func use499(_ it: CKSubscription) {
+private func use520(_ it: CKSubscription) {
     let value: CKSubscription.NotificationInfo? = it.notificationInfo
     it.notificationInfo = value
-}
-
-private func use500() {
-    let _: Int.Type = CKSubscription.SubscriptionType.RawValue.self
-}
-
-private func use501() {
-    let _: NSObject.Type = CKSubscription.NotificationInfo.self
-}
-
-private func use502() {
-    conformsNSSecureCoding(CKSubscription.NotificationInfo.self)
-}
-
-private func use503() {
-    conformsNSCopying(CKSubscription.NotificationInfo.self)
-}
-
-private func use504() {
-    conformsSendable(CKSubscription.NotificationInfo.self)
-}
-
-private func use505() {
-    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.query
-}
-
-private func use506() {
-    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.recordZone
-}
-
-private func use507() {
-    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.database
-}
-
-private func use508() {
-    conformsOptionSet(CKQuerySubscription.Options.self)
-}
-
-private func use509() {
-    let _: UInt.Type = CKQuerySubscription.Options.RawValue.self
-}
-
-private func use510(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
-    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2, options: a3)
-    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2)
-}
-
-private func use511(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
-    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, options: a2)
-    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1)
-}
-
-private func use512(_ a0: NSCoder) {
-    let _: CKQuerySubscription = CKQuerySubscription(coder: a0)
-}
-
-private func use513(_ it: CKQuerySubscription) {
-    let value: CKRecord.RecordType? = it.recordType
-    _ = value
-}
-
-private func use514(_ it: CKQuerySubscription) {
-    let value: NSPredicate = it.predicate
-    _ = value
-}
-
-private func use515(_ it: CKQuerySubscription) {
-    let value: CKRecordZone.ID? = it.zoneID
-    it.zoneID = value
-}
-
-private func use516(_ it: CKQuerySubscription) {
-    let value: CKQuerySubscription.Options = it.querySubscriptionOptions
-    _ = value
-}
-
-private func use517() {
-    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordCreation
-}
-
-private func use518() {
-    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordUpdate
-}
-
-private func use519() {
-    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordDeletion
-}
-
-private func use520() {
-    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnce
 }

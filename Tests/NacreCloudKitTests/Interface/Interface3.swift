@@ -3,1200 +3,1195 @@
 
 import CloudKit
 
-private func use521(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
+private func use521() {
+    let _: Int.Type = CKSubscription.SubscriptionType.RawValue.self
+}
+
+private func use522() {
+    let _: NSObject.Type = CKSubscription.NotificationInfo.self
+}
+
+private func use523() {
+    conformsNSSecureCoding(CKSubscription.NotificationInfo.self)
+}
+
+private func use524() {
+    conformsNSCopying(CKSubscription.NotificationInfo.self)
+}
+
+private func use525() {
+    conformsSendable(CKSubscription.NotificationInfo.self)
+}
+
+private func use526() {
+    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.query
+}
+
+private func use527() {
+    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.recordZone
+}
+
+private func use528() {
+    let _: CKSubscription.SubscriptionType = CKSubscription.SubscriptionType.database
+}
+
+private func use529() {
+    conformsOptionSet(CKQuerySubscription.Options.self)
+}
+
+private func use530() {
+    let _: UInt.Type = CKQuerySubscription.Options.RawValue.self
+}
+
+private func use531(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKSubscription.ID, _ a3: CKQuerySubscription.Options) {
+    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2, options: a3)
+    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, subscriptionID: a2)
+}
+
+private func use532(_ a0: CKRecord.RecordType, _ a1: NSPredicate, _ a2: CKQuerySubscription.Options) {
+    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1, options: a2)
+    let _: CKQuerySubscription = CKQuerySubscription(recordType: a0, predicate: a1)
+}
+
+private func use533(_ a0: NSCoder) {
+    let _: CKQuerySubscription = CKQuerySubscription(coder: a0)
+}
+
+private func use534(_ it: CKQuerySubscription) {
+    let value: CKRecord.RecordType? = it.recordType
+    _ = value
+}
+
+private func use535(_ it: CKQuerySubscription) {
+    let value: NSPredicate = it.predicate
+    _ = value
+}
+
+private func use536(_ it: CKQuerySubscription) {
+    let value: CKRecordZone.ID? = it.zoneID
+    it.zoneID = value
+}
+
+private func use537(_ it: CKQuerySubscription) {
+    let value: CKQuerySubscription.Options = it.querySubscriptionOptions
+    _ = value
+}
+
+private func use538() {
+    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordCreation
+}
+
+private func use539() {
+    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordUpdate
+}
+
+private func use540() {
+    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnRecordDeletion
+}
+
+private func use541() {
+    let _: CKQuerySubscription.Options = CKQuerySubscription.Options.firesOnce
+}
+
+private func use542(_ a0: CKRecordZone.ID, _ a1: CKSubscription.ID) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0, subscriptionID: a1)
 }
 
-private func use522(_ a0: CKRecordZone.ID) {
+private func use543(_ a0: CKRecordZone.ID) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(zoneID: a0)
 }
 
-private func use523(_ a0: NSCoder) {
+private func use544(_ a0: NSCoder) {
     let _: CKRecordZoneSubscription = CKRecordZoneSubscription(coder: a0)
 }
 
-private func use524(_ it: CKRecordZoneSubscription) {
+private func use545(_ it: CKRecordZoneSubscription) {
     let value: CKRecordZone.ID = it.zoneID
     _ = value
 }
 
-private func use525(_ it: CKRecordZoneSubscription) {
+private func use546(_ it: CKRecordZoneSubscription) {
     let value: CKRecord.RecordType? = it.recordType
     it.recordType = value
 }
 
-private func use526(_ a0: CKSubscription.ID) {
+private func use547(_ a0: CKSubscription.ID) {
     let _: CKDatabaseSubscription = CKDatabaseSubscription(subscriptionID: a0)
 }
 
-private func use527() {
+private func use548() {
     let _: CKDatabaseSubscription = CKDatabaseSubscription()
 }
 
-private func use528(_ a0: NSCoder) {
+private func use549(_ a0: NSCoder) {
     let _: CKDatabaseSubscription = CKDatabaseSubscription(coder: a0)
 }
 
-private func use529(_ it: CKDatabaseSubscription) {
+private func use550(_ it: CKDatabaseSubscription) {
     let value: CKRecord.RecordType? = it.recordType
     it.recordType = value
 }
 
-private func use530() {
+private func use551() {
     let _: CKSubscription.NotificationInfo = CKSubscription.NotificationInfo()
 }
 
-private func use531(_ a0: String?, _ a1: String?, _ a2: [CKRecord.FieldKey], _ a3: String?, _ a4: String?, _ a5: [CKRecord.FieldKey], _ a6: String?, _ a7: String?, _ a8: [CKRecord.FieldKey], _ a9: String?, _ a10: String?, _ a11: String?, _ a12: [CKRecord.FieldKey], _ a13: Bool, _ a14: Bool, _ a15: Bool, _ a16: String?, _ a17: String?) {
+private func use552(_ a0: String?, _ a1: String?, _ a2: [CKRecord.FieldKey], _ a3: String?, _ a4: String?, _ a5: [CKRecord.FieldKey], _ a6: String?, _ a7: String?, _ a8: [CKRecord.FieldKey], _ a9: String?, _ a10: String?, _ a11: String?, _ a12: [CKRecord.FieldKey], _ a13: Bool, _ a14: Bool, _ a15: Bool, _ a16: String?, _ a17: String?) {
     let _: CKSubscription.NotificationInfo = CKSubscription.NotificationInfo(alertBody: a0, alertLocalizationKey: a1, alertLocalizationArgs: a2, title: a3, titleLocalizationKey: a4, titleLocalizationArgs: a5, subtitle: a6, subtitleLocalizationKey: a7, subtitleLocalizationArgs: a8, alertActionLocalizationKey: a9, alertLaunchImage: a10, soundName: a11, desiredKeys: a12, shouldBadge: a13, shouldSendContentAvailable: a14, shouldSendMutableContent: a15, category: a16, collapseIDKey: a17)
     let _: CKSubscription.NotificationInfo = CKSubscription.NotificationInfo()
 }
 
-private func use532(_ a0: NSCoder) {
+private func use553(_ a0: NSCoder) {
     let _: CKSubscription.NotificationInfo? = CKSubscription.NotificationInfo(coder: a0)
 }
 
-private func use533(_ it: CKSubscription.NotificationInfo) {
+private func use554(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.alertBody
     it.alertBody = value
 }
 
-private func use534(_ it: CKSubscription.NotificationInfo) {
+private func use555(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.alertLocalizationKey
     it.alertLocalizationKey = value
 }
 
-private func use535(_ it: CKSubscription.NotificationInfo) {
+private func use556(_ it: CKSubscription.NotificationInfo) {
     let value: [CKRecord.FieldKey]? = it.alertLocalizationArgs
     it.alertLocalizationArgs = value
 }
 
-private func use536(_ it: CKSubscription.NotificationInfo) {
+private func use557(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.title
     it.title = value
 }
 
-private func use537(_ it: CKSubscription.NotificationInfo) {
+private func use558(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.titleLocalizationKey
     it.titleLocalizationKey = value
 }
 
-private func use538(_ it: CKSubscription.NotificationInfo) {
+private func use559(_ it: CKSubscription.NotificationInfo) {
     let value: [CKRecord.FieldKey]? = it.titleLocalizationArgs
     it.titleLocalizationArgs = value
 }
 
-private func use539(_ it: CKSubscription.NotificationInfo) {
+private func use560(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.subtitle
     it.subtitle = value
 }
 
-private func use540(_ it: CKSubscription.NotificationInfo) {
+private func use561(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.subtitleLocalizationKey
     it.subtitleLocalizationKey = value
 }
 
-private func use541(_ it: CKSubscription.NotificationInfo) {
+private func use562(_ it: CKSubscription.NotificationInfo) {
     let value: [CKRecord.FieldKey]? = it.subtitleLocalizationArgs
     it.subtitleLocalizationArgs = value
 }
 
-private func use542(_ it: CKSubscription.NotificationInfo) {
+private func use563(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.alertActionLocalizationKey
     it.alertActionLocalizationKey = value
 }
 
-private func use543(_ it: CKSubscription.NotificationInfo) {
+private func use564(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.alertLaunchImage
     it.alertLaunchImage = value
 }
 
-private func use544(_ it: CKSubscription.NotificationInfo) {
+private func use565(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.soundName
     it.soundName = value
 }
 
-private func use545(_ it: CKSubscription.NotificationInfo) {
+private func use566(_ it: CKSubscription.NotificationInfo) {
     let value: [CKRecord.FieldKey]? = it.desiredKeys
     it.desiredKeys = value
 }
 
-private func use546(_ it: CKSubscription.NotificationInfo) {
+private func use567(_ it: CKSubscription.NotificationInfo) {
     let value: Bool = it.shouldBadge
     it.shouldBadge = value
 }
 
-private func use547(_ it: CKSubscription.NotificationInfo) {
+private func use568(_ it: CKSubscription.NotificationInfo) {
     let value: Bool = it.shouldSendContentAvailable
     it.shouldSendContentAvailable = value
 }
 
-private func use548(_ it: CKSubscription.NotificationInfo) {
+private func use569(_ it: CKSubscription.NotificationInfo) {
     let value: Bool = it.shouldSendMutableContent
     it.shouldSendMutableContent = value
 }
 
-private func use549(_ it: CKSubscription.NotificationInfo) {
+private func use570(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.category
     it.category = value
 }
 
-private func use550(_ it: CKSubscription.NotificationInfo) {
+private func use571(_ it: CKSubscription.NotificationInfo) {
     let value: String? = it.collapseIDKey
     it.collapseIDKey = value
 }
 
-private func use551() {
+private func use572() {
     let _: NSObject.Type = CKNotification.self
 }
 
-private func use552() {
+private func use573() {
     let _: CKNotification.Type = CKQueryNotification.self
 }
 
-private func use553() {
+private func use574() {
     let _: CKNotification.Type = CKRecordZoneNotification.self
 }
 
-private func use554() {
+private func use575() {
     let _: CKNotification.Type = CKDatabaseNotification.self
 }
 
-private func use555(_ a0: [AnyHashable: Any]) {
+private func use576(_ a0: [AnyHashable: Any]) {
     let _: CKNotification? = CKNotification(fromRemoteNotificationDictionary: a0)
 }
 
-private func use556(_ it: CKNotification) {
+private func use577(_ it: CKNotification) {
     let value: CKNotification.NotificationType = it.notificationType
     _ = value
 }
 
-private func use557(_ it: CKNotification) {
+private func use578(_ it: CKNotification) {
     let value: CKNotification.ID? = it.notificationID
     _ = value
 }
 
-private func use558(_ it: CKNotification) {
+private func use579(_ it: CKNotification) {
     let value: String? = it.containerIdentifier
     _ = value
 }
 
-private func use559(_ it: CKNotification) {
+private func use580(_ it: CKNotification) {
     let value: CKRecord.ID? = it.subscriptionOwnerUserRecordID
     _ = value
 }
 
-private func use560(_ it: CKNotification) {
+private func use581(_ it: CKNotification) {
     let value: Bool = it.isPruned
     _ = value
 }
 
-private func use561(_ it: CKNotification) {
+private func use582(_ it: CKNotification) {
     let value: CKSubscription.ID? = it.subscriptionID
     _ = value
 }
 
-private func use562() {
+private func use583() {
     let _: Int.Type = CKNotification.NotificationType.RawValue.self
 }
 
-private func use563() {
+private func use584() {
     let _: NSObject.Type = CKNotification.ID.self
 }
 
-private func use564() {
+private func use585() {
     conformsNSCopying(CKNotification.ID.self)
 }
 
-private func use565() {
+private func use586() {
     conformsNSSecureCoding(CKNotification.ID.self)
 }
 
-private func use566() {
+private func use587() {
     conformsSendable(CKNotification.ID.self)
 }
 
-private func use567(_ it: CKNotification) {
+private func use588(_ it: CKNotification) {
     let value: String? = it.alertBody
     _ = value
 }
 
-private func use568(_ it: CKNotification) {
+private func use589(_ it: CKNotification) {
     let value: String? = it.alertLocalizationKey
     _ = value
 }
 
-private func use569(_ it: CKNotification) {
+private func use590(_ it: CKNotification) {
     let value: [String]? = it.alertLocalizationArgs
     _ = value
 }
 
-private func use570(_ it: CKNotification) {
+private func use591(_ it: CKNotification) {
     let value: String? = it.title
     _ = value
 }
 
-private func use571(_ it: CKNotification) {
+private func use592(_ it: CKNotification) {
     let value: String? = it.titleLocalizationKey
     _ = value
 }
 
-private func use572(_ it: CKNotification) {
+private func use593(_ it: CKNotification) {
     let value: [String]? = it.titleLocalizationArgs
     _ = value
 }
 
-private func use573(_ it: CKNotification) {
+private func use594(_ it: CKNotification) {
     let value: String? = it.subtitle
     _ = value
 }
 
-private func use574(_ it: CKNotification) {
+private func use595(_ it: CKNotification) {
     let value: String? = it.subtitleLocalizationKey
     _ = value
 }
 
-private func use575(_ it: CKNotification) {
+private func use596(_ it: CKNotification) {
     let value: [String]? = it.subtitleLocalizationArgs
     _ = value
 }
 
-private func use576(_ it: CKNotification) {
+private func use597(_ it: CKNotification) {
     let value: String? = it.alertActionLocalizationKey
     _ = value
 }
 
-private func use577(_ it: CKNotification) {
+private func use598(_ it: CKNotification) {
     let value: String? = it.alertLaunchImage
     _ = value
 }
 
-private func use578(_ it: CKNotification) {
+private func use599(_ it: CKNotification) {
     let value: NSNumber? = it.badge
     _ = value
 }
 
-private func use579(_ it: CKNotification) {
+private func use600(_ it: CKNotification) {
     let value: String? = it.soundName
     _ = value
 }
 
-private func use580(_ it: CKNotification) {
+private func use601(_ it: CKNotification) {
     let value: String? = it.category
     _ = value
 }
 
-private func use581() {
+private func use602() {
     let _: CKNotification.NotificationType = CKNotification.NotificationType.query
 }
 
-private func use582() {
+private func use603() {
     let _: CKNotification.NotificationType = CKNotification.NotificationType.recordZone
 }
 
-private func use583() {
+private func use604() {
     let _: CKNotification.NotificationType = CKNotification.NotificationType.readNotification
 }
 
-private func use584() {
+private func use605() {
     let _: CKNotification.NotificationType = CKNotification.NotificationType.database
 }
 
-private func use585() {
+private func use606() {
     let _: Int.Type = CKQueryNotification.Reason.RawValue.self
 }
 
-private func use586(_ it: CKQueryNotification) {
+private func use607(_ it: CKQueryNotification) {
     let value: CKQueryNotification.Reason = it.queryNotificationReason
     _ = value
 }
 
-private func use587(_ it: CKQueryNotification) {
+private func use608(_ it: CKQueryNotification) {
     let value: [String: Any]? = it.recordFields
     _ = value
 }
 
-private func use588(_ it: CKQueryNotification) {
+private func use609(_ it: CKQueryNotification) {
     let value: CKRecord.ID? = it.recordID
     _ = value
 }
 
-private func use589(_ it: CKQueryNotification) {
+private func use610(_ it: CKQueryNotification) {
     let value: CKDatabase.Scope = it.databaseScope
     _ = value
 }
 
-private func use590() {
+private func use611() {
     let _: CKQueryNotification.Reason = CKQueryNotification.Reason.recordCreated
 }
 
-private func use591() {
+private func use612() {
     let _: CKQueryNotification.Reason = CKQueryNotification.Reason.recordUpdated
 }
 
-private func use592() {
+private func use613() {
     let _: CKQueryNotification.Reason = CKQueryNotification.Reason.recordDeleted
 }
 
-private func use593(_ it: CKRecordZoneNotification) {
+private func use614(_ it: CKRecordZoneNotification) {
     let value: CKRecordZone.ID? = it.recordZoneID
     _ = value
 }
 
-private func use594(_ it: CKRecordZoneNotification) {
+private func use615(_ it: CKRecordZoneNotification) {
     let value: CKDatabase.Scope = it.databaseScope
     _ = value
 }
 
-private func use595(_ it: CKDatabaseNotification) {
+private func use616(_ it: CKDatabaseNotification) {
     let value: CKDatabase.Scope = it.databaseScope
     _ = value
 }
 
-private func use596() {
+private func use617() {
     let _: Operation.Type = CKOperation.self
 }
 
-private func use597() {
+private func use618() {
     let _: CKOperation.Type = CKDatabaseOperation.self
 }
 
-private func use598() {
+private func use619() {
     let _: NSObject.Type = CKOperationGroup.self
 }
 
-private func use599() {
+private func use620() {
     conformsNSSecureCoding(CKOperationGroup.self)
 }
 
-private func use600() {
+private func use621() {
     conformsNSCopying(CKOperationGroup.self)
 }
 
-private func use601() {
+private func use622() {
     conformsSendable(CKOperationGroup.self)
 }
 
-private func use602() {
+private func use623() {
     let _: (String).Type = CKOperation.ID.self
 }
 
-private func use603() {
+private func use624() {
     let _: CKOperation = CKOperation()
 }
 
-private func use604(_ it: CKOperation) {
+private func use625(_ it: CKOperation) {
     let value: CKOperation.Configuration = it.configuration
     it.configuration = value
     it.configuration = nil
 }
 
-private func use605(_ it: CKOperation) {
+private func use626(_ it: CKOperation) {
     let value: CKOperationGroup? = it.group
     it.group = value
 }
 
-private func use606(_ it: CKOperation) {
+private func use627(_ it: CKOperation) {
     let value: CKOperation.ID = it.operationID
     _ = value
 }
 
-private func use607(_ it: CKOperation) {
+private func use628(_ it: CKOperation) {
     let value: (() -> Void)? = it.longLivedOperationWasPersistedBlock
     it.longLivedOperationWasPersistedBlock = value
 }
 
-private func use608() {
+private func use629() {
     let _: NSObject.Type = CKOperation.Configuration.self
 }
 
-private func use609() {
+private func use630() {
     conformsSendable(CKOperation.Configuration.self)
 }
 
-private func use610(_ it: CKOperation) {
+private func use631(_ it: CKOperation) {
     let value: CKContainer? = it.container
     it.container = value
 }
 
-private func use611(_ it: CKOperation) {
+private func use632(_ it: CKOperation) {
     let value: Bool = it.allowsCellularAccess
     it.allowsCellularAccess = value
 }
 
-private func use612(_ it: CKOperation) {
+private func use633(_ it: CKOperation) {
     let value: Bool = it.isLongLived
     it.isLongLived = value
 }
 
-private func use613(_ it: CKOperation) {
+private func use634(_ it: CKOperation) {
     let value: TimeInterval = it.timeoutIntervalForRequest
     it.timeoutIntervalForRequest = value
 }
 
-private func use614(_ it: CKOperation) {
+private func use635(_ it: CKOperation) {
     let value: TimeInterval = it.timeoutIntervalForResource
     it.timeoutIntervalForResource = value
 }
 
-private func use615() {
+private func use636() {
     let _: CKOperation.Configuration = CKOperation.Configuration()
 }
 
-private func use616(_ it: CKOperation.Configuration) {
+private func use637(_ it: CKOperation.Configuration) {
     let value: CKContainer? = it.container
     it.container = value
 }
 
-private func use617(_ it: CKOperation.Configuration) {
+private func use638(_ it: CKOperation.Configuration) {
     let value: QualityOfService = it.qualityOfService
     it.qualityOfService = value
 }
 
-private func use618(_ it: CKOperation.Configuration) {
+private func use639(_ it: CKOperation.Configuration) {
     let value: Bool = it.allowsCellularAccess
     it.allowsCellularAccess = value
 }
 
-private func use619(_ it: CKOperation.Configuration) {
+private func use640(_ it: CKOperation.Configuration) {
     let value: Bool = it.isLongLived
     it.isLongLived = value
 }
 
-private func use620(_ it: CKOperation.Configuration) {
+private func use641(_ it: CKOperation.Configuration) {
     let value: TimeInterval = it.timeoutIntervalForRequest
     it.timeoutIntervalForRequest = value
 }
 
-private func use621(_ it: CKOperation.Configuration) {
+private func use642(_ it: CKOperation.Configuration) {
     let value: TimeInterval = it.timeoutIntervalForResource
     it.timeoutIntervalForResource = value
 }
 
-private func use622() {
+private func use643() {
     let _: CKOperationGroup = CKOperationGroup()
 }
 
-private func use623(_ a0: NSCoder) {
+private func use644(_ a0: NSCoder) {
     let _: CKOperationGroup = CKOperationGroup(coder: a0)
 }
 
-private func use624(_ it: CKOperationGroup) {
+private func use645(_ it: CKOperationGroup) {
     let value: String = it.operationGroupID
     _ = value
 }
 
-private func use625(_ it: CKOperationGroup) {
+private func use646(_ it: CKOperationGroup) {
     let value: CKOperation.Configuration = it.defaultConfiguration
     it.defaultConfiguration = value
     it.defaultConfiguration = nil
 }
 
-private func use626(_ it: CKOperationGroup) {
+private func use647(_ it: CKOperationGroup) {
     let value: String? = it.name
     it.name = value
 }
 
-private func use627(_ it: CKOperationGroup) {
+private func use648(_ it: CKOperationGroup) {
     let value: Int = it.quantity
     it.quantity = value
 }
 
-private func use628(_ it: CKOperationGroup) {
+private func use649(_ it: CKOperationGroup) {
     let value: CKOperationGroup.TransferSize = it.expectedSendSize
     it.expectedSendSize = value
 }
 
-private func use629(_ it: CKOperationGroup) {
+private func use650(_ it: CKOperationGroup) {
     let value: CKOperationGroup.TransferSize = it.expectedReceiveSize
     it.expectedReceiveSize = value
 }
 
-private func use630() {
+private func use651() {
     let _: Int.Type = CKOperationGroup.TransferSize.RawValue.self
 }
 
-private func use631() {
+private func use652() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.unknown
 }
 
-private func use632() {
+private func use653() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.kilobytes
 }
 
-private func use633() {
+private func use654() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.megabytes
 }
 
-private func use634() {
+private func use655() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.tensOfMegabytes
 }
 
-private func use635() {
+private func use656() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.hundredsOfMegabytes
 }
 
-private func use636() {
+private func use657() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.gigabytes
 }
 
-private func use637() {
+private func use658() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.tensOfGigabytes
 }
 
-private func use638() {
+private func use659() {
     let _: CKOperationGroup.TransferSize = CKOperationGroup.TransferSize.hundredsOfGigabytes
 }
 
-private func use639() {
+private func use660() {
     let _: CKDatabaseOperation = CKDatabaseOperation()
 }
 
-private func use640(_ it: CKDatabaseOperation) {
+private func use661(_ it: CKDatabaseOperation) {
     let value: CKDatabase? = it.database
     it.database = value
 }
 
-private func use641() {
+private func use662() {
     let _: CKDatabaseOperation.Type = CKModifyRecordsOperation.self
 }
 
-private func use642() {
+private func use663() {
     let _: CKDatabaseOperation.Type = CKFetchRecordsOperation.self
 }
 
-private func use643() {
+private func use664() {
     let _: CKDatabaseOperation.Type = CKQueryOperation.self
 }
 
-private func use644() {
+private func use665() {
     let _: CKDatabaseOperation.Type = CKFetchRecordZonesOperation.self
 }
 
-private func use645() {
+private func use666() {
     let _: CKDatabaseOperation.Type = CKModifyRecordZonesOperation.self
 }
 
-private func use646() {
+private func use667() {
     let _: CKDatabaseOperation.Type = CKFetchSubscriptionsOperation.self
 }
 
-private func use647() {
+private func use668() {
     let _: CKDatabaseOperation.Type = CKModifySubscriptionsOperation.self
 }
 
-private func use648() {
+private func use669() {
     let _: CKDatabaseOperation.Type = CKFetchDatabaseChangesOperation.self
 }
 
-private func use649() {
+private func use670() {
     let _: CKDatabaseOperation.Type = CKFetchRecordZoneChangesOperation.self
 }
 
-private func use650() {
+private func use671() {
     let _: CKDatabaseOperation.Type = CKFetchWebAuthTokenOperation.self
 }
 
-private func use651() {
+private func use672() {
     let _: Int.Type = CKModifyRecordsOperation.RecordSavePolicy.RawValue.self
 }
 
-private func use652() {
+private func use673() {
     let _: CKModifyRecordsOperation = CKModifyRecordsOperation()
 }
 
-private func use653(_ a0: [CKRecord]?, _ a1: [CKRecord.ID]?) {
+private func use674(_ a0: [CKRecord]?, _ a1: [CKRecord.ID]?) {
     let _: CKModifyRecordsOperation = CKModifyRecordsOperation(recordsToSave: a0, recordIDsToDelete: a1)
     let _: CKModifyRecordsOperation = CKModifyRecordsOperation()
 }
 
-private func use654(_ it: CKModifyRecordsOperation) {
+private func use675(_ it: CKModifyRecordsOperation) {
     let value: [CKRecord]? = it.recordsToSave
     it.recordsToSave = value
 }
 
-private func use655(_ it: CKModifyRecordsOperation) {
+private func use676(_ it: CKModifyRecordsOperation) {
     let value: [CKRecord.ID]? = it.recordIDsToDelete
     it.recordIDsToDelete = value
 }
 
-private func use656(_ it: CKModifyRecordsOperation) {
+private func use677(_ it: CKModifyRecordsOperation) {
     let value: CKModifyRecordsOperation.RecordSavePolicy = it.savePolicy
     it.savePolicy = value
 }
 
-private func use657(_ it: CKModifyRecordsOperation) {
+private func use678(_ it: CKModifyRecordsOperation) {
     let value: Data? = it.clientChangeTokenData
     it.clientChangeTokenData = value
 }
 
-private func use658(_ it: CKModifyRecordsOperation) {
+private func use679(_ it: CKModifyRecordsOperation) {
     let value: Bool = it.isAtomic
     it.isAtomic = value
 }
 
-private func use659(_ it: CKModifyRecordsOperation) {
+private func use680(_ it: CKModifyRecordsOperation) {
     let value: ((CKRecord, Double) -> Void)? = it.perRecordProgressBlock
     it.perRecordProgressBlock = value
 }
 
-private func use660(_ it: CKModifyRecordsOperation) {
+private func use681(_ it: CKModifyRecordsOperation) {
     let value: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)? = it.perRecordSaveBlock
     it.perRecordSaveBlock = value
 }
 
-private func use661(_ it: CKModifyRecordsOperation) {
+private func use682(_ it: CKModifyRecordsOperation) {
     let value: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)? = it.perRecordDeleteBlock
     it.perRecordDeleteBlock = value
 }
 
-private func use662(_ it: CKModifyRecordsOperation) {
+private func use683(_ it: CKModifyRecordsOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.modifyRecordsResultBlock
     it.modifyRecordsResultBlock = value
 }
 
-private func use663(_ it: CKModifyRecordsOperation) {
+private func use684(_ it: CKModifyRecordsOperation) {
     let value: ((CKRecord, (any Error)?) -> Void)? = it.perRecordCompletionBlock
     it.perRecordCompletionBlock = value
 }
 
-private func use664(_ it: CKModifyRecordsOperation) {
+private func use685(_ it: CKModifyRecordsOperation) {
     let value: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? = it.modifyRecordsCompletionBlock
     it.modifyRecordsCompletionBlock = value
 }
 
-private func use665() {
+private func use686() {
     let _: CKModifyRecordsOperation.RecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged
 }
 
-private func use666() {
+private func use687() {
     let _: CKModifyRecordsOperation.RecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy.changedKeys
 }
 
-private func use667() {
+private func use688() {
     let _: CKModifyRecordsOperation.RecordSavePolicy = CKModifyRecordsOperation.RecordSavePolicy.allKeys
 }
 
-private func use668() {
+private func use689() {
     let _: CKFetchRecordsOperation = CKFetchRecordsOperation()
 }
 
-private func use669(_ a0: [CKRecord.ID]) {
+private func use690(_ a0: [CKRecord.ID]) {
     let _: CKFetchRecordsOperation = CKFetchRecordsOperation(recordIDs: a0)
 }
 
-private func use670() {
+private func use691() {
     let _: CKFetchRecordsOperation = CKFetchRecordsOperation.fetchCurrentUserRecordOperation()
 }
 
-private func use671(_ it: CKFetchRecordsOperation) {
+private func use692(_ it: CKFetchRecordsOperation) {
     let value: [CKRecord.ID]? = it.recordIDs
     it.recordIDs = value
 }
 
-private func use672(_ it: CKFetchRecordsOperation) {
+private func use693(_ it: CKFetchRecordsOperation) {
     let value: [CKRecord.FieldKey]? = it.desiredKeys
     it.desiredKeys = value
 }
 
-private func use673(_ it: CKFetchRecordsOperation) {
+private func use694(_ it: CKFetchRecordsOperation) {
     let value: ((CKRecord.ID, Double) -> Void)? = it.perRecordProgressBlock
     it.perRecordProgressBlock = value
 }
 
-private func use674(_ it: CKFetchRecordsOperation) {
+private func use695(_ it: CKFetchRecordsOperation) {
     let value: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? = it.perRecordResultBlock
     it.perRecordResultBlock = value
 }
 
-private func use675(_ it: CKFetchRecordsOperation) {
+private func use696(_ it: CKFetchRecordsOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchRecordsResultBlock
     it.fetchRecordsResultBlock = value
 }
 
-private func use676(_ it: CKFetchRecordsOperation) {
+private func use697(_ it: CKFetchRecordsOperation) {
     let value: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? = it.perRecordCompletionBlock
     it.perRecordCompletionBlock = value
 }
 
-private func use677(_ it: CKFetchRecordsOperation) {
+private func use698(_ it: CKFetchRecordsOperation) {
     let value: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? = it.fetchRecordsCompletionBlock
     it.fetchRecordsCompletionBlock = value
 }
 
-private func use678() {
+private func use699() {
     let _: NSObject.Type = CKQueryOperation.Cursor.self
 }
 
-private func use679() {
+private func use700() {
     conformsNSCopying(CKQueryOperation.Cursor.self)
 }
 
-private func use680() {
+private func use701() {
     conformsNSSecureCoding(CKQueryOperation.Cursor.self)
 }
 
-private func use681() {
+private func use702() {
     conformsSendable(CKQueryOperation.Cursor.self)
 }
 
-private func use682() {
+private func use703() {
     let _: Int = CKQueryOperation.maximumResults
 }
 
-private func use683() {
+private func use704() {
     let _: CKQueryOperation = CKQueryOperation()
 }
 
-private func use684(_ a0: CKQuery) {
+private func use705(_ a0: CKQuery) {
     let _: CKQueryOperation = CKQueryOperation(query: a0)
 }
 
-private func use685(_ a0: CKQueryOperation.Cursor) {
+private func use706(_ a0: CKQueryOperation.Cursor) {
     let _: CKQueryOperation = CKQueryOperation(cursor: a0)
 }
 
-private func use686(_ it: CKQueryOperation) {
+private func use707(_ it: CKQueryOperation) {
     let value: CKQuery? = it.query
     it.query = value
 }
 
-private func use687(_ it: CKQueryOperation) {
+private func use708(_ it: CKQueryOperation) {
     let value: CKQueryOperation.Cursor? = it.cursor
     it.cursor = value
 }
 
-private func use688(_ it: CKQueryOperation) {
+private func use709(_ it: CKQueryOperation) {
     let value: CKRecordZone.ID? = it.zoneID
     it.zoneID = value
 }
 
-private func use689(_ it: CKQueryOperation) {
+private func use710(_ it: CKQueryOperation) {
     let value: Int = it.resultsLimit
     it.resultsLimit = value
 }
 
-private func use690(_ it: CKQueryOperation) {
+private func use711(_ it: CKQueryOperation) {
     let value: [CKRecord.FieldKey]? = it.desiredKeys
     it.desiredKeys = value
 }
 
-private func use691(_ it: CKQueryOperation) {
+private func use712(_ it: CKQueryOperation) {
     let value: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? = it.recordMatchedBlock
     it.recordMatchedBlock = value
 }
 
-private func use692(_ it: CKQueryOperation) {
+private func use713(_ it: CKQueryOperation) {
     let value: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? = it.queryResultBlock
     it.queryResultBlock = value
 }
 
-private func use693(_ it: CKQueryOperation) {
+private func use714(_ it: CKQueryOperation) {
     let value: ((CKRecord) -> Void)? = it.recordFetchedBlock
     it.recordFetchedBlock = value
 }
 
-private func use694(_ it: CKQueryOperation) {
+private func use715(_ it: CKQueryOperation) {
     let value: ((CKQueryOperation.Cursor?, (any Error)?) -> Void)? = it.queryCompletionBlock
     it.queryCompletionBlock = value
 }
 
-private func use695() {
+private func use716() {
     let _: CKFetchRecordZonesOperation = CKFetchRecordZonesOperation()
 }
 
-private func use696(_ a0: [CKRecordZone.ID]) {
+private func use717(_ a0: [CKRecordZone.ID]) {
     let _: CKFetchRecordZonesOperation = CKFetchRecordZonesOperation(recordZoneIDs: a0)
 }
 
-private func use697() {
+private func use718() {
     let _: CKFetchRecordZonesOperation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
 }
 
-private func use698(_ it: CKFetchRecordZonesOperation) {
+private func use719(_ it: CKFetchRecordZonesOperation) {
     let value: [CKRecordZone.ID]? = it.recordZoneIDs
     it.recordZoneIDs = value
 }
 
-private func use699(_ it: CKFetchRecordZonesOperation) {
+private func use720(_ it: CKFetchRecordZonesOperation) {
     let value: ((_ recordZoneID: CKRecordZone.ID, _ recordZoneResult: Result<CKRecordZone, any Error>) -> Void)? = it.perRecordZoneResultBlock
     it.perRecordZoneResultBlock = value
 }
 
-private func use700(_ it: CKFetchRecordZonesOperation) {
+private func use721(_ it: CKFetchRecordZonesOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchRecordZonesResultBlock
     it.fetchRecordZonesResultBlock = value
 }
 
-private func use701(_ it: CKFetchRecordZonesOperation) {
+private func use722(_ it: CKFetchRecordZonesOperation) {
     let value: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? = it.fetchRecordZonesCompletionBlock
     it.fetchRecordZonesCompletionBlock = value
 }
 
-private func use702() {
+private func use723() {
     let _: CKModifyRecordZonesOperation = CKModifyRecordZonesOperation()
 }
 
-private func use703(_ a0: [CKRecordZone]?, _ a1: [CKRecordZone.ID]?) {
+private func use724(_ a0: [CKRecordZone]?, _ a1: [CKRecordZone.ID]?) {
     let _: CKModifyRecordZonesOperation = CKModifyRecordZonesOperation(recordZonesToSave: a0, recordZoneIDsToDelete: a1)
     let _: CKModifyRecordZonesOperation = CKModifyRecordZonesOperation()
 }
 
-private func use704(_ it: CKModifyRecordZonesOperation) {
+private func use725(_ it: CKModifyRecordZonesOperation) {
     let value: [CKRecordZone]? = it.recordZonesToSave
     it.recordZonesToSave = value
 }
 
-private func use705(_ it: CKModifyRecordZonesOperation) {
+private func use726(_ it: CKModifyRecordZonesOperation) {
     let value: [CKRecordZone.ID]? = it.recordZoneIDsToDelete
     it.recordZoneIDsToDelete = value
 }
 
-private func use706(_ it: CKModifyRecordZonesOperation) {
+private func use727(_ it: CKModifyRecordZonesOperation) {
     let value: ((_ recordZoneID: CKRecordZone.ID, _ saveResult: Result<CKRecordZone, any Error>) -> Void)? = it.perRecordZoneSaveBlock
     it.perRecordZoneSaveBlock = value
 }
 
-private func use707(_ it: CKModifyRecordZonesOperation) {
+private func use728(_ it: CKModifyRecordZonesOperation) {
     let value: ((_ recordZoneID: CKRecordZone.ID, _ deleteResult: Result<Void, any Error>) -> Void)? = it.perRecordZoneDeleteBlock
     it.perRecordZoneDeleteBlock = value
 }
 
-private func use708(_ it: CKModifyRecordZonesOperation) {
+private func use729(_ it: CKModifyRecordZonesOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.modifyRecordZonesResultBlock
     it.modifyRecordZonesResultBlock = value
 }
 
-private func use709(_ it: CKModifyRecordZonesOperation) {
+private func use730(_ it: CKModifyRecordZonesOperation) {
     let value: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? = it.modifyRecordZonesCompletionBlock
     it.modifyRecordZonesCompletionBlock = value
 }
 
-private func use710() {
+private func use731() {
     let _: CKFetchSubscriptionsOperation = CKFetchSubscriptionsOperation()
 }
 
-private func use711(_ a0: [CKSubscription.ID]) {
+private func use732(_ a0: [CKSubscription.ID]) {
     let _: CKFetchSubscriptionsOperation = CKFetchSubscriptionsOperation(subscriptionIDs: a0)
 }
 
-private func use712() {
+private func use733() {
     let _: CKFetchSubscriptionsOperation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
 }
 
-private func use713(_ it: CKFetchSubscriptionsOperation) {
+private func use734(_ it: CKFetchSubscriptionsOperation) {
     let value: [CKSubscription.ID]? = it.subscriptionIDs
     it.subscriptionIDs = value
 }
 
-private func use714(_ it: CKFetchSubscriptionsOperation) {
+private func use735(_ it: CKFetchSubscriptionsOperation) {
     let value: ((_ subscriptionID: CKSubscription.ID, _ subscriptionResult: Result<CKSubscription, any Error>) -> Void)? = it.perSubscriptionResultBlock
     it.perSubscriptionResultBlock = value
 }
 
-private func use715(_ it: CKFetchSubscriptionsOperation) {
+private func use736(_ it: CKFetchSubscriptionsOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchSubscriptionsResultBlock
     it.fetchSubscriptionsResultBlock = value
 }
 
-private func use716(_ it: CKFetchSubscriptionsOperation) {
+private func use737(_ it: CKFetchSubscriptionsOperation) {
     let value: ((_ subscriptionsBySubscriptionID: [CKSubscription.ID: CKSubscription]?, _ operationError: (any Error)?) -> Void)? = it.fetchSubscriptionCompletionBlock
     it.fetchSubscriptionCompletionBlock = value
 }
 
-private func use717() {
+private func use738() {
     let _: CKModifySubscriptionsOperation = CKModifySubscriptionsOperation()
 }
 
-private func use718(_ a0: [CKSubscription]?, _ a1: [CKSubscription.ID]?) {
+private func use739(_ a0: [CKSubscription]?, _ a1: [CKSubscription.ID]?) {
     let _: CKModifySubscriptionsOperation = CKModifySubscriptionsOperation(subscriptionsToSave: a0, subscriptionIDsToDelete: a1)
     let _: CKModifySubscriptionsOperation = CKModifySubscriptionsOperation()
 }
 
-private func use719(_ it: CKModifySubscriptionsOperation) {
+private func use740(_ it: CKModifySubscriptionsOperation) {
     let value: [CKSubscription]? = it.subscriptionsToSave
     it.subscriptionsToSave = value
 }
 
-private func use720(_ it: CKModifySubscriptionsOperation) {
+private func use741(_ it: CKModifySubscriptionsOperation) {
     let value: [CKSubscription.ID]? = it.subscriptionIDsToDelete
     it.subscriptionIDsToDelete = value
 }
 
-private func use721(_ it: CKModifySubscriptionsOperation) {
+private func use742(_ it: CKModifySubscriptionsOperation) {
     let value: ((_ subscriptionID: CKSubscription.ID, _ saveResult: Result<CKSubscription, any Error>) -> Void)? = it.perSubscriptionSaveBlock
     it.perSubscriptionSaveBlock = value
 }
 
-private func use722(_ it: CKModifySubscriptionsOperation) {
+private func use743(_ it: CKModifySubscriptionsOperation) {
     let value: ((_ subscriptionID: CKSubscription.ID, _ deleteResult: Result<Void, any Error>) -> Void)? = it.perSubscriptionDeleteBlock
     it.perSubscriptionDeleteBlock = value
 }
 
-private func use723(_ it: CKModifySubscriptionsOperation) {
+private func use744(_ it: CKModifySubscriptionsOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.modifySubscriptionsResultBlock
     it.modifySubscriptionsResultBlock = value
 }
 
-private func use724(_ it: CKModifySubscriptionsOperation) {
+private func use745(_ it: CKModifySubscriptionsOperation) {
     let value: ((_ savedSubscriptions: [CKSubscription]?, _ deletedSubscriptionIDs: [CKSubscription.ID]?, _ operationError: (any Error)?) -> Void)? = it.modifySubscriptionsCompletionBlock
     it.modifySubscriptionsCompletionBlock = value
 }
 
-private func use725() {
+private func use746() {
     let _: CKFetchDatabaseChangesOperation = CKFetchDatabaseChangesOperation()
 }
 
-private func use726(_ a0: CKServerChangeToken?) {
+private func use747(_ a0: CKServerChangeToken?) {
     let _: CKFetchDatabaseChangesOperation = CKFetchDatabaseChangesOperation(previousServerChangeToken: a0)
 }
 
-private func use727(_ it: CKFetchDatabaseChangesOperation) {
+private func use748(_ it: CKFetchDatabaseChangesOperation) {
     let value: CKServerChangeToken? = it.previousServerChangeToken
     it.previousServerChangeToken = value
 }
 
-private func use728(_ it: CKFetchDatabaseChangesOperation) {
+private func use749(_ it: CKFetchDatabaseChangesOperation) {
     let value: Int = it.resultsLimit
     it.resultsLimit = value
 }
 
-private func use729(_ it: CKFetchDatabaseChangesOperation) {
+private func use750(_ it: CKFetchDatabaseChangesOperation) {
     let value: Bool = it.fetchAllChanges
     it.fetchAllChanges = value
 }
 
-private func use730(_ it: CKFetchDatabaseChangesOperation) {
+private func use751(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKRecordZone.ID) -> Void)? = it.recordZoneWithIDChangedBlock
     it.recordZoneWithIDChangedBlock = value
 }
 
-private func use731(_ it: CKFetchDatabaseChangesOperation) {
+private func use752(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKRecordZone.ID) -> Void)? = it.recordZoneWithIDWasDeletedBlock
     it.recordZoneWithIDWasDeletedBlock = value
 }
 
-private func use732(_ it: CKFetchDatabaseChangesOperation) {
+private func use753(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKRecordZone.ID) -> Void)? = it.recordZoneWithIDWasPurgedBlock
     it.recordZoneWithIDWasPurgedBlock = value
 }
 
-private func use733(_ it: CKFetchDatabaseChangesOperation) {
+private func use754(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKRecordZone.ID) -> Void)? = it.recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock
     it.recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = value
 }
 
-private func use734(_ it: CKFetchDatabaseChangesOperation) {
+private func use755(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKServerChangeToken) -> Void)? = it.changeTokenUpdatedBlock
     it.changeTokenUpdatedBlock = value
 }
 
-private func use735(_ it: CKFetchDatabaseChangesOperation) {
+private func use756(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((_ operationResult: Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)? = it.fetchDatabaseChangesResultBlock
     it.fetchDatabaseChangesResultBlock = value
 }
 
-private func use736(_ it: CKFetchDatabaseChangesOperation) {
+private func use757(_ it: CKFetchDatabaseChangesOperation) {
     let value: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? = it.fetchDatabaseChangesCompletionBlock
     it.fetchDatabaseChangesCompletionBlock = value
 }
 
-private func use737() {
+private func use758() {
     let _: NSObject.Type = CKFetchRecordZoneChangesOperation.ZoneConfiguration.self
 }
 
-private func use738() {
+private func use759() {
     conformsNSSecureCoding(CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
 }
 
-private func use739() {
+private func use760() {
     conformsNSCopying(CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
 }
 
-private func use740() {
+private func use761() {
     conformsSendable(CKFetchRecordZoneChangesOperation.ZoneConfiguration.self)
 }
 
-private func use741() {
+private func use762() {
     let _: NSObject.Type = CKFetchRecordZoneChangesOperation.ZoneOptions.self
 }
 
-private func use742() {
+private func use763() {
     conformsNSSecureCoding(CKFetchRecordZoneChangesOperation.ZoneOptions.self)
 }
 
-private func use743() {
+private func use764() {
     conformsNSCopying(CKFetchRecordZoneChangesOperation.ZoneOptions.self)
 }
 
-private func use744() {
+private func use765() {
     let _: CKFetchRecordZoneChangesOperation = CKFetchRecordZoneChangesOperation()
 }
 
-private func use745(_ a0: [CKRecordZone.ID]?, _ a1: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]?) {
+private func use766(_ a0: [CKRecordZone.ID]?, _ a1: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]?) {
     let _: CKFetchRecordZoneChangesOperation = CKFetchRecordZoneChangesOperation(recordZoneIDs: a0, configurationsByRecordZoneID: a1)
     let _: CKFetchRecordZoneChangesOperation = CKFetchRecordZoneChangesOperation()
 }
 
-private func use746(_ a0: [CKRecordZone.ID], _ a1: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]?) {
+private func use767(_ a0: [CKRecordZone.ID], _ a1: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]?) {
     let _: CKFetchRecordZoneChangesOperation = CKFetchRecordZoneChangesOperation(recordZoneIDs: a0, optionsByRecordZoneID: a1)
     let _: CKFetchRecordZoneChangesOperation = CKFetchRecordZoneChangesOperation(recordZoneIDs: a0)
 }
 
-private func use747(_ it: CKFetchRecordZoneChangesOperation) {
+private func use768(_ it: CKFetchRecordZoneChangesOperation) {
     let value: [CKRecordZone.ID]? = it.recordZoneIDs
     it.recordZoneIDs = value
 }
 
-private func use748(_ it: CKFetchRecordZoneChangesOperation) {
+private func use769(_ it: CKFetchRecordZoneChangesOperation) {
     let value: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration]? = it.configurationsByRecordZoneID
     it.configurationsByRecordZoneID = value
 }
 
-private func use749(_ it: CKFetchRecordZoneChangesOperation) {
+private func use770(_ it: CKFetchRecordZoneChangesOperation) {
     let value: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneOptions]? = it.optionsByRecordZoneID
     it.optionsByRecordZoneID = value
 }
 
-private func use750(_ it: CKFetchRecordZoneChangesOperation) {
+private func use771(_ it: CKFetchRecordZoneChangesOperation) {
     let value: Bool = it.fetchAllChanges
     it.fetchAllChanges = value
 }
 
-private func use751(_ it: CKFetchRecordZoneChangesOperation) {
+private func use772(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)? = it.recordWasChangedBlock
     it.recordWasChangedBlock = value
 }
 
-private func use752(_ it: CKFetchRecordZoneChangesOperation) {
+private func use773(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((_ recordID: CKRecord.ID, _ recordType: CKRecord.RecordType) -> Void)? = it.recordWithIDWasDeletedBlock
     it.recordWithIDWasDeletedBlock = value
 }
 
-private func use753(_ it: CKFetchRecordZoneChangesOperation) {
+private func use774(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((CKRecordZone.ID, CKServerChangeToken?, Data?) -> Void)? = it.recordZoneChangeTokensUpdatedBlock
     it.recordZoneChangeTokensUpdatedBlock = value
 }
 
-private func use754(_ it: CKFetchRecordZoneChangesOperation) {
+private func use775(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((_ recordZoneID: CKRecordZone.ID, _ fetchChangesResult: Result<(serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool), any Error>) -> Void)? = it.recordZoneFetchResultBlock
     it.recordZoneFetchResultBlock = value
 }
 
-private func use755(_ it: CKFetchRecordZoneChangesOperation) {
+private func use776(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchRecordZoneChangesResultBlock
     it.fetchRecordZoneChangesResultBlock = value
 }
 
-private func use756(_ it: CKFetchRecordZoneChangesOperation) {
+private func use777(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((CKRecord) -> Void)? = it.recordChangedBlock
     it.recordChangedBlock = value
 }
 
-private func use757(_ it: CKFetchRecordZoneChangesOperation) {
+private func use778(_ it: CKFetchRecordZoneChangesOperation) {
     let value: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)? = it.recordZoneFetchCompletionBlock
     it.recordZoneFetchCompletionBlock = value
 }
 
-private func use758(_ it: CKFetchRecordZoneChangesOperation) {
+private func use779(_ it: CKFetchRecordZoneChangesOperation) {
     let value: (((any Error)?) -> Void)? = it.fetchRecordZoneChangesCompletionBlock
     it.fetchRecordZoneChangesCompletionBlock = value
 }
 
-private func use759() {
+private func use780() {
     let _: CKFetchRecordZoneChangesOperation.ZoneConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
-}
-
-private func use760(_ a0: CKServerChangeToken?, _ a1: Int?, _ a2: [CKRecord.FieldKey]?) {
-    let _: CKFetchRecordZoneChangesOperation.ZoneConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(previousServerChangeToken: a0, resultsLimit: a1, desiredKeys: a2)
-    let _: CKFetchRecordZoneChangesOperation.ZoneConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
-}
-
-private func use761(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
-    let value: CKServerChangeToken? = it.previousServerChangeToken
-    it.previousServerChangeToken = value
-}
-
-private func use762(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
-    let value: Int = it.resultsLimit
-    it.resultsLimit = value
-}
-
-private func use763(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
-    let value: [CKRecord.FieldKey]? = it.desiredKeys
-    it.desiredKeys = value
-}
-
-private func use764() {
-    let _: CKFetchRecordZoneChangesOperation.ZoneOptions = CKFetchRecordZoneChangesOperation.ZoneOptions()
-}
-
-private func use765(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
-    let value: CKServerChangeToken? = it.previousServerChangeToken
-    it.previousServerChangeToken = value
-}
-
-private func use766(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
-    let value: Int = it.resultsLimit
-    it.resultsLimit = value
-}
-
-private func use767(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
-    let value: [String]? = it.desiredKeys
-    it.desiredKeys = value
-}
-
-private func use768() {
-    let _: CKFetchWebAuthTokenOperation = CKFetchWebAuthTokenOperation()
-}
-
-private func use769(_ a0: String) {
-    let _: CKFetchWebAuthTokenOperation = CKFetchWebAuthTokenOperation(apiToken: a0)
-}
-
-private func use770(_ it: CKFetchWebAuthTokenOperation) {
-    let value: String? = it.apiToken
-    it.apiToken = value
-}
-
-private func use771(_ it: CKFetchWebAuthTokenOperation) {
-    let value: ((_ operationResult: Result<String, any Error>) -> Void)? = it.fetchWebAuthTokenResultBlock
-    it.fetchWebAuthTokenResultBlock = value
-}
-
-private func use772(_ it: CKFetchWebAuthTokenOperation) {
-    let value: ((String?, (any Error)?) -> Void)? = it.fetchWebAuthTokenCompletionBlock
-    it.fetchWebAuthTokenCompletionBlock = value
-}
-
-private func use773() {
-    let _: CKOperation.Type = CKAcceptSharesOperation.self
-}
-
-private func use774() {
-    let _: CKOperation.Type = CKFetchShareMetadataOperation.self
-}
-
-private func use775() {
-    let _: CKOperation.Type = CKFetchShareParticipantsOperation.self
-}
-
-private func use776() {
-    let _: CKOperation.Type = CKDiscoverAllUserIdentitiesOperation.self
-}
-
-private func use777() {
-    let _: CKOperation.Type = CKDiscoverUserIdentitiesOperation.self
-}
-
-private func use778() {
-    let _: CKAcceptSharesOperation = CKAcceptSharesOperation()
-}
-
-private func use779(_ a0: [CKShare.Metadata]) {
-    let _: CKAcceptSharesOperation = CKAcceptSharesOperation(shareMetadatas: a0)
-}
-
-private func use780(_ it: CKAcceptSharesOperation) {
-    let value: [CKShare.Metadata]? = it.shareMetadatas
-    it.shareMetadatas = value
 }

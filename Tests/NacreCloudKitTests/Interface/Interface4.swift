@@ -3,1120 +3,1138 @@
 
 import CloudKit
 
-private func use781(_ it: CKAcceptSharesOperation) {
-    let value: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)? = it.perShareResultBlock
-    it.perShareResultBlock = value
+private func use781(_ a0: CKServerChangeToken?, _ a1: Int?, _ a2: [CKRecord.FieldKey]?) {
+    let _: CKFetchRecordZoneChangesOperation.ZoneConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(previousServerChangeToken: a0, resultsLimit: a1, desiredKeys: a2)
+    let _: CKFetchRecordZoneChangesOperation.ZoneConfiguration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
 }
 
-private func use782(_ it: CKAcceptSharesOperation) {
-    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.acceptSharesResultBlock
-    it.acceptSharesResultBlock = value
-}
-
-private func use783(_ it: CKAcceptSharesOperation) {
-    let value: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? = it.perShareCompletionBlock
-    it.perShareCompletionBlock = value
-}
-
-private func use784(_ it: CKAcceptSharesOperation) {
-    let value: (((any Error)?) -> Void)? = it.acceptSharesCompletionBlock
-    it.acceptSharesCompletionBlock = value
-}
-
-private func use785() {
-    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation()
-}
-
-private func use786(_ a0: [URL]) {
-    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation(shareURLs: a0)
-}
-
-private func use787(_ it: CKFetchShareMetadataOperation) {
-    let value: [URL]? = it.shareURLs
-    it.shareURLs = value
-}
-
-private func use788(_ it: CKFetchShareMetadataOperation) {
-    let value: Bool = it.shouldFetchRootRecord
-    it.shouldFetchRootRecord = value
-}
-
-private func use789(_ it: CKFetchShareMetadataOperation) {
-    let value: [CKRecord.FieldKey]? = it.rootRecordDesiredKeys
-    it.rootRecordDesiredKeys = value
-}
-
-private func use790(_ it: CKFetchShareMetadataOperation) {
-    let value: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)? = it.perShareMetadataResultBlock
-    it.perShareMetadataResultBlock = value
-}
-
-private func use791(_ it: CKFetchShareMetadataOperation) {
-    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareMetadataResultBlock
-    it.fetchShareMetadataResultBlock = value
-}
-
-private func use792(_ it: CKFetchShareMetadataOperation) {
-    let value: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? = it.perShareMetadataBlock
-    it.perShareMetadataBlock = value
-}
-
-private func use793(_ it: CKFetchShareMetadataOperation) {
-    let value: (((any Error)?) -> Void)? = it.fetchShareMetadataCompletionBlock
-    it.fetchShareMetadataCompletionBlock = value
-}
-
-private func use794() {
-    let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation()
-}
-
-private func use795(_ a0: [CKUserIdentity.LookupInfo]) {
-    let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: a0)
-}
-
-private func use796(_ it: CKFetchShareParticipantsOperation) {
-    let value: [CKUserIdentity.LookupInfo]? = it.userIdentityLookupInfos
-    it.userIdentityLookupInfos = value
-}
-
-private func use797(_ it: CKFetchShareParticipantsOperation) {
-    let value: ((_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>) -> Void)? = it.perShareParticipantResultBlock
-    it.perShareParticipantResultBlock = value
-}
-
-private func use798(_ it: CKFetchShareParticipantsOperation) {
-    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareParticipantsResultBlock
-    it.fetchShareParticipantsResultBlock = value
-}
-
-private func use799(_ it: CKFetchShareParticipantsOperation) {
-    let value: ((CKShare.Participant) -> Void)? = it.shareParticipantFetchedBlock
-    it.shareParticipantFetchedBlock = value
-}
-
-private func use800(_ it: CKFetchShareParticipantsOperation) {
-    let value: (((any Error)?) -> Void)? = it.fetchShareParticipantsCompletionBlock
-    it.fetchShareParticipantsCompletionBlock = value
-}
-
-private func use801() {
-    let _: CKDiscoverAllUserIdentitiesOperation = CKDiscoverAllUserIdentitiesOperation()
-}
-
-private func use802(_ it: CKDiscoverAllUserIdentitiesOperation) {
-    let value: ((CKUserIdentity) -> Void)? = it.userIdentityDiscoveredBlock
-    it.userIdentityDiscoveredBlock = value
-}
-
-private func use803(_ it: CKDiscoverAllUserIdentitiesOperation) {
-    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverAllUserIdentitiesResultBlock
-    it.discoverAllUserIdentitiesResultBlock = value
-}
-
-private func use804(_ it: CKDiscoverAllUserIdentitiesOperation) {
-    let value: (((any Error)?) -> Void)? = it.discoverAllUserIdentitiesCompletionBlock
-    it.discoverAllUserIdentitiesCompletionBlock = value
-}
-
-private func use805() {
-    let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation()
-}
-
-private func use806(_ a0: [CKUserIdentity.LookupInfo]) {
-    let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation(userIdentityLookupInfos: a0)
-}
-
-private func use807(_ it: CKDiscoverUserIdentitiesOperation) {
-    let value: [CKUserIdentity.LookupInfo] = it.userIdentityLookupInfos
-    it.userIdentityLookupInfos = value
-}
-
-private func use808(_ it: CKDiscoverUserIdentitiesOperation) {
-    let value: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? = it.userIdentityDiscoveredBlock
-    it.userIdentityDiscoveredBlock = value
-}
-
-private func use809(_ it: CKDiscoverUserIdentitiesOperation) {
-    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverUserIdentitiesResultBlock
-    it.discoverUserIdentitiesResultBlock = value
-}
-
-private func use810(_ it: CKDiscoverUserIdentitiesOperation) {
-    let value: (((any Error)?) -> Void)? = it.discoverUserIdentitiesCompletionBlock
-    it.discoverUserIdentitiesCompletionBlock = value
-}
-
-private func use811() {
-    let _: NSObject.Type = CKAllowedSharingOptions.self
-}
-
-private func use812() {
-    conformsNSSecureCoding(CKAllowedSharingOptions.self)
-}
-
-private func use813() {
-    conformsNSCopying(CKAllowedSharingOptions.self)
-}
-
-private func use814() {
-    conformsSendable(CKAllowedSharingOptions.self)
-}
-
-private func use815() {
-    conformsOptionSet(CKSharingParticipantAccessOption.self)
-}
-
-private func use816() {
-    let _: UInt.Type = CKSharingParticipantAccessOption.RawValue.self
-}
-
-private func use817() {
-    conformsOptionSet(CKSharingParticipantPermissionOption.self)
-}
-
-private func use818() {
-    let _: UInt.Type = CKSharingParticipantPermissionOption.RawValue.self
-}
-
-private func use819(_ a0: CKSharingParticipantPermissionOption, _ a1: CKSharingParticipantAccessOption) {
-    let _: CKAllowedSharingOptions = CKAllowedSharingOptions(allowedParticipantPermissionOptions: a0, allowedParticipantAccessOptions: a1)
-}
-
-private func use820(_ it: CKAllowedSharingOptions) {
-    let value: CKSharingParticipantPermissionOption = it.allowedParticipantPermissionOptions
-    it.allowedParticipantPermissionOptions = value
-}
-
-private func use821(_ it: CKAllowedSharingOptions) {
-    let value: CKSharingParticipantAccessOption = it.allowedParticipantAccessOptions
-    it.allowedParticipantAccessOptions = value
-}
-
-private func use822(_ it: CKAllowedSharingOptions) {
-    let value: Bool = it.allowsParticipantsToInviteOthers
-    it.allowsParticipantsToInviteOthers = value
-}
-
-private func use823(_ it: CKAllowedSharingOptions) {
-    let value: Bool = it.allowsAccessRequests
-    it.allowsAccessRequests = value
-}
-
-private func use824() {
-    let _: CKAllowedSharingOptions = CKAllowedSharingOptions.standard
-}
-
-private func use825() {
-    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.anyoneWithLink
-}
-
-private func use826() {
-    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.specifiedRecipientsOnly
-}
-
-private func use827() {
-    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.any
-}
-
-private func use828() {
-    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readOnly
-}
-
-private func use829() {
-    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readWrite
-}
-
-private func use830() {
-    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.any
-}
-
-private func use831() {
-    conformsSendable(CKSyncEngine.self)
-}
-
-private func use832() {
-    conformsCustomStringConvertible(CKSyncEngine.self)
-}
-
-private func use833<T: CKSyncEngineDelegate>(_ type: T.Type) {
-    let _: any AnyObject.Type = type
-}
-
-private func use834<T: CKSyncEngineDelegate>(_ type: T.Type) {
-    let _: any Sendable.Type = type
-}
-
-private func use835(_ a0: CKSyncEngine.Configuration) {
-    let _: CKSyncEngine = CKSyncEngine(a0)
-}
-
-private func use836(_ it: CKSyncEngine) {
-    let value: CKDatabase = it.database
-    _ = value
-}
-
-private func use837(_ it: CKSyncEngine) {
-    let value: CKSyncEngine.State = it.state
-    _ = value
-}
-
-private func use838(_ it: CKSyncEngine, _ a0: CKSyncEngine.FetchChangesOptions) async throws {
-    let _: Void = try await it.fetchChanges(a0)
-    let _: Void = try await it.fetchChanges()
-}
-
-private func use839(_ it: CKSyncEngine, _ a0: CKSyncEngine.SendChangesOptions) async throws {
-    let _: Void = try await it.sendChanges(a0)
-    let _: Void = try await it.sendChanges()
-}
-
-private func use840(_ it: CKSyncEngine) async {
-    let _: Void = await it.cancelOperations()
-}
-
-private func use841(_ it: CKSyncEngine) {
-    let value: String = it.description
-    _ = value
-}
-
-private func use842() {
-    conformsSendable(CKSyncEngine.Configuration.self)
-}
-
-private func use843() {
-    conformsCustomStringConvertible(CKSyncEngine.Configuration.self)
-}
-
-private func use844() {
-    conformsSendable(CKSyncEngine.Event.self)
-}
-
-private func use845() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.self)
-}
-
-private func use846() {
-    conformsSendable(CKSyncEngine.RecordZoneChangeBatch.self)
-}
-
-private func use847() {
-    conformsCustomStringConvertible(CKSyncEngine.RecordZoneChangeBatch.self)
-}
-
-private func use848() {
-    conformsSendable(CKSyncEngine.State.self)
-}
-
-private func use849() {
-    conformsSendable(CKSyncEngine.PendingRecordZoneChange.self)
-}
-
-private func use850() {
-    conformsHashable(CKSyncEngine.PendingRecordZoneChange.self)
-}
-
-private func use851() {
-    conformsCustomStringConvertible(CKSyncEngine.PendingRecordZoneChange.self)
-}
-
-private func use852() {
-    conformsSendable(CKSyncEngine.PendingDatabaseChange.self)
-}
-
-private func use853() {
-    conformsHashable(CKSyncEngine.PendingDatabaseChange.self)
-}
-
-private func use854() {
-    conformsCustomStringConvertible(CKSyncEngine.PendingDatabaseChange.self)
-}
-
-private func use855() {
-    conformsSendable(CKSyncEngine.FetchChangesOptions.self)
-}
-
-private func use856() {
-    conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.self)
-}
-
-private func use857() {
-    conformsSendable(CKSyncEngine.FetchChangesContext.self)
-}
-
-private func use858() {
-    conformsCustomStringConvertible(CKSyncEngine.FetchChangesContext.self)
-}
-
-private func use859() {
-    conformsSendable(CKSyncEngine.SendChangesOptions.self)
-}
-
-private func use860() {
-    conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.self)
-}
-
-private func use861() {
-    conformsSendable(CKSyncEngine.SendChangesContext.self)
-}
-
-private func use862() {
-    conformsCustomStringConvertible(CKSyncEngine.SendChangesContext.self)
-}
-
-private func use863() {
-    conformsSendable(CKSyncEngine.SyncReason.self)
-}
-
-private func use864() {
-    conformsEquatable(CKSyncEngine.SyncReason.self)
-}
-
-private func use865() {
-    conformsHashable(CKSyncEngine.SyncReason.self)
-}
-
-private func use866() {
-    conformsCustomStringConvertible(CKSyncEngine.SyncReason.self)
-}
-
-private func use867(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.Event, _ a1: CKSyncEngine) async {
-    let _: Void = await it.handleEvent(a0, syncEngine: a1)
-}
-
-private func use868(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.SendChangesContext, _ a1: CKSyncEngine) async {
-    let _: CKSyncEngine.RecordZoneChangeBatch? = await it.nextRecordZoneChangeBatch(a0, syncEngine: a1)
-}
-
-private func use869(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.FetchChangesContext, _ a1: CKSyncEngine) async {
-    let _: CKSyncEngine.FetchChangesOptions = await it.nextFetchChangesOptions(a0, syncEngine: a1)
-}
-
-private func use870(_ it: inout CKSyncEngine.Configuration) {
-    let value: CKDatabase = it.database
-    it.database = value
-}
-
-private func use871(_ it: inout CKSyncEngine.Configuration) {
-    let value: CKSyncEngine.State.Serialization? = it.stateSerialization
-    it.stateSerialization = value
-}
-
-private func use872(_ it: inout CKSyncEngine.Configuration) {
-    let value: any CKSyncEngineDelegate = it.delegate
-    it.delegate = value
-}
-
-private func use873(_ it: inout CKSyncEngine.Configuration) {
-    let value: Bool = it.automaticallySync
-    it.automaticallySync = value
-}
-
-private func use874(_ it: inout CKSyncEngine.Configuration) {
-    let value: CKSubscription.ID? = it.subscriptionID
-    it.subscriptionID = value
-}
-
-private func use875(_ a0: CKDatabase, _ a1: CKSyncEngine.State.Serialization?, _ a2: any CKSyncEngineDelegate) {
-    let _: CKSyncEngine.Configuration = CKSyncEngine.Configuration(database: a0, stateSerialization: a1, delegate: a2)
-}
-
-private func use876(_ it: CKSyncEngine.Configuration) {
-    let value: String = it.description
-    _ = value
-}
-
-private func use877(_ it: CKSyncEngine.State) {
-    let value: [CKSyncEngine.PendingRecordZoneChange] = it.pendingRecordZoneChanges
-    _ = value
-}
-
-private func use878(_ it: CKSyncEngine.State) {
-    let value: [CKSyncEngine.PendingDatabaseChange] = it.pendingDatabaseChanges
-    _ = value
-}
-
-private func use879(_ it: CKSyncEngine.State) {
-    let value: Bool = it.hasPendingUntrackedChanges
-    it.hasPendingUntrackedChanges = value
-}
-
-private func use880(_ it: CKSyncEngine.State) {
-    let value: [CKRecordZone.ID] = it.zoneIDsWithUnfetchedServerChanges
-    _ = value
-}
-
-private func use881(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
-    let _: Void = it.add(pendingRecordZoneChanges: a0)
-}
-
-private func use882(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
-    let _: Void = it.remove(pendingRecordZoneChanges: a0)
-}
-
-private func use883(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
-    let _: Void = it.add(pendingDatabaseChanges: a0)
-}
-
-private func use884(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
-    let _: Void = it.remove(pendingDatabaseChanges: a0)
-}
-
-private func use885() {
-    conformsCodable(CKSyncEngine.State.Serialization.self)
-}
-
-private func use886() {
-    conformsSendable(CKSyncEngine.State.Serialization.self)
-}
-
-private func use887(_ a0: any Decoder) throws {
-    let _: CKSyncEngine.State.Serialization = try CKSyncEngine.State.Serialization(from: a0)
-}
-
-private func use888(_ it: CKSyncEngine.State.Serialization, _ a0: any Encoder) throws {
-    let _: Void = try it.encode(to: a0)
-}
-
-private func use889() {
-    let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.saveRecord
-}
-
-private func use890() {
-    let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.deleteRecord
-}
-
-private func use891() {
-    let _: (CKRecordZone) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.saveZone
-}
-
-private func use892() {
-    let _: (CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.deleteZone
-}
-
-private func use893(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
-    let value: [CKRecord] = it.recordsToSave
-    it.recordsToSave = value
-}
-
-private func use894(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
-    let value: [CKRecord.ID] = it.recordIDsToDelete
-    it.recordIDsToDelete = value
-}
-
-private func use895(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
-    let value: Bool = it.atomicByZone
-    it.atomicByZone = value
-}
-
-private func use896(_ a0: [CKSyncEngine.PendingRecordZoneChange], _ a1: @Sendable (CKRecord.ID) async -> CKRecord?) async {
-    let _: CKSyncEngine.RecordZoneChangeBatch? = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: a0, recordProvider: a1)
-}
-
-private func use897(_ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: Bool) {
-    let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: a0, recordIDsToDelete: a1, atomicByZone: a2)
-    let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch()
-}
-
-private func use898(_ it: inout CKSyncEngine.FetchChangesOptions) {
-    let value: CKSyncEngine.FetchChangesOptions.Scope = it.scope
-    it.scope = value
-}
-
-private func use899(_ it: inout CKSyncEngine.FetchChangesOptions) {
-    let value: CKOperationGroup = it.operationGroup
-    it.operationGroup = value
-}
-
-private func use900(_ it: inout CKSyncEngine.FetchChangesOptions) {
-    let value: [CKRecordZone.ID] = it.prioritizedZoneIDs
-    it.prioritizedZoneIDs = value
-}
-
-private func use901(_ a0: CKSyncEngine.FetchChangesOptions.Scope, _ a1: CKOperationGroup?) {
-    let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions(scope: a0, operationGroup: a1)
-    let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions()
-}
-
-private func use902() {
-    conformsSendable(CKSyncEngine.FetchChangesOptions.Scope.self)
-}
-
-private func use903() {
-    conformsEquatable(CKSyncEngine.FetchChangesOptions.Scope.self)
-}
-
-private func use904() {
-    conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.Scope.self)
-}
-
-private func use905() {
-    let _: CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.all
-}
-
-private func use906() {
-    let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.allExcluding
-}
-
-private func use907() {
-    let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.zoneIDs
-}
-
-private func use908(_ it: CKSyncEngine.FetchChangesOptions.Scope, _ a0: CKRecordZone.ID) {
-    let _: Bool = it.contains(a0)
-}
-
-private func use909(_ it: CKSyncEngine.FetchChangesContext) {
-    let value: CKSyncEngine.SyncReason = it.reason
-    _ = value
-}
-
-private func use910(_ it: CKSyncEngine.FetchChangesContext) {
-    let value: CKSyncEngine.FetchChangesOptions = it.options
-    _ = value
-}
-
-private func use911(_ it: inout CKSyncEngine.SendChangesOptions) {
-    let value: CKSyncEngine.SendChangesOptions.Scope = it.scope
-    it.scope = value
-}
-
-private func use912(_ it: inout CKSyncEngine.SendChangesOptions) {
-    let value: CKOperationGroup = it.operationGroup
-    it.operationGroup = value
-}
-
-private func use913(_ a0: CKSyncEngine.SendChangesOptions.Scope, _ a1: CKOperationGroup?) {
-    let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions(scope: a0, operationGroup: a1)
-    let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions()
-}
-
-private func use914() {
-    conformsSendable(CKSyncEngine.SendChangesOptions.Scope.self)
-}
-
-private func use915() {
-    conformsEquatable(CKSyncEngine.SendChangesOptions.Scope.self)
-}
-
-private func use916() {
-    conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.Scope.self)
-}
-
-private func use917() {
-    let _: CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.all
-}
-
-private func use918() {
-    let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.allExcluding
-}
-
-private func use919() {
-    let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.zoneIDs
-}
-
-private func use920() {
-    let _: ([CKRecord.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.recordIDs
-}
-
-private func use921(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKRecord.ID) {
-    let _: Bool = it.contains(a0)
-}
-
-private func use922(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKSyncEngine.PendingRecordZoneChange) {
-    let _: Bool = it.contains(a0)
-}
-
-private func use923(_ it: CKSyncEngine.SendChangesContext) {
-    let value: CKSyncEngine.SyncReason = it.reason
-    _ = value
-}
-
-private func use924(_ it: CKSyncEngine.SendChangesContext) {
-    let value: CKSyncEngine.SendChangesOptions = it.options
-    _ = value
-}
-
-private func use925() {
-    let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.scheduled
-}
-
-private func use926() {
-    let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.manual
-}
-
-private func use927() {
-    let _: (CKSyncEngine.Event.StateUpdate) -> CKSyncEngine.Event = CKSyncEngine.Event.stateUpdate
-}
-
-private func use928() {
-    let _: (CKSyncEngine.Event.AccountChange) -> CKSyncEngine.Event = CKSyncEngine.Event.accountChange
-}
-
-private func use929() {
-    let _: (CKSyncEngine.Event.FetchedDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedDatabaseChanges
-}
-
-private func use930() {
-    let _: (CKSyncEngine.Event.FetchedRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedRecordZoneChanges
-}
-
-private func use931() {
-    let _: (CKSyncEngine.Event.SentDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentDatabaseChanges
-}
-
-private func use932() {
-    let _: (CKSyncEngine.Event.SentRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentRecordZoneChanges
-}
-
-private func use933() {
-    let _: (CKSyncEngine.Event.WillFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchChanges
-}
-
-private func use934() {
-    let _: (CKSyncEngine.Event.WillFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchRecordZoneChanges
-}
-
-private func use935() {
-    let _: (CKSyncEngine.Event.DidFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchRecordZoneChanges
-}
-
-private func use936() {
-    let _: (CKSyncEngine.Event.DidFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchChanges
-}
-
-private func use937() {
-    let _: (CKSyncEngine.Event.WillSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willSendChanges
-}
-
-private func use938() {
-    let _: (CKSyncEngine.Event.DidSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didSendChanges
-}
-
-private func use939() {
-    conformsSendable(CKSyncEngine.Event.StateUpdate.self)
-}
-
-private func use940() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.StateUpdate.self)
-}
-
-private func use941() {
-    conformsSendable(CKSyncEngine.Event.AccountChange.self)
-}
-
-private func use942() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.AccountChange.self)
-}
-
-private func use943() {
-    conformsSendable(CKSyncEngine.Event.FetchedDatabaseChanges.self)
-}
-
-private func use944() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.FetchedDatabaseChanges.self)
-}
-
-private func use945() {
-    conformsSendable(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
-}
-
-private func use946() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
-}
-
-private func use947() {
-    conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.self)
-}
-
-private func use948() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.self)
-}
-
-private func use949() {
-    conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.self)
-}
-
-private func use950() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.self)
-}
-
-private func use951() {
-    conformsSendable(CKSyncEngine.Event.WillFetchChanges.self)
-}
-
-private func use952() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchChanges.self)
-}
-
-private func use953() {
-    conformsSendable(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
-}
-
-private func use954() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
-}
-
-private func use955() {
-    conformsSendable(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
-}
-
-private func use956() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
-}
-
-private func use957() {
-    conformsSendable(CKSyncEngine.Event.DidFetchChanges.self)
-}
-
-private func use958() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchChanges.self)
-}
-
-private func use959() {
-    conformsSendable(CKSyncEngine.Event.WillSendChanges.self)
-}
-
-private func use960() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.WillSendChanges.self)
-}
-
-private func use961() {
-    conformsSendable(CKSyncEngine.Event.DidSendChanges.self)
-}
-
-private func use962() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.DidSendChanges.self)
-}
-
-private func use963(_ it: CKSyncEngine.Event.StateUpdate) {
-    let value: CKSyncEngine.State.Serialization = it.stateSerialization
-    _ = value
-}
-
-private func use964(_ it: CKSyncEngine.Event.AccountChange) {
-    let value: CKSyncEngine.Event.AccountChange.ChangeType = it.changeType
-    _ = value
-}
-
-private func use965() {
-    conformsSendable(CKSyncEngine.Event.AccountChange.ChangeType.self)
-}
-
-private func use966() {
-    conformsEquatable(CKSyncEngine.Event.AccountChange.ChangeType.self)
-}
-
-private func use967() {
-    let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signIn(currentUser:)
-}
-
-private func use968() {
-    let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signOut(previousUser:)
-}
-
-private func use969() {
-    let _: (CKRecord.ID, CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.switchAccounts(previousUser:currentUser:)
-}
-
-private func use970(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
-    let value: [CKDatabase.DatabaseChange.Modification] = it.modifications
-    _ = value
-}
-
-private func use971(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
-    let value: [CKDatabase.DatabaseChange.Deletion] = it.deletions
-    _ = value
-}
-
-private func use972(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
-    let value: [CKDatabase.RecordZoneChange.Modification] = it.modifications
-    _ = value
-}
-
-private func use973(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
-    let value: [CKDatabase.RecordZoneChange.Deletion] = it.deletions
-    _ = value
-}
-
-private func use974(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
-    let value: [CKRecordZone] = it.savedZones
-    _ = value
-}
-
-private func use975(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
-    let value: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = it.failedZoneSaves
-    _ = value
-}
-
-private func use976(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
-    let value: [CKRecordZone.ID] = it.deletedZoneIDs
-    _ = value
-}
-
-private func use977(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
-    let value: [CKRecordZone.ID: CKError] = it.failedZoneDeletes
-    _ = value
-}
-
-private func use978() {
-    conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
-}
-
-private func use979() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
-}
-
-private func use980(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
-    let value: CKRecordZone = it.zone
-    _ = value
-}
-
-private func use981(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
-    let value: CKError = it.error
-    _ = value
-}
-
-private func use982(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
-    let value: [CKRecord] = it.savedRecords
-    _ = value
-}
-
-private func use983(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
-    let value: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = it.failedRecordSaves
-    _ = value
-}
-
-private func use984(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
-    let value: [CKRecord.ID] = it.deletedRecordIDs
-    _ = value
-}
-
-private func use985(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
-    let value: [CKRecord.ID: CKError] = it.failedRecordDeletes
-    _ = value
-}
-
-private func use986() {
-    conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
-}
-
-private func use987() {
-    conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
-}
-
-private func use988(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
-    let value: CKRecord = it.record
-    _ = value
-}
-
-private func use989(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
-    let value: CKError = it.error
-    _ = value
-}
-
-private func use990(_ it: CKSyncEngine.Event.WillFetchChanges) {
-    let value: CKSyncEngine.FetchChangesContext = it.context
-    _ = value
-}
-
-private func use991(_ it: CKSyncEngine.Event.WillFetchRecordZoneChanges) {
-    let value: CKRecordZone.ID = it.zoneID
-    _ = value
-}
-
-private func use992(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
-    let value: CKRecordZone.ID = it.zoneID
-    _ = value
-}
-
-private func use993(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
-    let value: CKError? = it.error
-    _ = value
-}
-
-private func use994(_ it: CKSyncEngine.Event.DidFetchChanges) {
-    let value: CKSyncEngine.FetchChangesContext = it.context
-    _ = value
-}
-
-private func use995(_ it: CKSyncEngine.Event.WillSendChanges) {
-    let value: CKSyncEngine.SendChangesContext = it.context
-    _ = value
-}
-
-private func use996(_ it: CKSyncEngine.Event.DidSendChanges) {
-    let value: CKSyncEngine.SendChangesContext = it.context
-    _ = value
-}
-
-private func use997() {
-    let _: Int.Type = CKSyncEngineEventType.RawValue.self
-}
-
-private func use998() {
-    let _: Int.Type = CKSyncEngineAccountChangeType.RawValue.self
-}
-
-private func use999() {
-    let _: Int.Type = CKSyncEngineZoneDeletionReason.RawValue.self
-}
-
-private func use1000() {
-    let _: Int.Type = CKSyncEnginePendingRecordZoneChangeType.RawValue.self
-}
-
-private func use1001() {
-    let _: Int.Type = CKSyncEnginePendingDatabaseChangeType.RawValue.self
-}
-
-private func use1002() {
-    let _: Int.Type = CKSyncEngineSyncReason.RawValue.self
-}
-
-private func use1003() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.stateUpdate
-}
-
-private func use1004() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.accountChange
-}
-
-private func use1005() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedDatabaseChanges
-}
-
-private func use1006() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedRecordZoneChanges
-}
-
-private func use1007() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentDatabaseChanges
-}
-
-private func use1008() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentRecordZoneChanges
-}
-
-private func use1009() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchChanges
-}
-
-private func use1010() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchRecordZoneChanges
-}
-
-private func use1011() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchRecordZoneChanges
-}
-
-private func use1012() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchChanges
-}
-
-private func use1013() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.willSendChanges
-}
-
-private func use1014() {
-    let _: CKSyncEngineEventType = CKSyncEngineEventType.didSendChanges
-}
-
-private func use1015() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signIn
-}
-
-private func use1016() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.signOut
-}
-
-private func use1017() {
-    let _: CKSyncEngineAccountChangeType = CKSyncEngineAccountChangeType.switchAccounts
-}
-
-private func use1018() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.deleted
-}
-
-private func use1019() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.purged
-}
-
-private func use1020() {
-    let _: CKSyncEngineZoneDeletionReason = CKSyncEngineZoneDeletionReason.encryptedDataReset
-}
-
-private func use1021() {
-    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.saveRecord
-}
-
-private func use1022() {
-    let _: CKSyncEnginePendingRecordZoneChangeType = CKSyncEnginePendingRecordZoneChangeType.deleteRecord
-}
-
-private func use1023() {
-    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.saveZone
-}
-
-private func use1024() {
-    let _: CKSyncEnginePendingDatabaseChangeType = CKSyncEnginePendingDatabaseChangeType.deleteZone
-}
-
-private func use1025() {
-    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.scheduled
-}
-
-private func use1026() {
-    let _: CKSyncEngineSyncReason = CKSyncEngineSyncReason.manual
-}
-
-private func use1027() {
-    let _: CKDatabaseOperation.Type = CKFetchRecordChangesOperation.self
-}
-
-private func use1028() {
-    let _: CKFetchRecordChangesOperation = CKFetchRecordChangesOperation()
-}
-
-private func use1029(_ a0: CKRecordZone.ID, _ a1: CKServerChangeToken?) {
-    let _: CKFetchRecordChangesOperation = CKFetchRecordChangesOperation(recordZoneID: a0, previousServerChangeToken: a1)
-}
-
-private func use1030(_ it: CKFetchRecordChangesOperation) {
-    let value: CKRecordZone.ID? = it.recordZoneID
-    it.recordZoneID = value
-}
-
-private func use1031(_ it: CKFetchRecordChangesOperation) {
+private func use782(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
     let value: CKServerChangeToken? = it.previousServerChangeToken
     it.previousServerChangeToken = value
 }
 
-private func use1032(_ it: CKFetchRecordChangesOperation) {
+private func use783(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
     let value: Int = it.resultsLimit
     it.resultsLimit = value
 }
 
-private func use1033(_ it: CKFetchRecordChangesOperation) {
+private func use784(_ it: CKFetchRecordZoneChangesOperation.ZoneConfiguration) {
+    let value: [CKRecord.FieldKey]? = it.desiredKeys
+    it.desiredKeys = value
+}
+
+private func use785() {
+    let _: CKFetchRecordZoneChangesOperation.ZoneOptions = CKFetchRecordZoneChangesOperation.ZoneOptions()
+}
+
+private func use786(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
+    let value: CKServerChangeToken? = it.previousServerChangeToken
+    it.previousServerChangeToken = value
+}
+
+private func use787(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
+    let value: Int = it.resultsLimit
+    it.resultsLimit = value
+}
+
+private func use788(_ it: CKFetchRecordZoneChangesOperation.ZoneOptions) {
     let value: [String]? = it.desiredKeys
     it.desiredKeys = value
 }
 
-private func use1034(_ it: CKFetchRecordChangesOperation) {
-    let value: Bool = it.moreComing
+private func use789() {
+    let _: CKFetchWebAuthTokenOperation = CKFetchWebAuthTokenOperation()
+}
+
+private func use790(_ a0: String) {
+    let _: CKFetchWebAuthTokenOperation = CKFetchWebAuthTokenOperation(apiToken: a0)
+}
+
+private func use791(_ it: CKFetchWebAuthTokenOperation) {
+    let value: String? = it.apiToken
+    it.apiToken = value
+}
+
+private func use792(_ it: CKFetchWebAuthTokenOperation) {
+    let value: ((_ operationResult: Result<String, any Error>) -> Void)? = it.fetchWebAuthTokenResultBlock
+    it.fetchWebAuthTokenResultBlock = value
+}
+
+private func use793(_ it: CKFetchWebAuthTokenOperation) {
+    let value: ((String?, (any Error)?) -> Void)? = it.fetchWebAuthTokenCompletionBlock
+    it.fetchWebAuthTokenCompletionBlock = value
+}
+
+private func use794() {
+    let _: CKOperation.Type = CKAcceptSharesOperation.self
+}
+
+private func use795() {
+    let _: CKOperation.Type = CKFetchShareMetadataOperation.self
+}
+
+private func use796() {
+    let _: CKOperation.Type = CKFetchShareParticipantsOperation.self
+}
+
+private func use797() {
+    let _: CKOperation.Type = CKShareRequestAccessOperation.self
+}
+
+private func use798() {
+    let _: CKOperation.Type = CKDiscoverAllUserIdentitiesOperation.self
+}
+
+private func use799() {
+    let _: CKOperation.Type = CKDiscoverUserIdentitiesOperation.self
+}
+
+private func use800() {
+    let _: CKAcceptSharesOperation = CKAcceptSharesOperation()
+}
+
+private func use801(_ a0: [CKShare.Metadata]) {
+    let _: CKAcceptSharesOperation = CKAcceptSharesOperation(shareMetadatas: a0)
+}
+
+private func use802(_ it: CKAcceptSharesOperation) {
+    let value: [CKShare.Metadata]? = it.shareMetadatas
+    it.shareMetadatas = value
+}
+
+private func use803(_ it: CKAcceptSharesOperation) {
+    let value: ((_ metadata: CKShare.Metadata, _ metadataResult: Result<CKShare, any Error>) -> Void)? = it.perShareResultBlock
+    it.perShareResultBlock = value
+}
+
+private func use804(_ it: CKAcceptSharesOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.acceptSharesResultBlock
+    it.acceptSharesResultBlock = value
+}
+
+private func use805(_ it: CKAcceptSharesOperation) {
+    let value: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? = it.perShareCompletionBlock
+    it.perShareCompletionBlock = value
+}
+
+private func use806(_ it: CKAcceptSharesOperation) {
+    let value: (((any Error)?) -> Void)? = it.acceptSharesCompletionBlock
+    it.acceptSharesCompletionBlock = value
+}
+
+private func use807() {
+    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation()
+}
+
+private func use808(_ a0: [URL]) {
+    let _: CKFetchShareMetadataOperation = CKFetchShareMetadataOperation(shareURLs: a0)
+}
+
+private func use809(_ it: CKFetchShareMetadataOperation) {
+    let value: [URL]? = it.shareURLs
+    it.shareURLs = value
+}
+
+private func use810(_ it: CKFetchShareMetadataOperation) {
+    let value: Bool = it.shouldFetchRootRecord
+    it.shouldFetchRootRecord = value
+}
+
+private func use811(_ it: CKFetchShareMetadataOperation) {
+    let value: [CKRecord.FieldKey]? = it.rootRecordDesiredKeys
+    it.rootRecordDesiredKeys = value
+}
+
+private func use812(_ it: CKFetchShareMetadataOperation) {
+    let value: ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)? = it.perShareMetadataResultBlock
+    it.perShareMetadataResultBlock = value
+}
+
+private func use813(_ it: CKFetchShareMetadataOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareMetadataResultBlock
+    it.fetchShareMetadataResultBlock = value
+}
+
+private func use814(_ it: CKFetchShareMetadataOperation) {
+    let value: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? = it.perShareMetadataBlock
+    it.perShareMetadataBlock = value
+}
+
+private func use815(_ it: CKFetchShareMetadataOperation) {
+    let value: (((any Error)?) -> Void)? = it.fetchShareMetadataCompletionBlock
+    it.fetchShareMetadataCompletionBlock = value
+}
+
+private func use816() {
+    let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation()
+}
+
+private func use817(_ a0: [CKUserIdentity.LookupInfo]) {
+    let _: CKFetchShareParticipantsOperation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: a0)
+}
+
+private func use818(_ it: CKFetchShareParticipantsOperation) {
+    let value: [CKUserIdentity.LookupInfo]? = it.userIdentityLookupInfos
+    it.userIdentityLookupInfos = value
+}
+
+private func use819(_ it: CKFetchShareParticipantsOperation) {
+    let value: ((_ lookupInfo: CKUserIdentity.LookupInfo, _ shareParticipantResult: Result<CKShare.Participant, any Error>) -> Void)? = it.perShareParticipantResultBlock
+    it.perShareParticipantResultBlock = value
+}
+
+private func use820(_ it: CKFetchShareParticipantsOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.fetchShareParticipantsResultBlock
+    it.fetchShareParticipantsResultBlock = value
+}
+
+private func use821(_ it: CKFetchShareParticipantsOperation) {
+    let value: ((CKShare.Participant) -> Void)? = it.shareParticipantFetchedBlock
+    it.shareParticipantFetchedBlock = value
+}
+
+private func use822(_ it: CKFetchShareParticipantsOperation) {
+    let value: (((any Error)?) -> Void)? = it.fetchShareParticipantsCompletionBlock
+    it.fetchShareParticipantsCompletionBlock = value
+}
+
+private func use823() {
+    let _: CKShareRequestAccessOperation = CKShareRequestAccessOperation()
+}
+
+private func use824(_ a0: [URL]) {
+    let _: CKShareRequestAccessOperation = CKShareRequestAccessOperation(shareURLs: a0)
+}
+
+private func use825(_ it: CKShareRequestAccessOperation) {
+    let value: [URL]? = it.shareURLs
+    it.shareURLs = value
+}
+
+private func use826(_ it: CKShareRequestAccessOperation) {
+    let value: ((URL, Result<Void, any Error>) -> Void)? = it.perShareAccessRequestResultBlock
+    it.perShareAccessRequestResultBlock = value
+}
+
+private func use827(_ it: CKShareRequestAccessOperation) {
+    let value: ((Result<Void, any Error>) -> Void)? = it.shareAccessRequestResultBlock
+    it.shareAccessRequestResultBlock = value
+}
+
+private func use828() {
+    let _: CKDiscoverAllUserIdentitiesOperation = CKDiscoverAllUserIdentitiesOperation()
+}
+
+private func use829(_ it: CKDiscoverAllUserIdentitiesOperation) {
+    let value: ((CKUserIdentity) -> Void)? = it.userIdentityDiscoveredBlock
+    it.userIdentityDiscoveredBlock = value
+}
+
+private func use830(_ it: CKDiscoverAllUserIdentitiesOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverAllUserIdentitiesResultBlock
+    it.discoverAllUserIdentitiesResultBlock = value
+}
+
+private func use831(_ it: CKDiscoverAllUserIdentitiesOperation) {
+    let value: (((any Error)?) -> Void)? = it.discoverAllUserIdentitiesCompletionBlock
+    it.discoverAllUserIdentitiesCompletionBlock = value
+}
+
+private func use832() {
+    let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation()
+}
+
+private func use833(_ a0: [CKUserIdentity.LookupInfo]) {
+    let _: CKDiscoverUserIdentitiesOperation = CKDiscoverUserIdentitiesOperation(userIdentityLookupInfos: a0)
+}
+
+private func use834(_ it: CKDiscoverUserIdentitiesOperation) {
+    let value: [CKUserIdentity.LookupInfo] = it.userIdentityLookupInfos
+    it.userIdentityLookupInfos = value
+}
+
+private func use835(_ it: CKDiscoverUserIdentitiesOperation) {
+    let value: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? = it.userIdentityDiscoveredBlock
+    it.userIdentityDiscoveredBlock = value
+}
+
+private func use836(_ it: CKDiscoverUserIdentitiesOperation) {
+    let value: ((_ operationResult: Result<Void, any Error>) -> Void)? = it.discoverUserIdentitiesResultBlock
+    it.discoverUserIdentitiesResultBlock = value
+}
+
+private func use837(_ it: CKDiscoverUserIdentitiesOperation) {
+    let value: (((any Error)?) -> Void)? = it.discoverUserIdentitiesCompletionBlock
+    it.discoverUserIdentitiesCompletionBlock = value
+}
+
+private func use838() {
+    let _: NSObject.Type = CKAllowedSharingOptions.self
+}
+
+private func use839() {
+    conformsNSSecureCoding(CKAllowedSharingOptions.self)
+}
+
+private func use840() {
+    conformsNSCopying(CKAllowedSharingOptions.self)
+}
+
+private func use841() {
+    conformsSendable(CKAllowedSharingOptions.self)
+}
+
+private func use842() {
+    conformsOptionSet(CKSharingParticipantAccessOption.self)
+}
+
+private func use843() {
+    let _: UInt.Type = CKSharingParticipantAccessOption.RawValue.self
+}
+
+private func use844() {
+    conformsOptionSet(CKSharingParticipantPermissionOption.self)
+}
+
+private func use845() {
+    let _: UInt.Type = CKSharingParticipantPermissionOption.RawValue.self
+}
+
+private func use846(_ a0: CKSharingParticipantPermissionOption, _ a1: CKSharingParticipantAccessOption) {
+    let _: CKAllowedSharingOptions = CKAllowedSharingOptions(allowedParticipantPermissionOptions: a0, allowedParticipantAccessOptions: a1)
+}
+
+private func use847(_ it: CKAllowedSharingOptions) {
+    let value: CKSharingParticipantPermissionOption = it.allowedParticipantPermissionOptions
+    it.allowedParticipantPermissionOptions = value
+}
+
+private func use848(_ it: CKAllowedSharingOptions) {
+    let value: CKSharingParticipantAccessOption = it.allowedParticipantAccessOptions
+    it.allowedParticipantAccessOptions = value
+}
+
+private func use849(_ it: CKAllowedSharingOptions) {
+    let value: Bool = it.allowsParticipantsToInviteOthers
+    it.allowsParticipantsToInviteOthers = value
+}
+
+private func use850(_ it: CKAllowedSharingOptions) {
+    let value: Bool = it.allowsAccessRequests
+    it.allowsAccessRequests = value
+}
+
+private func use851() {
+    let _: CKAllowedSharingOptions = CKAllowedSharingOptions.standard
+}
+
+private func use852() {
+    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.anyoneWithLink
+}
+
+private func use853() {
+    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.specifiedRecipientsOnly
+}
+
+private func use854() {
+    let _: CKSharingParticipantAccessOption = CKSharingParticipantAccessOption.any
+}
+
+private func use855() {
+    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readOnly
+}
+
+private func use856() {
+    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.readWrite
+}
+
+private func use857() {
+    let _: CKSharingParticipantPermissionOption = CKSharingParticipantPermissionOption.any
+}
+
+private func use858() {
+    conformsSendable(CKSyncEngine.self)
+}
+
+private func use859() {
+    conformsCustomStringConvertible(CKSyncEngine.self)
+}
+
+private func use860<T: CKSyncEngineDelegate>(_ type: T.Type) {
+    let _: any AnyObject.Type = type
+}
+
+private func use861<T: CKSyncEngineDelegate>(_ type: T.Type) {
+    let _: any Sendable.Type = type
+}
+
+private func use862(_ a0: CKSyncEngine.Configuration) {
+    let _: CKSyncEngine = CKSyncEngine(a0)
+}
+
+private func use863(_ it: CKSyncEngine) {
+    let value: CKDatabase = it.database
     _ = value
 }
 
-private func use1035(_ it: CKFetchRecordChangesOperation) {
-    let value: ((CKRecord) -> Void)? = it.recordChangedBlock
-    it.recordChangedBlock = value
+private func use864(_ it: CKSyncEngine) {
+    let value: CKSyncEngine.State = it.state
+    _ = value
 }
 
-private func use1036(_ it: CKFetchRecordChangesOperation) {
-    let value: ((CKRecord.ID) -> Void)? = it.recordWithIDWasDeletedBlock
-    it.recordWithIDWasDeletedBlock = value
+private func use865(_ it: CKSyncEngine, _ a0: CKSyncEngine.FetchChangesOptions) async throws {
+    let _: Void = try await it.fetchChanges(a0)
+    let _: Void = try await it.fetchChanges()
 }
 
-private func use1037(_ it: CKFetchRecordChangesOperation) {
-    let value: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? = it.fetchRecordChangesCompletionBlock
-    it.fetchRecordChangesCompletionBlock = value
+private func use866(_ it: CKSyncEngine, _ a0: CKSyncEngine.SendChangesOptions) async throws {
+    let _: Void = try await it.sendChanges(a0)
+    let _: Void = try await it.sendChanges()
+}
+
+private func use867(_ it: CKSyncEngine) async {
+    let _: Void = await it.cancelOperations()
+}
+
+private func use868(_ it: CKSyncEngine) {
+    let value: String = it.description
+    _ = value
+}
+
+private func use869() {
+    conformsSendable(CKSyncEngine.Configuration.self)
+}
+
+private func use870() {
+    conformsCustomStringConvertible(CKSyncEngine.Configuration.self)
+}
+
+private func use871() {
+    conformsSendable(CKSyncEngine.Event.self)
+}
+
+private func use872() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.self)
+}
+
+private func use873() {
+    conformsSendable(CKSyncEngine.RecordZoneChangeBatch.self)
+}
+
+private func use874() {
+    conformsCustomStringConvertible(CKSyncEngine.RecordZoneChangeBatch.self)
+}
+
+private func use875() {
+    conformsSendable(CKSyncEngine.State.self)
+}
+
+private func use876() {
+    conformsSendable(CKSyncEngine.PendingRecordZoneChange.self)
+}
+
+private func use877() {
+    conformsHashable(CKSyncEngine.PendingRecordZoneChange.self)
+}
+
+private func use878() {
+    conformsCustomStringConvertible(CKSyncEngine.PendingRecordZoneChange.self)
+}
+
+private func use879() {
+    conformsSendable(CKSyncEngine.PendingDatabaseChange.self)
+}
+
+private func use880() {
+    conformsHashable(CKSyncEngine.PendingDatabaseChange.self)
+}
+
+private func use881() {
+    conformsCustomStringConvertible(CKSyncEngine.PendingDatabaseChange.self)
+}
+
+private func use882() {
+    conformsSendable(CKSyncEngine.FetchChangesOptions.self)
+}
+
+private func use883() {
+    conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.self)
+}
+
+private func use884() {
+    conformsSendable(CKSyncEngine.FetchChangesContext.self)
+}
+
+private func use885() {
+    conformsCustomStringConvertible(CKSyncEngine.FetchChangesContext.self)
+}
+
+private func use886() {
+    conformsSendable(CKSyncEngine.SendChangesOptions.self)
+}
+
+private func use887() {
+    conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.self)
+}
+
+private func use888() {
+    conformsSendable(CKSyncEngine.SendChangesContext.self)
+}
+
+private func use889() {
+    conformsCustomStringConvertible(CKSyncEngine.SendChangesContext.self)
+}
+
+private func use890() {
+    conformsSendable(CKSyncEngine.SyncReason.self)
+}
+
+private func use891() {
+    conformsEquatable(CKSyncEngine.SyncReason.self)
+}
+
+private func use892() {
+    conformsHashable(CKSyncEngine.SyncReason.self)
+}
+
+private func use893() {
+    conformsCustomStringConvertible(CKSyncEngine.SyncReason.self)
+}
+
+private func use894(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.Event, _ a1: CKSyncEngine) async {
+    let _: Void = await it.handleEvent(a0, syncEngine: a1)
+}
+
+private func use895(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.SendChangesContext, _ a1: CKSyncEngine) async {
+    let _: CKSyncEngine.RecordZoneChangeBatch? = await it.nextRecordZoneChangeBatch(a0, syncEngine: a1)
+}
+
+private func use896(_ it: any CKSyncEngineDelegate, _ a0: CKSyncEngine.FetchChangesContext, _ a1: CKSyncEngine) async {
+    let _: CKSyncEngine.FetchChangesOptions = await it.nextFetchChangesOptions(a0, syncEngine: a1)
+}
+
+private func use897(_ it: inout CKSyncEngine.Configuration) {
+    let value: CKDatabase = it.database
+    it.database = value
+}
+
+private func use898(_ it: inout CKSyncEngine.Configuration) {
+    let value: CKSyncEngine.State.Serialization? = it.stateSerialization
+    it.stateSerialization = value
+}
+
+private func use899(_ it: inout CKSyncEngine.Configuration) {
+    let value: any CKSyncEngineDelegate = it.delegate
+    it.delegate = value
+}
+
+private func use900(_ it: inout CKSyncEngine.Configuration) {
+    let value: Bool = it.automaticallySync
+    it.automaticallySync = value
+}
+
+private func use901(_ it: inout CKSyncEngine.Configuration) {
+    let value: CKSubscription.ID? = it.subscriptionID
+    it.subscriptionID = value
+}
+
+private func use902(_ a0: CKDatabase, _ a1: CKSyncEngine.State.Serialization?, _ a2: any CKSyncEngineDelegate) {
+    let _: CKSyncEngine.Configuration = CKSyncEngine.Configuration(database: a0, stateSerialization: a1, delegate: a2)
+}
+
+private func use903(_ it: CKSyncEngine.Configuration) {
+    let value: String = it.description
+    _ = value
+}
+
+private func use904(_ it: CKSyncEngine.State) {
+    let value: [CKSyncEngine.PendingRecordZoneChange] = it.pendingRecordZoneChanges
+    _ = value
+}
+
+private func use905(_ it: CKSyncEngine.State) {
+    let value: [CKSyncEngine.PendingDatabaseChange] = it.pendingDatabaseChanges
+    _ = value
+}
+
+private func use906(_ it: CKSyncEngine.State) {
+    let value: Bool = it.hasPendingUntrackedChanges
+    it.hasPendingUntrackedChanges = value
+}
+
+private func use907(_ it: CKSyncEngine.State) {
+    let value: [CKRecordZone.ID] = it.zoneIDsWithUnfetchedServerChanges
+    _ = value
+}
+
+private func use908(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
+    let _: Void = it.add(pendingRecordZoneChanges: a0)
+}
+
+private func use909(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingRecordZoneChange]) {
+    let _: Void = it.remove(pendingRecordZoneChanges: a0)
+}
+
+private func use910(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
+    let _: Void = it.add(pendingDatabaseChanges: a0)
+}
+
+private func use911(_ it: CKSyncEngine.State, _ a0: [CKSyncEngine.PendingDatabaseChange]) {
+    let _: Void = it.remove(pendingDatabaseChanges: a0)
+}
+
+private func use912() {
+    conformsCodable(CKSyncEngine.State.Serialization.self)
+}
+
+private func use913() {
+    conformsSendable(CKSyncEngine.State.Serialization.self)
+}
+
+private func use914(_ a0: any Decoder) throws {
+    let _: CKSyncEngine.State.Serialization = try CKSyncEngine.State.Serialization(from: a0)
+}
+
+private func use915(_ it: CKSyncEngine.State.Serialization, _ a0: any Encoder) throws {
+    let _: Void = try it.encode(to: a0)
+}
+
+private func use916() {
+    let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.saveRecord
+}
+
+private func use917() {
+    let _: (CKRecord.ID) -> CKSyncEngine.PendingRecordZoneChange = CKSyncEngine.PendingRecordZoneChange.deleteRecord
+}
+
+private func use918() {
+    let _: (CKRecordZone) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.saveZone
+}
+
+private func use919() {
+    let _: (CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange = CKSyncEngine.PendingDatabaseChange.deleteZone
+}
+
+private func use920(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+    let value: [CKRecord] = it.recordsToSave
+    it.recordsToSave = value
+}
+
+private func use921(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+    let value: [CKRecord.ID] = it.recordIDsToDelete
+    it.recordIDsToDelete = value
+}
+
+private func use922(_ it: inout CKSyncEngine.RecordZoneChangeBatch) {
+    let value: Bool = it.atomicByZone
+    it.atomicByZone = value
+}
+
+private func use923(_ a0: [CKSyncEngine.PendingRecordZoneChange], _ a1: @Sendable (CKRecord.ID) async -> CKRecord?) async {
+    let _: CKSyncEngine.RecordZoneChangeBatch? = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: a0, recordProvider: a1)
+}
+
+private func use924(_ a0: [CKRecord], _ a1: [CKRecord.ID], _ a2: Bool) {
+    let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch(recordsToSave: a0, recordIDsToDelete: a1, atomicByZone: a2)
+    let _: CKSyncEngine.RecordZoneChangeBatch = CKSyncEngine.RecordZoneChangeBatch()
+}
+
+private func use925(_ it: inout CKSyncEngine.FetchChangesOptions) {
+    let value: CKSyncEngine.FetchChangesOptions.Scope = it.scope
+    it.scope = value
+}
+
+private func use926(_ it: inout CKSyncEngine.FetchChangesOptions) {
+    let value: CKOperationGroup = it.operationGroup
+    it.operationGroup = value
+}
+
+private func use927(_ it: inout CKSyncEngine.FetchChangesOptions) {
+    let value: [CKRecordZone.ID] = it.prioritizedZoneIDs
+    it.prioritizedZoneIDs = value
+}
+
+private func use928(_ a0: CKSyncEngine.FetchChangesOptions.Scope, _ a1: CKOperationGroup?) {
+    let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions(scope: a0, operationGroup: a1)
+    let _: CKSyncEngine.FetchChangesOptions = CKSyncEngine.FetchChangesOptions()
+}
+
+private func use929() {
+    conformsSendable(CKSyncEngine.FetchChangesOptions.Scope.self)
+}
+
+private func use930() {
+    conformsEquatable(CKSyncEngine.FetchChangesOptions.Scope.self)
+}
+
+private func use931() {
+    conformsCustomStringConvertible(CKSyncEngine.FetchChangesOptions.Scope.self)
+}
+
+private func use932() {
+    let _: CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.all
+}
+
+private func use933() {
+    let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.allExcluding
+}
+
+private func use934() {
+    let _: ([CKRecordZone.ID]) -> CKSyncEngine.FetchChangesOptions.Scope = CKSyncEngine.FetchChangesOptions.Scope.zoneIDs
+}
+
+private func use935(_ it: CKSyncEngine.FetchChangesOptions.Scope, _ a0: CKRecordZone.ID) {
+    let _: Bool = it.contains(a0)
+}
+
+private func use936(_ it: CKSyncEngine.FetchChangesContext) {
+    let value: CKSyncEngine.SyncReason = it.reason
+    _ = value
+}
+
+private func use937(_ it: CKSyncEngine.FetchChangesContext) {
+    let value: CKSyncEngine.FetchChangesOptions = it.options
+    _ = value
+}
+
+private func use938(_ it: inout CKSyncEngine.SendChangesOptions) {
+    let value: CKSyncEngine.SendChangesOptions.Scope = it.scope
+    it.scope = value
+}
+
+private func use939(_ it: inout CKSyncEngine.SendChangesOptions) {
+    let value: CKOperationGroup = it.operationGroup
+    it.operationGroup = value
+}
+
+private func use940(_ a0: CKSyncEngine.SendChangesOptions.Scope, _ a1: CKOperationGroup?) {
+    let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions(scope: a0, operationGroup: a1)
+    let _: CKSyncEngine.SendChangesOptions = CKSyncEngine.SendChangesOptions()
+}
+
+private func use941() {
+    conformsSendable(CKSyncEngine.SendChangesOptions.Scope.self)
+}
+
+private func use942() {
+    conformsEquatable(CKSyncEngine.SendChangesOptions.Scope.self)
+}
+
+private func use943() {
+    conformsCustomStringConvertible(CKSyncEngine.SendChangesOptions.Scope.self)
+}
+
+private func use944() {
+    let _: CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.all
+}
+
+private func use945() {
+    let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.allExcluding
+}
+
+private func use946() {
+    let _: ([CKRecordZone.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.zoneIDs
+}
+
+private func use947() {
+    let _: ([CKRecord.ID]) -> CKSyncEngine.SendChangesOptions.Scope = CKSyncEngine.SendChangesOptions.Scope.recordIDs
+}
+
+private func use948(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKRecord.ID) {
+    let _: Bool = it.contains(a0)
+}
+
+private func use949(_ it: CKSyncEngine.SendChangesOptions.Scope, _ a0: CKSyncEngine.PendingRecordZoneChange) {
+    let _: Bool = it.contains(a0)
+}
+
+private func use950(_ it: CKSyncEngine.SendChangesContext) {
+    let value: CKSyncEngine.SyncReason = it.reason
+    _ = value
+}
+
+private func use951(_ it: CKSyncEngine.SendChangesContext) {
+    let value: CKSyncEngine.SendChangesOptions = it.options
+    _ = value
+}
+
+private func use952() {
+    let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.scheduled
+}
+
+private func use953() {
+    let _: CKSyncEngine.SyncReason = CKSyncEngine.SyncReason.manual
+}
+
+private func use954() {
+    let _: (CKSyncEngine.Event.StateUpdate) -> CKSyncEngine.Event = CKSyncEngine.Event.stateUpdate
+}
+
+private func use955() {
+    let _: (CKSyncEngine.Event.AccountChange) -> CKSyncEngine.Event = CKSyncEngine.Event.accountChange
+}
+
+private func use956() {
+    let _: (CKSyncEngine.Event.FetchedDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedDatabaseChanges
+}
+
+private func use957() {
+    let _: (CKSyncEngine.Event.FetchedRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.fetchedRecordZoneChanges
+}
+
+private func use958() {
+    let _: (CKSyncEngine.Event.SentDatabaseChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentDatabaseChanges
+}
+
+private func use959() {
+    let _: (CKSyncEngine.Event.SentRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.sentRecordZoneChanges
+}
+
+private func use960() {
+    let _: (CKSyncEngine.Event.WillFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchChanges
+}
+
+private func use961() {
+    let _: (CKSyncEngine.Event.WillFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willFetchRecordZoneChanges
+}
+
+private func use962() {
+    let _: (CKSyncEngine.Event.DidFetchRecordZoneChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchRecordZoneChanges
+}
+
+private func use963() {
+    let _: (CKSyncEngine.Event.DidFetchChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didFetchChanges
+}
+
+private func use964() {
+    let _: (CKSyncEngine.Event.WillSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.willSendChanges
+}
+
+private func use965() {
+    let _: (CKSyncEngine.Event.DidSendChanges) -> CKSyncEngine.Event = CKSyncEngine.Event.didSendChanges
+}
+
+private func use966() {
+    conformsSendable(CKSyncEngine.Event.StateUpdate.self)
+}
+
+private func use967() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.StateUpdate.self)
+}
+
+private func use968() {
+    conformsSendable(CKSyncEngine.Event.AccountChange.self)
+}
+
+private func use969() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.AccountChange.self)
+}
+
+private func use970() {
+    conformsSendable(CKSyncEngine.Event.FetchedDatabaseChanges.self)
+}
+
+private func use971() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.FetchedDatabaseChanges.self)
+}
+
+private func use972() {
+    conformsSendable(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
+}
+
+private func use973() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.FetchedRecordZoneChanges.self)
+}
+
+private func use974() {
+    conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.self)
+}
+
+private func use975() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.self)
+}
+
+private func use976() {
+    conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.self)
+}
+
+private func use977() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.self)
+}
+
+private func use978() {
+    conformsSendable(CKSyncEngine.Event.WillFetchChanges.self)
+}
+
+private func use979() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchChanges.self)
+}
+
+private func use980() {
+    conformsSendable(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
+}
+
+private func use981() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.WillFetchRecordZoneChanges.self)
+}
+
+private func use982() {
+    conformsSendable(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
+}
+
+private func use983() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchRecordZoneChanges.self)
+}
+
+private func use984() {
+    conformsSendable(CKSyncEngine.Event.DidFetchChanges.self)
+}
+
+private func use985() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.DidFetchChanges.self)
+}
+
+private func use986() {
+    conformsSendable(CKSyncEngine.Event.WillSendChanges.self)
+}
+
+private func use987() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.WillSendChanges.self)
+}
+
+private func use988() {
+    conformsSendable(CKSyncEngine.Event.DidSendChanges.self)
+}
+
+private func use989() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.DidSendChanges.self)
+}
+
+private func use990(_ it: CKSyncEngine.Event.StateUpdate) {
+    let value: CKSyncEngine.State.Serialization = it.stateSerialization
+    _ = value
+}
+
+private func use991(_ it: CKSyncEngine.Event.AccountChange) {
+    let value: CKSyncEngine.Event.AccountChange.ChangeType = it.changeType
+    _ = value
+}
+
+private func use992() {
+    conformsSendable(CKSyncEngine.Event.AccountChange.ChangeType.self)
+}
+
+private func use993() {
+    conformsEquatable(CKSyncEngine.Event.AccountChange.ChangeType.self)
+}
+
+private func use994() {
+    let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signIn(currentUser:)
+}
+
+private func use995() {
+    let _: (CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.signOut(previousUser:)
+}
+
+private func use996() {
+    let _: (CKRecord.ID, CKRecord.ID) -> CKSyncEngine.Event.AccountChange.ChangeType = CKSyncEngine.Event.AccountChange.ChangeType.switchAccounts(previousUser:currentUser:)
+}
+
+private func use997(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
+    let value: [CKDatabase.DatabaseChange.Modification] = it.modifications
+    _ = value
+}
+
+private func use998(_ it: CKSyncEngine.Event.FetchedDatabaseChanges) {
+    let value: [CKDatabase.DatabaseChange.Deletion] = it.deletions
+    _ = value
+}
+
+private func use999(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
+    let value: [CKDatabase.RecordZoneChange.Modification] = it.modifications
+    _ = value
+}
+
+private func use1000(_ it: CKSyncEngine.Event.FetchedRecordZoneChanges) {
+    let value: [CKDatabase.RecordZoneChange.Deletion] = it.deletions
+    _ = value
+}
+
+private func use1001(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+    let value: [CKRecordZone] = it.savedZones
+    _ = value
+}
+
+private func use1002(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+    let value: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = it.failedZoneSaves
+    _ = value
+}
+
+private func use1003(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+    let value: [CKRecordZone.ID] = it.deletedZoneIDs
+    _ = value
+}
+
+private func use1004(_ it: CKSyncEngine.Event.SentDatabaseChanges) {
+    let value: [CKRecordZone.ID: CKError] = it.failedZoneDeletes
+    _ = value
+}
+
+private func use1005() {
+    conformsSendable(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
+}
+
+private func use1006() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave.self)
+}
+
+private func use1007(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
+    let value: CKRecordZone = it.zone
+    _ = value
+}
+
+private func use1008(_ it: CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave) {
+    let value: CKError = it.error
+    _ = value
+}
+
+private func use1009(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+    let value: [CKRecord] = it.savedRecords
+    _ = value
+}
+
+private func use1010(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+    let value: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = it.failedRecordSaves
+    _ = value
+}
+
+private func use1011(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+    let value: [CKRecord.ID] = it.deletedRecordIDs
+    _ = value
+}
+
+private func use1012(_ it: CKSyncEngine.Event.SentRecordZoneChanges) {
+    let value: [CKRecord.ID: CKError] = it.failedRecordDeletes
+    _ = value
+}
+
+private func use1013() {
+    conformsSendable(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
+}
+
+private func use1014() {
+    conformsCustomStringConvertible(CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave.self)
+}
+
+private func use1015(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
+    let value: CKRecord = it.record
+    _ = value
+}
+
+private func use1016(_ it: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave) {
+    let value: CKError = it.error
+    _ = value
+}
+
+private func use1017(_ it: CKSyncEngine.Event.WillFetchChanges) {
+    let value: CKSyncEngine.FetchChangesContext = it.context
+    _ = value
+}
+
+private func use1018(_ it: CKSyncEngine.Event.WillFetchRecordZoneChanges) {
+    let value: CKRecordZone.ID = it.zoneID
+    _ = value
+}
+
+private func use1019(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
+    let value: CKRecordZone.ID = it.zoneID
+    _ = value
+}
+
+private func use1020(_ it: CKSyncEngine.Event.DidFetchRecordZoneChanges) {
+    let value: CKError? = it.error
+    _ = value
+}
+
+private func use1021(_ it: CKSyncEngine.Event.DidFetchChanges) {
+    let value: CKSyncEngine.FetchChangesContext = it.context
+    _ = value
+}
+
+private func use1022(_ it: CKSyncEngine.Event.WillSendChanges) {
+    let value: CKSyncEngine.SendChangesContext = it.context
+    _ = value
+}
+
+private func use1023(_ it: CKSyncEngine.Event.DidSendChanges) {
+    let value: CKSyncEngine.SendChangesContext = it.context
+    _ = value
+}
+
+private func use1024() {
+    let _: Int.Type = CKSyncEngineEventType.RawValue.self
+}
+
+private func use1025() {
+    let _: Int.Type = CKSyncEngineAccountChangeType.RawValue.self
+}
+
+private func use1026() {
+    let _: Int.Type = CKSyncEngineZoneDeletionReason.RawValue.self
+}
+
+private func use1027() {
+    let _: Int.Type = CKSyncEnginePendingRecordZoneChangeType.RawValue.self
+}
+
+private func use1028() {
+    let _: Int.Type = CKSyncEnginePendingDatabaseChangeType.RawValue.self
+}
+
+private func use1029() {
+    let _: Int.Type = CKSyncEngineSyncReason.RawValue.self
+}
+
+private func use1030() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.stateUpdate
+}
+
+private func use1031() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.accountChange
+}
+
+private func use1032() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedDatabaseChanges
+}
+
+private func use1033() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.fetchedRecordZoneChanges
+}
+
+private func use1034() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentDatabaseChanges
+}
+
+private func use1035() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.sentRecordZoneChanges
+}
+
+private func use1036() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchChanges
+}
+
+private func use1037() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willFetchRecordZoneChanges
+}
+
+private func use1038() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchRecordZoneChanges
+}
+
+private func use1039() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.didFetchChanges
+}
+
+private func use1040() {
+    let _: CKSyncEngineEventType = CKSyncEngineEventType.willSendChanges
 }

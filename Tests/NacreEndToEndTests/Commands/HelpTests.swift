@@ -52,6 +52,7 @@ struct HelpTests {
         Documented("share list", "container environment user data server token-file json"),
         Documented("share who", "container environment user zone data server token-file json"),
         Documented("share show", "container environment format"), Documented("share accept", "container environment format"),
+        Documented("share request", "container environment"),
         Documented("share leave", "container environment yes"),
         Documented("push apns set", "container environment key key-id team topic data server token-file json"),
         Documented("push apns show", "container data server token-file json"),

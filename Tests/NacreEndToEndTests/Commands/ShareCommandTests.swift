@@ -71,6 +71,7 @@ import Testing
             #expect(try await ben(["show", url]).status == 77)
             let stranger = try await cleo(["accept", url])
             #expect(stranger.status == 77 && stranger.messages.contains("no such share for this user"), "\(stranger)")
+            #expect(try await cleo(["request", url]).status == 77, "it takes no requests")
             #expect(try await cleo(["show", "https://example.com"]).status == 64)
             let audit = try await administrator.run(["audit", "list"])
             #expect(audit.output.contains("POST /admin/1/shares/who") && audit.output.contains("record=leaf"), "\(audit.output)")

@@ -1,5 +1,7 @@
 import CloudKit
 import Foundation
+import FoundationNetworking
+import NacreCloudTestSupport
 import Testing
 
 /// Ways into a share for who was not invited by name, as the apps of Ada, Ben and Cleo see them.
@@ -20,18 +22,54 @@ struct ShareAccessTests {
             try await change(share)
             return try #require(try await ada.database.save(share) as? CKShare)
         }
+
+        /// Asks for access.
+        /// - Returns: why not; nil: it was asked for.
+        func refusal(of device: Device, at url: URL) async -> CKError? {
+            do {
+                try await device.container.requestShareAccess(for: [url])[url]?.get()
+                return nil
+            } catch {
+                return error as? CKError
+            }
+        }
     }
 
-    private static func with(_ body: (Scene) async throws -> Void) async throws {
-        try await RunningServer.with { server in
+    /// - Parameter isVerified: Ben and Cleo have verified their addresses, by a link in a mail.
+    private static func with(isVerified: Bool = false, _ body: (Scene) async throws -> Void) async throws {
+        let sink = try MailSink()
+        defer { sink.close() }
+        let mail = ["--smtp", "smtp://127.0.0.1:\(sink.port)", "--mail-from", "nacre@cloud.example", "--public-url", origin]
+        try await RunningServer.with(isVerified ? mail : []) { server in
             let cloud = try await NewCloud(server)
             for email in [Device.ada, ben, cleo] { try await cloud.addUser(email) }
+            for email in isVerified ? [ben, cleo] : [] { try await verify(email, server, sink) }
             let scene = Scene(
                 ada: try await Device(of: Device.ada, cloud), ben: try await Device(of: ben, cloud), cleo: try await Device(of: cleo, cloud),
                 server: try #require(URL(string: "\(server.url)")))
             try await scene.ada.database.save(CKRecordZone(zoneID: zoneID))
             try await body(scene)
         }
+    }
+
+    private static let origin = "https://cloud.example"
+
+    private static func verify(_ email: String, _ server: RunningServer, _ sink: MailSink) async throws {
+        let asked = try JSONSerialization.data(withJSONObject: ["email": email, "password": NewCloud.password, "sends": true] as [String: Any])
+        try await post("/account/1/verify-email", String(decoding: asked, as: UTF8.self), "application/json", server)
+        let mail = await sink.arrivals.first { $0.to == "<\(email)>" }
+        let link = try #require(mail?.link)
+        try await post("/verify-address", String(link.dropFirst()), "application/x-www-form-urlencoded", server)
+    }
+
+    private static func post(_ path: String, _ body: String, _ type: String, _ server: RunningServer) async throws {
+        var request = URLRequest(url: try #require(URL(string: server.url + path)))
+        request.httpMethod = "POST"
+        request.httpBody = Data(body.utf8)
+        request.setValue(type, forHTTPHeaderField: "Content-Type")
+        request.setValue(origin, forHTTPHeaderField: "Origin")
+        let (data, response) = try await URLSession.shared.data(for: request)
+        #expect((response as? HTTPURLResponse)?.statusCode == 200, "\(path): \(String(decoding: data, as: UTF8.self).prefix(500))")
     }
 
     private func failure(_ body: () async throws -> Void) async -> CKError? { await #expect(throws: CKError.self) { try await body() } }
@@ -70,5 +108,91 @@ struct ShareAccessTests {
             #expect(back.participants.last?.dateAddedToShare == now.participants.last?.dateAddedToShare)
             #expect(try await scene.ben.container.shareMetadata(for: url).participantStatus == .accepted, "to who used it as the share's own URL")
         }
+    }
+
+    @Test func `nobody asks for access with an address that is not verified`() async throws {
+        try await Self.with { scene in
+            let url = try #require(try await scene.saved { $0.allowsAccessRequests = true }.url)
+            let operation = CKShareRequestAccessOperation(shareURLs: [url])
+            let results = await withCheckedContinuation { (done: CheckedContinuation<[URL: Result<Void, any Error>], Never>) in
+                let collected = Collected()
+                operation.perShareAccessRequestResultBlock = { collected.results[$0] = $1 }
+                operation.shareAccessRequestResultBlock = { result in
+                    if case .failure(let error) = result { Issue.record(error) }
+                    done.resume(returning: collected.results)
+                }
+                scene.ben.container.add(operation)
+            }
+            #expect(results.count == 1)
+            #expect(throws: CKError.self) { try results[url]?.get() }
+            #expect((results[url]?.failure as? CKError)?.code == .participantMayNeedVerification)
+            #expect(try await scene.saved { _ in }.requesters.isEmpty)
+        }
+    }
+
+    @Test func `who asks for access is seen by the owner and approved`() async throws {
+        try await Self.with(isVerified: true) { scene in
+            let closed = try await scene.saved { _ in }
+            let url = try #require(closed.url)
+            let hidden = await scene.refusal(of: scene.ben, at: url)
+            let unknown = await scene.refusal(of: scene.ben, at: scene.server.appendingPathComponent("share/nosuch"))
+            #expect(hidden != nil && hidden?.code == unknown?.code && hidden?.localizedDescription == unknown?.localizedDescription)
+
+            let open = try await scene.saved { $0.allowsAccessRequests = true }
+            #expect(open.allowsAccessRequests && open.requesters.isEmpty && open.blockedIdentities.isEmpty)
+            #expect(await scene.refusal(of: scene.ben, at: url) == nil)
+            let asked = try await scene.saved { _ in }
+            let requester = try #require(asked.requesters.first)
+            #expect(asked.requesters.count == 1 && requester.participantLookupInfo.emailAddress == Self.ben)
+            let archive = try NSKeyedArchiver.archivedData(withRootObject: asked, requiringSecureCoding: true)
+            let back = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: archive)
+            #expect(back?.requesters == asked.requesters && back?.allowsAccessRequests == true)
+
+            let info = requester.participantLookupInfo
+            let participant = try #require(try await scene.ada.container.shareParticipants(for: [info])[info]?.get())
+            let answered = try await scene.saved { $0.addParticipant(participant) }
+            #expect(answered.requesters.isEmpty && answered.participants.last?.isApprovedRequester == true)
+            #expect(await scene.refusal(of: scene.ben, at: url)?.code == .participantAlreadyInvited)
+            let accepted = try await scene.ben.container.accept(try await scene.ben.container.shareMetadata(for: url))
+            #expect(accepted.currentUserParticipant?.isApprovedRequester == true && accepted.requesters.isEmpty)
+
+            // A participant decides nothing.
+            let shared = CKRecordZone.ID(zoneName: Self.zoneID.zoneName, ownerName: try await scene.ada.container.userRecordID().recordName)
+            let id = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: shared)
+            let seen = try #require(try await scene.ben.container.sharedCloudDatabase.record(for: id) as? CKShare)
+            #expect(seen.requesters.isEmpty && seen.blockedIdentities.isEmpty)
+            seen.allowsAccessRequests = false
+            #expect(await failure { _ = try await scene.ben.container.sharedCloudDatabase.save(seen) }?.code == .invalidArguments)
+        }
+    }
+
+    @Test func `who asks for access is denied, asks again, is blocked, and unblocked`() async throws {
+        try await Self.with(isVerified: true) { scene in
+            let open = try await scene.saved { $0.allowsAccessRequests = true }
+            let url = try #require(open.url)
+            #expect(await scene.refusal(of: scene.cleo, at: url) == nil)
+            let denied = try await scene.saved { $0.denyRequesters($0.requesters) }
+            #expect(denied.requesters.isEmpty && denied.blockedIdentities.isEmpty)
+            #expect(await scene.refusal(of: scene.cleo, at: url) == nil, "who was denied may ask again")
+            let blocked = try await scene.saved { $0.blockRequesters($0.requesters) }
+            #expect(blocked.requesters.isEmpty && blocked.blockedIdentities.map { $0.userIdentity.lookupInfo?.emailAddress } == [Self.cleo])
+            let unknown = await scene.refusal(of: scene.cleo, at: scene.server.appendingPathComponent("share/nosuch"))
+            #expect(await scene.refusal(of: scene.cleo, at: url)?.localizedDescription == unknown?.localizedDescription)
+            let free = try await scene.saved { $0.unblockIdentities($0.blockedIdentities) }
+            #expect(free.blockedIdentities.isEmpty)
+            #expect(await scene.refusal(of: scene.cleo, at: url) == nil)
+        }
+    }
+}
+
+/// What an operation tells on its callback queue.
+private final class Collected: @unchecked Sendable {
+    // Sendable: touched on the callback queue alone.
+    var results: [URL: Result<Void, any Error>] = [:]
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -17,7 +17,7 @@ struct NewCloud: Sendable {
         apiToken = try Self.member("token", of: token)
     }
 
-    private static let password = "correct horse battery"
+    static let password = "correct horse battery"
 
     func addUser(_ email: String) async throws {
         _ = try await Self.admin(server, "users", ["email": email, "password": Self.password])

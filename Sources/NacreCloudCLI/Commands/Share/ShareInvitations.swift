@@ -3,7 +3,7 @@ import NacreCloudWire
 
 /// Shares as who was invited sees them. See `UserDatabase`.
 enum ShareInvitations {
-    static let commands = [ShareShow.command, ShareAccept.command, ShareLeave.command]
+    static let commands = [ShareShow.command, ShareAccept.command, ShareRequest.command, ShareLeave.command]
 
     fileprivate static let url = Argument("url", "The share's URL, or the short GUID at its end.")
     fileprivate static let options = [UserDatabase.container, UserDatabase.environment, RowOutput.format]
@@ -58,6 +58,18 @@ private enum ShareAccept {
         arguments: [ShareInvitations.url], options: ShareInvitations.options
     ) { call in
         try ShareInvitations.print(try await ShareInvitations.ask("records/accept", call), call)
+    }
+}
+
+/// `nacre share request`
+private enum ShareRequest {
+    static let command = Command(
+        "request", "Ask the owner of a share to let the user take part.",
+        discussion: "The owner sees the account's name, and the address or number that it has verified. " + UserDatabase.credentials,
+        arguments: [ShareInvitations.url], options: [UserDatabase.container, UserDatabase.environment]
+    ) { call in
+        _ = try await ShareInvitations.ask("records/request-access", call)
+        Output.message("Asked. Accept the share when its owner has let you in.")
     }
 }
 

@@ -1,0 +1,62 @@
+public import Foundation
+import NacreCloudWire
+
+/// Asks those who decide over shares to let the current user take part, by the shares' URLs. To ask once more changes nothing. Apple: iOS 26.
+///
+/// They are told the name of the user's account and the e-mail address or phone number that it has verified. A URL fails with `participantAlreadyInvited` where
+/// the user may take part without asking, with `participantMayNeedVerification` where the account has verified neither address nor number, and as a share that
+/// is not there where the share takes no requests.
+open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    // Sendable: as `CKOperation` says; `results` is touched on the callback queue alone.
+
+    /// The URLs of the shares, as `CKShare.url` has them.
+    open var shareURLs: [URL]?
+    /// Called once for each URL.
+    open var perShareAccessRequestResultBlock: ((URL, Result<Void, any Error>) -> Void)?
+    /// Called last; success if the request as a whole worked, even if URLs failed.
+    open var shareAccessRequestResultBlock: ((Result<Void, any Error>) -> Void)?
+
+    typealias Results = [URL: Result<Void, any Error>]
+
+    private var results: Results = [:]
+    /// For the single-call function.
+    var whenDone: (@Sendable (Result<Results, CKError>) -> Void)?
+
+    public override init() {
+        super.init()
+    }
+
+    /// Asks for access to the shares of these URLs. Apple: iOS 26.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    override func run() async throws(CKError) {
+        let conversation = try userConversation()
+        let (named, others) = ShareURL.sorted(shareURLs)
+        for url in others { tell(url, .notShareURL) }
+        var rest = named[...]
+        while !rest.isEmpty {
+            let asked = rest.prefix(Limits.sharesPerRequest)
+            rest = rest.dropFirst(asked.count)
+            let request = SharesRequest(shortGUIDs: asked.map { SharesRequest.Item(value: $0.guid) })
+            for (url, result) in zip(asked.map { $0.url }, try await conversation.requestAccess(request).results) {
+                tell(url, result.error.map { CKError($0) })
+            }
+        }
+    }
+
+    private func tell(_ url: URL, _ error: CKError?) {
+        report { [self] in
+            let result: Result<Void, any Error> = Result(error)
+            results[url] = result
+            perShareAccessRequestResultBlock?(url, result)
+        }
+    }
+
+    override func deliver(_ error: CKError?) {
+        shareAccessRequestResultBlock?(Result(error))
+        whenDone?(error.map(Result.failure) ?? .success(results))
+    }
+}

@@ -1,0 +1,121 @@
+import NacreCloudWire
+
+// The rules of requests for access: who may ask, and what a save of the share makes of who has asked. Pure. CloudKit: `CKShare.requesters`,
+// `CKShareRequestAccessOperation`.
+
+extension ParticipantIdentity {
+    /// CloudKit: two are one whose user record ID or lookup info is the same.
+    fileprivate func isSame(as other: ParticipantIdentity) -> Bool {
+        userRecordName.map { $0 == other.userRecordName } ?? false || lookupInfo.map { $0 == other.lookupInfo } ?? false
+    }
+}
+
+extension ShareState {
+    /// What the share is once a user who is not invited has asked to be; nil: the same.
+    /// - Parameter requester: as whom they ask; nil: nothing of them is verified.
+    func requested(by user: String, as requester: ParticipantIdentity?, _ standing: ShareStanding) -> Result<ShareState?, ServerError> {
+        switch standing {
+        case .owner, .member, .invited, .visitor: return .failure(.participantAlreadyInvited)
+        case .unverified: return .failure(.participantMayNeedVerification)
+        case .stranger: break
+        }
+        // CloudKit: a share that takes no requests does not tell that it is there. Nor does one to who is blocked.
+        guard takesRequests(of: user) else { return .failure(.notInvited) }
+        guard let requester else { return .failure(.requestNeedsContact) }
+        var state = self
+        if let place = requesters.firstIndex(where: { $0.userRecordName == user }) {
+            if requesters[place] == requester { return .success(nil) }
+            state.requesters[place] = requester
+        } else {
+            if requesters.count >= Limits.accessRequestsPerShare { return .failure(.tooManyAccessRequests) }
+            state.requesters.append(requester)
+        }
+        return .success(state)
+    }
+
+    /// Of who is not invited.
+    func takesRequests(of user: String) -> Bool {
+        allowsAccessRequests && publicPermission == .none && !blocked.contains { $0.userRecordName == user }
+    }
+
+    /// Somebody who is invited and has asked is approved: as the user who asked, whoever has the address by then.
+    func approve(_ participant: inout Participant) {
+        guard participant.oneTimeSecret == nil,
+            let requester = requesters.first(where: {
+                $0.isSame(as: ParticipantIdentity(userRecordName: participant.user, lookupInfo: participant.invitation))
+            })
+        else { return }
+        participant.user = requester.userRecordName
+        participant.invitation = requester.lookupInfo
+        participant.isApprovedRequester = true
+    }
+
+    /// What a save says of requests: who is left out of the list is denied, and who is blocked goes, as a participant too. Who takes part asks no more, and
+    /// to a share that is open to everybody nobody has to ask.
+    mutating func settleRequests(_ change: ShareChange, by judge: ShareJudge) throws(ServerError) {
+        let asked = requesters
+        allowsAccessRequests = change.allowsAccessRequests ?? allowsAccessRequests
+        if let listed = change.requesters {
+            // Clients send back what they got, who is approved or blocked with the same save as well.
+            if !listed.allSatisfy({ item in asked.contains { $0.isSame(as: item) } }) { throw .noSuchRequester }
+            requesters.removeAll { one in !listed.contains { $0.isSame(as: one) } }
+        }
+        if let listed = change.blockedIdentities { try block(listed, of: asked, by: judge) }
+        let (isOpen, members) = (publicPermission != .none, participants.compactMap(\.user))
+        requesters.removeAll { one in isOpen || one.userRecordName.map(members.contains) ?? false }
+    }
+
+    private mutating func block(_ listed: [ParticipantIdentity], of asked: [ParticipantIdentity], by judge: ShareJudge) throws(ServerError) {
+        var next: [ParticipantIdentity] = []
+        for item in listed {
+            guard let known = (blocked + asked).first(where: { $0.isSame(as: item) }) else { throw .noSuchRequester }
+            if !next.contains(known) { next.append(known) }
+        }
+        if next.count > Limits.accessRequestsPerShare { throw .tooManyBlocked }
+        let new = next.filter { !blocked.contains($0) }
+        let going = participants.filter { participant in
+            new.contains { $0.isSame(as: ParticipantIdentity(userRecordName: participant.user, lookupInfo: participant.invitation)) }
+        }
+        if !judge.isOwner, going.contains(where: { $0.role == .administrator }) { throw .administratorsAreTheOwners }
+        participants.removeAll { going.contains($0) }
+        requesters.removeAll { next.contains($0) }
+        blocked = next
+    }
+
+    /// The share without what a user has left there by asking for access.
+    func forgettingRequest(of user: String) -> ShareState {
+        var state = self
+        state.requesters.removeAll { $0.userRecordName == user }
+        state.blocked.removeAll { $0.userRecordName == user }
+        return state
+    }
+
+    /// Whether `forgettingRequest` would take something away.
+    func remembersRequest(of user: String) -> Bool { (requesters + blocked).contains { $0.userRecordName == user } }
+}
+
+extension ServerError {
+    static let participantAlreadyInvited = ServerError(
+        .badRequest, "the user takes part in the share, or may without asking", native: .participantAlreadyInvited, field: "shortGUIDs",
+        remedy: "Accept the share.")
+
+    static let requestNeedsContact = ServerError(
+        .accessDenied, "who asks for access does so with an address that the account has verified", native: .participantMayNeedVerification,
+        field: "shortGUIDs", remedy: "Verify the account's e-mail address or phone number, then ask again.")
+
+    static let tooManyAccessRequests = ServerError(
+        .badRequest, "as many as may have asked for access and wait", native: .limitExceeded, internalCode: 2023, field: "shortGUIDs",
+        remedy: "Ask again when the owner has answered some of the \(Limits.accessRequestsPerShare) requests.")
+
+    static let tooManyRequestsOfAccount = ServerError(
+        .badRequest, "the account waits for as many answers as it may", native: .limitExceeded, internalCode: 2023, field: "shortGUIDs",
+        remedy: "Ask again when some of the \(Limits.accessRequestsPerAccount) requests have been answered.")
+
+    static let tooManyBlocked = ServerError(
+        .badRequest, "a share blocks \(Limits.accessRequestsPerShare) identities at most", native: .limitExceeded, internalCode: 2023,
+        field: "blockedIdentities", remedy: "Unblock some, or set allowsAccessRequests to false.")
+
+    static let noSuchRequester = ServerError(
+        .badRequest, "somebody is listed who has not asked for access", field: "requesters",
+        remedy: "List requesters and blockedIdentities as they were answered; who is to be blocked has asked, and who is denied is left out.")
+}
