@@ -157,9 +157,9 @@ import Testing
 
     @Test func `a one-time URL lets in who comes first, and to everybody after that it is the page of a share that is not there`() async throws {
         let server = try await TestServer(opensSignUp: true)
-        try await ask(server, "ada", "private/zones/modify", Body.zones("create", "Trip"))
-        let answer = try await ask(
-            server, "ada", "private/records/modify",
+        try await server.ask("ada", "private/zones/modify", Body.zones("create", "Trip"))
+        let answer = try await server.ask(
+            "ada", "private/records/modify",
             """
             {"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share",
             "participants":[{"permission":"READ_WRITE","nacre":{"oneTime":true}}],"fields":{"cloudkit.title":{"value":"\(Self.title)"}}}}],
@@ -193,8 +193,8 @@ import Testing
             """
         }
         let lookup = #"{"records":[{"recordName":"cloudkit.zoneshare"}],"zoneID":{"zoneName":"Trip"},"nacre":{"details":true}}"#
-        let tag = try #require(try await ask(server, "ada", "private/records/lookup", lookup).at("records[0].recordChangeTag")?.text)
-        try await ask(server, "ada", "private/records/modify", change(true).replacing("<<tag>>", with: tag))
+        let tag = try #require(try await server.ask("ada", "private/records/lookup", lookup).at("records[0].recordChangeTag")?.text)
+        try await server.ask("ada", "private/records/modify", change(true).replacing("<<tag>>", with: tag))
         var browser = TestBrowser(server)
         await browser.open(more: "&form=sign-up")
         await browser.send(["email": "carol@example.com", "password": TestServer.password])
@@ -207,7 +207,7 @@ import Testing
         #expect(try await server.cloud.registry.verifyEmail("carol@example.com", of: account.id))
         _ = try await opened(guid, by: "carol@example.com", &browser)
         #expect(await browser.send(["step": "request"]).text.contains("You have asked"))
-        let seen = try await ask(server, "ada", "private/records/lookup", lookup)
+        let seen = try await server.ask("ada", "private/records/lookup", lookup)
         #expect(seen.at("records[0].nacre.requesters[0].lookupInfo.emailAddress")?.text == "carol@example.com")
         #expect(try await zones(of: "bob", on: server) == 0)
     }

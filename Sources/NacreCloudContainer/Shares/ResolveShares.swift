@@ -111,8 +111,9 @@ extension Cloud {
     ) async throws -> ShareMetadata {
         let (share, key) = (found.share, found.database.key)
         let owner = key.owner
+        let place = ShareStanding(of: user, contact: contact, secret: ShareKey(asked.value).secret, in: share.state, owner: owner)
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
-        switch ShareStanding(of: user, contact: contact, secret: ShareKey(asked.value).secret, in: share.state, owner: owner) {
+        switch place {
         case .owner: standing = (.readWrite, .accepted, .owner)
         case .member(let participant):
             standing = (
@@ -133,7 +134,8 @@ extension Cloud {
             environment: key.environment.rawValue, zoneID: key.zoneID(share.zone.name), share: record,
             ownerIdentity: try await identity(of: owner, in: target), participantPermission: standing.permission,
             participantStatus: standing.status, participantType: standing.role, rootRecordName: share.state.root, rootRecord: root,
-            webpageURL: try await registry.container(key.container)?.shares.fallback)
+            webpageURL: try await registry.container(key.container)?.shares.fallback,
+            potentialMatches: share.state.potentialMatches(of: contact, as: place))
     }
 
     // MARK: Accepting

@@ -215,6 +215,18 @@ enum ShareStanding: Hashable, Sendable {
     }
 }
 
+extension ShareState {
+    /// The invitations that wait for an account by its verified addresses, where there is more than one: accepting claims that of the e-mail address. CloudKit:
+    /// where a caller cannot be matched to one invitee.
+    func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
+        guard case .invited(let chosen) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
+        let own = [contact.isEmailVerified ? .emailAddress(contact.email) : nil, contact.phone.map(UserLookupInfo.phoneNumber)]
+        let matches = participants.filter { $0.user == nil && $0.invitation != nil && own.contains($0.invitation) }
+        return matches.count < 2
+            ? [] : matches.compactMap { one in one.invitation.map { ShareMetadata.PotentialMatch(participantID: one.id, contact: $0) } }
+    }
+}
+
 extension ShareState.Participant {
     /// Whether nobody has claimed them yet, and this is the secret of their one-time URL. Compares as long whatever it is given.
     fileprivate func isOpened(by secret: String) -> Bool {

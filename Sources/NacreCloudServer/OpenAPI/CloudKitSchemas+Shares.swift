@@ -65,6 +65,7 @@ extension CloudKitSchemas {
             "zoneID": zoneID, "share": record, "ownerIdentity": userIdentity, "participantPermission": permission,
             "participantStatus": acceptance, "participantType": role, "rootRecordName?": .string, "rootRecord?": record,
             "webpageURL?": .string,
+            "potentialMatchList?": .list(.answer(["participantId": .string, "contactInformation": lookupInfo])),
         ]))
     private static let shareError = Schema.titled("ShareError", .answer(["shortGUID": guid], errorMembers))
     static let sharesResponse = Schema.titled("SharesResponse", .answer(["results": .list(.either([metadata, shareError]))]))

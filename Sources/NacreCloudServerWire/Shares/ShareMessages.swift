@@ -72,6 +72,15 @@ extension SharesResponse.Result {
             writer.write("participantStatus", share.participantStatus.rawValue)
             writer.write("participantType", share.participantType.rawValue)
             writer.write(ifPresent: "webpageURL", share.webpageURL)
+            if !share.potentialMatches.isEmpty {
+                writer.write("potentialMatchList", share.potentialMatches) { writer, match in
+                    writer.beginObject()
+                    writer.write("participantId", match.participantID)
+                    writer.key("contactInformation")
+                    match.contact.write(to: &writer)
+                    writer.endObject()
+                }
+            }
         }
         writer.endObject()
     }

@@ -202,6 +202,7 @@ extension SharesResponse.Result {
         var (permission, status, role) = (SharePermission.unknown, ParticipantAcceptance.unknown, ParticipantRole.unknown)
         var (error, details) = (ErrorDraft(), ItemExtension())
         var (rootName, root, webpage) = (String?.none, Record?.none, String?.none)
+        var matches: [ShareMetadata.PotentialMatch] = []
         let start = try reader.beginObject()
         while let key = try reader.nextKey() {
             switch key {
@@ -215,6 +216,10 @@ extension SharesResponse.Result {
             case "participantPermission": permission = try reader.name(of: SharePermission.self)
             case "participantStatus": status = try reader.name(of: SpelledAcceptance.self).value
             case "participantType": role = try reader.name(of: ParticipantRole.self)
+            case "potentialMatchList":
+                matches =
+                    try reader.takeNull()
+                    ? [] : try reader.array { reader throws(JSONError) in try ShareMetadata.PotentialMatch(from: &reader) }
             case "rootRecordName": rootName = try reader.optionalString()
             case "rootRecord": root = try reader.takeNull() ? nil : try Record(from: &reader)
             case "webpageURL": webpage = try reader.optionalString()
@@ -236,7 +241,23 @@ extension SharesResponse.Result {
                 environment: try reader.require(environment, "environment", at: start), zoneID: try reader.require(zoneID, "zoneID", at: start),
                 share: try reader.require(share, "share", at: start), ownerIdentity: try reader.require(owner, "ownerIdentity", at: start),
                 participantPermission: permission, participantStatus: status, participantType: role, rootRecordName: rootName, rootRecord: root,
-                webpageURL: webpage))
+                webpageURL: webpage, potentialMatches: matches))
+    }
+}
+
+extension ShareMetadata.PotentialMatch {
+    fileprivate init(from reader: inout JSONReader) throws(JSONError) {
+        var (id, contact) = (String?.none, UserLookupInfo?.none)
+        let start = try reader.beginObject()
+        while let key = try reader.nextKey() {
+            switch key {
+            case "participantId": id = try reader.optionalString()
+            case "contactInformation": contact = try reader.takeNull() ? nil : try UserLookupInfo.Draft(from: &reader).only
+            default: try reader.skip()
+            }
+        }
+        self.init(
+            participantID: try reader.require(id, "participantId", at: start), contact: try reader.require(contact, "contactInformation", at: start))
     }
 }
 

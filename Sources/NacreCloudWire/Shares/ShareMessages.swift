@@ -44,11 +44,24 @@ package struct ShareMetadata: Equatable, Sendable {
     package var rootRecord: Record?
     /// A page about the app, as the container's administrator has said it.
     package var webpageURL: String?
+    /// The invitations that are for the caller's addresses, where there is more than one.
+    package var potentialMatches: [PotentialMatch]
+
+    /// One invitation of several. CloudKit: of `potentialMatchList`.
+    package struct PotentialMatch: Equatable, Sendable {
+        package var participantID: String
+        package var contact: UserLookupInfo
+
+        package init(participantID: String, contact: UserLookupInfo) {
+            (self.participantID, self.contact) = (participantID, contact)
+        }
+    }
 
     package init(
         shortGUID: String, containerIdentifier: String, databaseScope: String, environment: String, zoneID: ZoneID, share: Record,
         ownerIdentity: UserIdentity, participantPermission: SharePermission, participantStatus: ParticipantAcceptance,
-        participantType: ParticipantRole, rootRecordName: String? = nil, rootRecord: Record? = nil, webpageURL: String? = nil
+        participantType: ParticipantRole, rootRecordName: String? = nil, rootRecord: Record? = nil, webpageURL: String? = nil,
+        potentialMatches: [PotentialMatch] = []
     ) {
         self.shortGUID = shortGUID
         self.containerIdentifier = containerIdentifier
@@ -63,6 +76,7 @@ package struct ShareMetadata: Equatable, Sendable {
         self.rootRecordName = rootRecordName
         self.rootRecord = rootRecord
         self.webpageURL = webpageURL
+        self.potentialMatches = potentialMatches
     }
 }
 

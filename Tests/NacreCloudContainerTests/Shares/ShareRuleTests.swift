@@ -321,6 +321,21 @@ import Testing
         }
     }
 
+    @Test func `who is invited by two of their addresses is told which, and nobody is told of another's`() {
+        let state = Self.state(.none, [Self.mailed, Self.texted, Self.once])
+        func matches(_ contact: ShareContact?, _ secret: String? = nil, in state: ShareState) -> [String] {
+            let standing = ShareStanding(of: "_ben", contact: contact, secret: secret, in: state, owner: "_ada")
+            return state.potentialMatches(of: contact, as: standing).map(\.participantID)
+        }
+        let both = ShareContact(email: "ben@example.com", isEmailVerified: true, phone: "+49301234567")
+        #expect(matches(both, in: state) == ["m", "t"])
+        #expect(matches(ShareContact(email: "ben@example.com", isEmailVerified: false, phone: "+49301234567"), in: state).isEmpty)
+        #expect(matches(ShareContact(email: "ben@example.com", isEmailVerified: true, phone: nil), in: state).isEmpty)
+        #expect(matches(ShareContact(email: "eve@example.com", isEmailVerified: true, phone: "+49301234567"), in: state).isEmpty)
+        #expect(matches(nil, in: state).isEmpty && matches(both, "secret", in: state).isEmpty)
+        #expect(matches(both, in: Self.state(.none, [Self.ben, Self.mailed, Self.texted])).isEmpty, "who takes part already")
+    }
+
     // MARK: Who sees whom
 
     @Test func `owner and administrators see all participants, others who has accepted and themselves, and no stranger's address`() {
