@@ -167,10 +167,14 @@ struct MessageRoundTripTests {
                     share: seed.record(in: zone), ownerIdentity: seed.user(), participantPermission: seed.permission(),
                     participantStatus: .invited, participantType: .privateUser,
                     rootRecordName: seed.chance(2) ? seed.name() : nil, rootRecord: seed.chance(2) ? seed.record(in: zone) : nil,
-                    webpageURL: seed.chance(2) ? seed.text() : nil))
+                    webpageURL: seed.chance(2) ? seed.text() : nil,
+                    potentialMatches: seed.list(upTo: 2) { .init(participantID: $0.text(), contact: .emailAddress($0.text())) }))
         }
         let answer = SharesResponse(results: results)
         try expect(answer, as: answer, AnswerForm(details: true), seed)
+        let requests = AccessRequestsResponse(
+            results: seed.list(upTo: 3) { .init(shortGUID: $0.text(), error: $0.chance(2) ? $0.error() : nil) })
+        try expect(requests, as: requests, AnswerForm(details: true), seed)
     }
 
     @Test(arguments: rounds) func `subscriptions and push tokens are asked for and answered`(_: Int) throws {
