@@ -8,13 +8,22 @@ import NacreCloudWire
 /// between the framework and the server.
 public struct TestFault: Sendable, CustomStringConvertible {
     /// Why a single record of a batch is refused. What two devices do to each other, such as a conflict, needs no fault: let another device save.
-    public enum RecordFailure: Hashable, Sendable {
-        case quotaExceeded
-        case permissionFailure
-        case serverRejectedRequest
-        case requestRateLimited(retryAfter: Int)
-        case serviceUnavailable(retryAfter: Int)
-        case zoneBusy(retryAfter: Int)
+    public struct RecordFailure: Hashable, Sendable {
+        fileprivate let refusal: EmulatedRefusal
+
+        public static let quotaExceeded = RecordFailure(refusal: .quotaExceeded)
+        public static let permissionFailure = RecordFailure(refusal: .permissionFailure)
+        public static let serverRejectedRequest = RecordFailure(refusal: .serverRejectedRequest)
+        /// - Parameter retryAfter: seconds.
+        public static func requestRateLimited(retryAfter: Int) -> RecordFailure {
+            RecordFailure(refusal: .requestRateLimited(retryAfter: retryAfter))
+        }
+        /// - Parameter retryAfter: seconds.
+        public static func serviceUnavailable(retryAfter: Int) -> RecordFailure {
+            RecordFailure(refusal: .serviceUnavailable(retryAfter: retryAfter))
+        }
+        /// - Parameter retryAfter: seconds.
+        public static func zoneBusy(retryAfter: Int) -> RecordFailure { RecordFailure(refusal: .zoneBusy(retryAfter: retryAfter)) }
     }
 
     let fault: EmulatedFault
@@ -38,7 +47,7 @@ public struct TestFault: Sendable, CustomStringConvertible {
 
     /// The next records that are saved find the quota full, each with `CKError.quotaExceeded`; deletions do not. For a quota that really fills,
     /// `TestCloud.setQuota`.
-    public static let quotaExceeded = TestFault(.recordsRefused(nil, RecordFailure.quotaExceeded.error), "quotaExceeded")
+    public static let quotaExceeded = TestFault(.recordsRefused(nil, EmulatedRefusal.quotaExceeded.error), "quotaExceeded")
 
     /// These records are refused: the app gets `partialFailure`. In a zone whose batches are atomic nothing of the batch is kept, and the others fail
     /// with
@@ -46,7 +55,7 @@ public struct TestFault: Sendable, CustomStringConvertible {
     ///
     /// Is for `modifyRecords`, and waits for a request that changes one of them.
     public static func records(_ names: String..., failWith failure: RecordFailure) -> TestFault {
-        TestFault(.recordsRefused(Set(names), failure.error), "records \(names.joined(separator: ", ")) fail: \(failure)")
+        TestFault(.recordsRefused(Set(names), failure.refusal.error), "records \(names.joined(separator: ", ")) fail: \(failure.refusal)")
     }
 
     /// `CKError.changeTokenExpired`. Is for `fetchZoneChanges` and `fetchDatabaseChanges`, and waits for a request that has a token.
@@ -66,20 +75,5 @@ public struct TestFault: Sendable, CustomStringConvertible {
     /// The answer takes so many seconds of the cloud's clock. Longer than the operation's timeouts, it does not arrive.
     public static func latency(_ seconds: Double) -> TestFault { TestFault(.slow(seconds), "latency \(seconds)") }
 
-    private static func refused(_ failure: RecordFailure) -> TestFault { TestFault(.refused(failure.error), "\(failure)") }
-}
-
-extension TestFault.RecordFailure {
-    fileprivate var error: ServerError {
-        let refusal: EmulatedRefusal =
-            switch self {
-            case .quotaExceeded: .quotaExceeded
-            case .permissionFailure: .permissionFailure
-            case .serverRejectedRequest: .serverRejectedRequest
-            case .requestRateLimited(let seconds): .requestRateLimited(retryAfter: seconds)
-            case .serviceUnavailable(let seconds): .serviceUnavailable(retryAfter: seconds)
-            case .zoneBusy(let seconds): .zoneBusy(retryAfter: seconds)
-            }
-        return refusal.error
-    }
+    private static func refused(_ refusal: EmulatedRefusal) -> TestFault { TestFault(.refused(refusal.error), "\(refusal)") }
 }

@@ -12,7 +12,11 @@ package enum LogKey: String, Sendable {
     case durationMilliseconds = "duration_ms"
     case environment
     case error
+    case expectedReceive = "expected_receive"
+    case expectedSend = "expected_send"
     case file
+    case group
+    case groupID = "group_id"
     case host
     case kind
     case limit
@@ -21,6 +25,7 @@ package enum LogKey: String, Sendable {
     case operation
     case path
     case port
+    case quantity
     case reason
     case record
     case remedy

@@ -68,6 +68,85 @@ import Testing
         for number in stride(from: 0, to: 200, by: 2) { #expect(await setting.cloud.stored("r\(number)") != nil) }
     }
 
+    @Test func `work in the background stands back while others work, and goes on when they are done`() async throws {
+        await setting.cloud.failNext(.hangs)
+        let diary = Diary()
+        let (urgent, background) = (fetch(diary), fetch(diary))
+        background.configuration.qualityOfService = .background
+        background.fetchRecordsResultBlock = { diary.note("background \($0.word)") }
+        let (cloud, discretion) = (setting.cloud, setting.container.line.discretion)
+        async let urgentEnd: Void = setting.run(urgent)
+        while await cloud.paths.isEmpty { await Task.yield() }
+        setting.time.holdsPauses = true
+        async let backgroundEnd: Void = setting.run(background)
+        while discretion.waiting == 0 { await Task.yield() }
+        // Others are not held up by it.
+        let other = fetch(diary)
+        await setting.run(other)
+        #expect(await cloud.paths.count == 2 && discretion.waiting == 1)
+        urgent.cancel()
+        await urgentEnd
+        await backgroundEnd
+        #expect(diary.entries.last == "background ok" && discretion.waiting == 0)
+        #expect(await cloud.paths.count == 3)
+    }
+
+    @Test func `work in the background that is cancelled while it stands back ends, and asks nothing`() async throws {
+        await setting.cloud.failNext(.hangs)
+        let diary = Diary()
+        let (urgent, background) = (fetch(diary), fetch(diary))
+        background.configuration.qualityOfService = .background
+        background.fetchRecordsResultBlock = { diary.note("background \($0.word)") }
+        let (cloud, discretion) = (setting.cloud, setting.container.line.discretion)
+        async let urgentEnd: Void = setting.run(urgent)
+        while await cloud.paths.isEmpty { await Task.yield() }
+        setting.time.holdsPauses = true
+        async let backgroundEnd: Void = setting.run(background)
+        while discretion.waiting == 0 { await Task.yield() }
+        background.cancel()
+        await backgroundEnd
+        #expect(diary.entries == ["background operationCancelled"])
+        #expect(await cloud.paths.count == 1 && discretion.waiting == 0)
+        urgent.cancel()
+        await urgentEnd
+    }
+
+    @Test func `where others work all the time, work in the background goes on after a minute`() async throws {
+        await setting.cloud.failNext(.hangs)
+        let diary = Diary()
+        let (urgent, background) = (fetch(diary), fetch(diary))
+        background.configuration.qualityOfService = .background
+        background.fetchRecordsResultBlock = { diary.note("background \($0.word)") }
+        let cloud = setting.cloud
+        async let urgentEnd: Void = setting.run(urgent)
+        while await cloud.paths.isEmpty { await Task.yield() }
+        await setting.run(background)
+        #expect(diary.entries.last == "background ok" && setting.time.pauses == [Discretion.longestWait])
+        urgent.cancel()
+        await urgentEnd
+    }
+
+    @Test func `each request of an operation tells its group, and none that has none`() async throws {
+        let group = CKOperationGroup()
+        group.name = "Upload photos & more"
+        group.quantity = 3
+        group.expectedSendSize = .tensOfMegabytes
+        await setting.run(fetch(Diary()))
+        let grouped = fetch(Diary())
+        grouped.group = group
+        await setting.run(grouped)
+        try await setting.container.configuredWith(group: group) { _ = try await $0.accountStatus() }
+        let headers = await setting.cloud.seen.map { $0.request.headers[OperationGroupNote.header] }
+        #expect(headers.count == 3 && headers[0] == nil && headers[1] == headers[2])
+        let note = OperationGroupNote(
+            id: group.operationGroupID, name: "Upload photos & more", quantity: 3, sends: .tensOfMegabytes, receives: .unknown)
+        #expect(headers[1] == note.text && headers[1].flatMap(OperationGroupNote.init) == note)
+        #expect(note.text.hasSuffix("&quantity=3&sends=tensOfMegabytes&name=Upload%20photos%20%26%20more"))
+        // A name that is too long is left out, and the group is not.
+        group.name = String(repeating: "\u{E9}", count: 200)
+        #expect(group.note.text == "id=\(group.operationGroupID)&quantity=3&sends=tensOfMegabytes")
+    }
+
     @Test func `an operation is used once`() async throws {
         let diary = Diary()
         let operation = fetch(diary)

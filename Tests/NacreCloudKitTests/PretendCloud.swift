@@ -120,6 +120,7 @@ actor PretendCloud: Transport {
             case "changes/zone" where !zonePages.isEmpty:
                 return TransportAnswer(status: 200, body: ChangesZoneResponse(zones: [zonePages.removeFirst()]).json(form))
             case "users/caller": return TransportAnswer(status: 200, body: UserIdentity(userRecordName: "_alice").json(form))
+            case "users/web-auth-token": return TransportAnswer(status: 200, body: WebAuthTokenResponse(webAuthToken: "w").json(form))
             case "users/contact-key": return TransportAnswer(status: 200, body: UsersContactKeyResponse(contactKey: [1, 2, 3]).json(form))
             case "users/permission":
                 if request.method == .post, permission == .initialState {
@@ -253,6 +254,13 @@ final class PretendTime: @unchecked Sendable {
     private let lock = NSLock()
     private var seconds = 0.0
     private var waited: [Double] = []
+    private var isHeld = false
+
+    /// Whether a pause that begins ends by being cancelled alone.
+    var holdsPauses: Bool {
+        get { lock.withLock { isHeld } }
+        set { lock.withLock { isHeld = newValue } }
+    }
 
     func pass(_ seconds: Double) { lock.withLock { self.seconds += seconds } }
 
@@ -262,6 +270,10 @@ final class PretendTime: @unchecked Sendable {
         Timekeeper(
             now: { self.lock.withLock { self.seconds } },
             pause: { seconds in
+                while self.holdsPauses {
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
                 self.lock.withLock {
                     self.seconds += seconds
                     self.waited.append(seconds)
@@ -282,12 +294,17 @@ struct Setting {
     var database: CKDatabase { container.privateCloudDatabase }
 
     /// - Parameter isKnown: as after a first request: nobody has to ask who the user is.
-    init(accountToken: String? = "account", isKnown: Bool = true, staging: AssetStaging = .shared) {
+    /// - Parameter through: what stands between the framework and the cloud.
+    init(
+        accountToken: String? = "account", isKnown: Bool = true, staging: AssetStaging = .shared,
+        through transport: (PretendCloud) -> any Transport = { $0 }
+    ) {
         let server = CloudKitServer(
             url: URL(string: "http://cloud.test/api/") ?? URL(fileURLWithPath: "/"), apiToken: "app+token", accountToken: accountToken)
         container = CKContainer(
             line: ServerLine(
-                identifier: "iCloud.test", source: .explicit(server), transport: cloud, timekeeper: time.timekeeper, staging: staging, log: log.note))
+                identifier: "iCloud.test", source: .explicit(server), transport: transport(cloud), timekeeper: time.timekeeper, staging: staging,
+                log: log.note))
         if isKnown, let settings = try? container.line.settings() {
             container.line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: "_alice") }
         }

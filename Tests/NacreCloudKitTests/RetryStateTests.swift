@@ -83,7 +83,8 @@ import Testing
         configuration.qualityOfService = quality
         #expect(
             Patience(configuration.snapshot, quality: .default)
-                == Patience(requestTimeout: 60, resourceTimeout: resource, retriesNetworkErrors: retries))
+                == Patience(
+                    requestTimeout: 60, resourceTimeout: resource, retriesNetworkErrors: retries, isDiscretionary: quality == .background))
         #expect(configuration.timeoutIntervalForResource == resource ?? -1)
     }
 

@@ -31,6 +31,29 @@ import Testing
         #expect(milliseconds >= 0 && milliseconds < 60_000)
     }
 
+    @Test func `the line of a request names the group of its operation, on one line, and nothing where a header is none`() async throws {
+        let server = try await TestServer()
+        let path = "/database/1/\(TestServer.container)/development/private/zones/list"
+        let query = "ckAPIToken=\(server.names["api"] ?? "")&ckWebAuthToken=\(server.names["ada"] ?? "")"
+        func line(_ header: String?) async throws -> JSON {
+            let headers = header.map { ["X-Nacre-Operation-Group": $0] } ?? [:]
+            let answer = await server.respond(question(server, "GET", path, query: query, headers: headers))
+            #expect(answer.status == 200)
+            return try #require(server.log.objects("request").first { $0["request_id"]?.text == answer.header("X-Request-Id") })
+        }
+        let whole = try await line("id=7F&name=Upload%20%0Aph%C3%B6tos&quantity=3&sends=kilobytes&receives=gigabytes&later=1")
+        #expect(whole["group_id"]?.text == "7F" && whole["group"]?.text == "Upload ph\u{F6}tos" && whole["quantity"] == .number(3))
+        #expect(whole["expected_send"]?.text == "kilobytes" && whole["expected_receive"]?.text == "gigabytes")
+        let short = try await line("id=8A")
+        #expect(short["group_id"]?.text == "8A")
+        for key in ["group", "quantity", "expected_send", "expected_receive"] { #expect(short[key] == nil, "\(key)") }
+        let none = [
+            "", "id=", "name=a", "id=%", "id=%4", "id=%zz", "id=%FF", "id=1&sends=much", "id=1&quantity=x", "id",
+            "id=" + String(repeating: "a", count: 1022),
+        ]
+        for header in [nil] + none { #expect(try await line(header)["group_id"] == nil, "\(header ?? "none")") }
+    }
+
     @Test func `why a request was refused is told at notice in development, and at info in production`() async throws {
         let server = try await TestServer()
         for (environment, level) in [("development", "notice"), ("production", "info")] {

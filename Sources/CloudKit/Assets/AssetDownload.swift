@@ -136,7 +136,7 @@ extension Conversation {
                 return .failure(error)
             }
         }
-        let fetched = await Conversation(line: line, scope: scope, patience: patience).fetchNow(job)
+        let fetched = await Conversation(line: line, scope: scope, patience: patience, group: group).fetchNow(job)
         await FileWork.run {
             switch fetched {
             case .success(let path): if let name = journal.keep(path) { journal.note(key, .success(name)) }

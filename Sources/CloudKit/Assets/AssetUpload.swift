@@ -105,7 +105,7 @@ extension Conversation {
         }
         let rest = left.filter { failures[$0.save] == nil }
         guard !rest.isEmpty, failures.isEmpty || !isAtomic else { return (batch, failures) }
-        return try await Conversation(line: line, scope: scope, patience: patience).upload(
+        return try await Conversation(line: line, scope: scope, patience: patience, group: group).upload(
             rest, of: batch, failures: failures, isAtomic: isAtomic, noting: { [batch] in journal.note($1, of: $0, in: batch) }, progress: progress)
     }
 

@@ -28,6 +28,8 @@ final class ServerLine: Sendable {
     let knownUser = Locked<KnownUser?>(nil)
 
     let accountWatch = AccountWatch()
+    /// Which requests stand back for others.
+    let discretion = Discretion()
 
     /// Under which e-mail addresses are hashed for the server.
     let contactKey = Locked<ContactKey?>(nil)

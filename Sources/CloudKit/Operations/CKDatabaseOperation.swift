@@ -30,7 +30,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         let database = effectiveDatabase
         return Conversation(
             line: database.line, scope: database.databaseScope, patience: Patience(resolvedConfiguration, quality: builtInQuality),
-            journal: journal)
+            journal: journal, group: group?.note)
     }
 
     override func prepare() async throws(CKError) {

@@ -55,7 +55,8 @@ open class CKOperationConfiguration: NSObject, @unchecked Sendable {
         set { values.withLock { $0.container = newValue } }
     }
 
-    /// `.default`. userInitiated and userInteractive never time out as a whole; utility and background ride out network errors.
+    /// `.default`. userInitiated and userInteractive never time out as a whole; utility and background ride out network errors, and
+    /// background stands back while other requests of the container are under way, for a minute at most each time. On this server: no app is in the background.
     open var qualityOfService: QualityOfService {
         get { snapshot.qualityOfService ?? .default }
         set { values.withLock { $0.qualityOfService = newValue } }
@@ -107,6 +108,7 @@ extension Patience {
         let resource = values.timeoutIntervalForResource ?? CKOperationConfiguration.defaultResourceTimeout(for: quality)
         self.init(
             requestTimeout: request > 0 ? request : CKOperationConfiguration.defaultRequestTimeout,
-            resourceTimeout: resource.flatMap { $0 > 0 ? $0 : nil }, retriesNetworkErrors: quality == .utility || quality == .background)
+            resourceTimeout: resource.flatMap { $0 > 0 ? $0 : nil }, retriesNetworkErrors: quality == .utility || quality == .background,
+            isDiscretionary: quality == .background)
     }
 }

@@ -1,7 +1,8 @@
 public import Foundation
+import NacreCloudWire
 import NacreLocks
 
-/// Operations that one action of the user needs, for reports and planning; no transaction. Apple: iOS 11.
+/// Operations that one action of the user needs, for reports and planning; no transaction. The server's log has it beside each request. Apple: iOS 11.
 open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     // Sendable: the constant is a `let`, and what changes is in `Locked`.
 
@@ -87,6 +88,15 @@ open class CKOperationGroup: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         var copy = state.withLock { $0 }
         copy.configuration = copy.configuration.copied()
         return CKOperationGroup(operationGroupID: operationGroupID, state: copy)
+    }
+
+    /// As requests tell it.
+    var note: OperationGroupNote {
+        func size(_ size: TransferSize) -> OperationGroupNote.Size { OperationGroupNote.Size.allCases[size.rawValue] }
+        let state = state.withLock { $0 }
+        return OperationGroupNote(
+            id: operationGroupID, name: state.name, quantity: state.quantity, sends: size(state.expectedSendSize),
+            receives: size(state.expectedReceiveSize))
     }
 
     // MARK: NSSecureCoding

@@ -26,7 +26,7 @@ final class ContainerCall<Value: Sendable>: CKOperation, @unchecked Sendable {
     override func run() async throws(CKError) {
         guard try asked.line.settings().accountToken != nil else { throw .needsAccount }
         let conversation = Conversation(
-            line: asked.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+            line: asked.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality), group: group?.note)
         let value = try await ask(conversation)
         report { self.value = value }
     }

@@ -11,6 +11,8 @@ struct Conversation: Sendable {
     var mayWait = false
     /// Of a long-lived operation: what its steps came to.
     var journal: OperationJournal?
+    /// Of the operation, for the server's log.
+    var group: OperationGroupNote?
 
     /// nil while a setting is missing.
     var serverURL: URL? { try? line.settings().url }
@@ -72,7 +74,7 @@ struct Conversation: Sendable {
     func caller() async throws(CKError) -> UserIdentity {
         let settings = try line.settings()
         let identity: UserIdentity = try Self.read(
-            await Conversation(line: line, scope: .public, patience: patience, journal: journal).send(Self.callerPath, .get, [], .read))
+            await Conversation(line: line, scope: .public, patience: patience, journal: journal, group: group).send(Self.callerPath, .get, [], .read))
         line.knownUser.withLock { $0 = ServerLine.KnownUser(settings: settings, recordName: identity.userRecordName) }
         return identity
     }
@@ -158,11 +160,13 @@ struct Conversation: Sendable {
         _ path: String, _ method: TransportRequest.Method, _ body: [UInt8], _ kind: RetryState.Kind, since start: Double?
     ) async throws(CKError) -> [UInt8] {
         let address = try line.address(mayWait: mayWait)
-        let request = try address.request(method, path, body, scope)
+        var request = try address.request(method, path, body, scope)
+        if let group { request.headers[OperationGroupNote.header] = group.text }
+        let plain = request
         // The process before may have sent it.
         let earlier = journal?.takenOverAfter
         return try await repeated(kind, since: start) { attempt in
-            var request = request
+            var request = plain
             request.limit(by: attempt)
             if kind == .change, attempt.number > 0 || earlier != nil {
                 request.headers[OperationAge.header] = OperationAge(seconds: attempt.age + (earlier ?? 0)).text
@@ -194,13 +198,15 @@ struct Conversation: Sendable {
         let start = start ?? line.timekeeper.now()
         var number = 0
         while true {
+            if patience.isDiscretionary { await line.discretion.standBack(line.timekeeper.pause) }
             if Task.isCancelled { throw .cancelled }
             let age = line.timekeeper.now() - start
             let limits = Attempt(
                 number: number, age: age, timeout: patience.requestTimeout,
                 totalTimeout: patience.resourceTimeout.map { max($0 - age, Self.shortestTimeout) })
             let failure: Failure
-            switch await attempt(limits) {
+            // A question that the server holds open is no work.
+            switch await line.discretion.during(discretionary: patience.isDiscretionary || mayWait, { await attempt(limits) }) {
             case .success(let value): return value
             case .failure(let failed): failure = failed
             }

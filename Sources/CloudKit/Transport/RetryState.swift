@@ -95,4 +95,6 @@ struct Patience: Equatable, Sendable {
     /// Seconds for the whole, repetitions included; nil: no limit.
     var resourceTimeout: Double?
     var retriesNetworkErrors: Bool
+    /// Whether its requests stand back while others are under way.
+    var isDiscretionary = false
 }

@@ -58,7 +58,8 @@ extension CKOperation {
     func userConversation() throws(CKError) -> Conversation {
         let container = resolvedConfiguration.container ?? .default()
         guard try container.line.settings().accountToken != nil else { throw .needsAccount }
-        return Conversation(line: container.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality))
+        return Conversation(
+            line: container.line, scope: .public, patience: Patience(resolvedConfiguration, quality: builtInQuality), group: group?.note)
     }
 }
 

@@ -56,33 +56,15 @@ enum Exec {
     }
 
     private static func child(_ words: [String], _ variables: [String: String]) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["--"] + words
-        process.environment = ProcessInfo.processInfo.environment.merging(variables) { $1 }
-        let running = Locked<pid_t?>(nil)
         // What interrupts this is for the command, which has a group of its own: it ends as it likes, and then the emulator.
         let signals = StopSignals()
+        let child = try ChildCommand(words, variables, ownGroup: true)
         let interruption = Task {
             await signals.first()
-            running.withLock { pid in if let pid { kill(pid, SIGINT) } }
+            child.interrupt()
         }
         defer { interruption.cancel() }
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { process in
-                running.withLock { $0 = nil }
-                let status = process.terminationStatus
-                continuation.resume(returning: process.terminationReason == .uncaughtSignal ? 128 + status : status)
-            }
-            do {
-                try process.run()
-                let pid = process.isRunning ? process.processIdentifier : nil
-                running.withLock { $0 = pid }
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(throwing: CommandFailure(.failure, "the command does not start: \((error as NSError).localizedDescription)"))
-            }
-        }
+        return await child.status()
     }
 }
 

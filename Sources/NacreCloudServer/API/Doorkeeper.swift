@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NacreCloudContainer
 import NacreCloudWire
 import NacreHTTPServer
 import NacreLocks
@@ -114,7 +115,8 @@ struct Doorkeeper: Sendable {
         guard logger.takes(level) else { return }
         let milliseconds = Double(duration.components.attoseconds) / 1e15 + Double(duration.components.seconds) * 1000
         let place = RequestPlace(request)
-        logger.log(
+        let group = request.header(OperationGroupNote.header).flatMap(OperationGroupNote.init)
+        (group.map { logger.with($0) } ?? logger).log(
             level, "request",
             [
                 .requestID: .string(request.id), .method: .string(request.method.rawValue), .route: .string(request.route ?? "none"),
@@ -124,6 +126,18 @@ struct Doorkeeper: Sendable {
                 .bytes: .int(request.header("Content-Length").flatMap { Int($0) } ?? 0), .answerBytes: .int(Self.bytes(of: response.body)),
                 .address: .string(request.clientAddress),
             ])
+    }
+}
+
+extension Logger {
+    /// Whose lines name the group that a request says it belongs to, as far as it says something.
+    fileprivate func with(_ group: OperationGroupNote) -> Logger {
+        var logger = with(.groupID, .string(group.id.onOneLine))
+        if let name = group.name { logger = logger.with(.group, .string(name.onOneLine)) }
+        if group.quantity != 0 { logger = logger.with(.quantity, .int(group.quantity)) }
+        if group.sends != .unknown { logger = logger.with(.expectedSend, .string(group.sends.rawValue)) }
+        if group.receives != .unknown { logger = logger.with(.expectedReceive, .string(group.receives.rawValue)) }
+        return logger
     }
 }
 

@@ -34,7 +34,7 @@ package struct EmulatedFault: Sendable, CustomStringConvertible {
 }
 
 /// Why a server refuses a request or a record, and may do it another time.
-package enum EmulatedRefusal: Sendable {
+package enum EmulatedRefusal: Hashable, Sendable {
     case quotaExceeded
     case permissionFailure
     case serverRejectedRequest

@@ -21,25 +21,27 @@ package struct FaultedAnswers: Sendable {
     /// The answer to a change of records of which some are refused.
     package func refusing(_ names: Set<String>?, _ error: ServerError, of request: HTTPRequest, _ body: [UInt8]) async -> HTTPResponse {
         guard let asked = try? RecordsModifyRequest(json: body) else { return await ask(request) }
-        let isRefused = asked.operations.map { operation in
+        let parts = Parts(asked.operations) { operation in
             guard let operation = try? operation.get() else { return false }
             guard let names else { return operation.isSave }
             return operation.change.recordName.map(names.contains) ?? false
         }
         var response = RecordsResponse(records: [])
         let isAtomic = (asked.atomic ?? true) && !asked.zoneID.isDefault
-        if !isAtomic, isRefused.contains(false) {
+        if !isAtomic, !parts.rest.isEmpty {
             var rest = asked
-            rest.operations = zip(asked.operations, isRefused).filter { !$0.1 }.map(\.0)
+            rest.operations = parts.rest
             let answer = await ask(request.with(body: rest.json()))
             guard answer.status == .ok, let done = try? RecordsResponse(json: try await answer.body.collect()) else { return answer }
             response = done
         }
-        var done = response.records.makeIterator()
-        response.records = zip(asked.operations, isRefused).map { operation, isRefused in
-            let name = (try? operation.get())?.change.recordName
-            if isRefused { return .failure(recordName: name, error) }
-            return isAtomic ? .failure(recordName: name, .atomicFailure) : done.next() ?? .failure(recordName: name, .internalError)
+        func failure(_ operation: Result<RecordOperation, OperationFault>, _ error: ServerError) -> RecordResult {
+            .failure(recordName: (try? operation.get())?.change.recordName, error)
+        }
+        response.records = parts.merged(response.records) {
+            failure($0, error)
+        } without: {
+            failure($0, isAtomic ? .atomicFailure : .internalError)
         }
         return .json(response.json(AnswerForm(details: asked.extension.wantsDetails, numbersAsStrings: asked.numbersAsStrings)))
     }
@@ -47,19 +49,40 @@ package struct FaultedAnswers: Sendable {
     /// The answer to a question for changes of which the server does not follow the tokens any more: of one zone, or of all.
     package func expiring(_ zone: String?, of request: HTTPRequest, _ body: [UInt8], _ asking: AskedRequest) async -> HTTPResponse {
         guard asking.kind == .fetchZoneChanges, let asked = try? ChangesZoneRequest(json: body) else { return refuse(.tokenExpired, request) }
-        let isExpired = asked.zones.map { $0.syncToken != nil && (zone ?? $0.zoneID.zoneName) == $0.zoneID.zoneName }
+        let parts = Parts(asked.zones) { $0.syncToken != nil && (zone ?? $0.zoneID.zoneName) == $0.zoneID.zoneName }
         var response = ChangesZoneResponse(zones: [])
-        if isExpired.contains(false) {
+        if !parts.rest.isEmpty {
             var rest = asked
-            rest.zones = zip(asked.zones, isExpired).filter { !$0.1 }.map(\.0)
+            rest.zones = parts.rest
             let answer = await ask(request.with(body: rest.json()))
             guard answer.status == .ok, let done = try? ChangesZoneResponse(json: try await answer.body.collect()) else { return answer }
             response = done
         }
-        var done = response.zones.makeIterator()
-        response.zones = zip(asked.zones, isExpired).map { item, isExpired in
-            isExpired ? .failure(item.zoneID, .tokenExpired) : done.next() ?? .failure(item.zoneID, .internalError)
+        response.zones = parts.merged(response.zones) {
+            .failure($0.zoneID, .tokenExpired)
+        } without: {
+            .failure($0.zoneID, .internalError)
         }
         return .json(response.json(AnswerForm(details: asked.extension.wantsDetails)))
+    }
+}
+
+/// The items of a request: those that a fault is for, and the rest, which the server is asked.
+private struct Parts<Item> {
+    private let items: [(item: Item, fails: Bool)]
+
+    init(_ items: [Item], failing fails: (Item) -> Bool) {
+        self.items = items.map { ($0, fails($0)) }
+    }
+
+    var rest: [Item] { items.filter { !$0.fails }.map(\.item) }
+
+    /// Results in the order of the request.
+    /// - Parameters:
+    ///   - done: of the rest.
+    ///   - lost: what is said where the server said nothing.
+    func merged<Result>(_ done: [Result], failing failure: (Item) -> Result, without lost: (Item) -> Result) -> [Result] {
+        var done = done.makeIterator()
+        return items.map { $0.fails ? failure($0.item) : done.next() ?? lost($0.item) }
     }
 }

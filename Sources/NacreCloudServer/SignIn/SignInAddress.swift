@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import NacreHTTPServer
 
 /// Where the sign-in page is, as browsers know it.

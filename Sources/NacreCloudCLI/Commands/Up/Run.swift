@@ -1,6 +1,3 @@
-import Foundation
-import Glibc
-
 /// `nacre run`
 enum Run {
     private static let program = Argument("command", "The command, with its arguments.", takesRest: true)
@@ -48,28 +45,6 @@ enum Run {
     /// - Returns: the status of the command; 128 and the number of a signal that ended it, as shells count.
     private static func run(_ call: Call, by admin: AdminClient) async throws -> Int32 {
         let setup = try await Up.setUp(call, by: admin)
-        let variables = ProcessInfo.processInfo.environment.merging(setup.values) { $1 }
-        let pid = try start(Array(call.arguments.dropFirst()), variables.map { "\($0)=\($1)" })
-        return await withCheckedContinuation { continuation in
-            // Blocks a thread of its own, none of Swift's.
-            Thread.detachNewThread {
-                var status: Int32 = 0
-                while waitpid(pid, &status, 0) == -1, errno == EINTR {}
-                continuation.resume(returning: status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + status & 0x7f)
-            }
-        }
-    }
-
-    /// In this process's group, so that a terminal speaks to it, and a Ctrl-C ends it.
-    private static func start(_ words: [String], _ variables: [String]) throws -> pid_t {
-        var pid: pid_t = 0
-        var arguments = words.map { strdup($0) } + [nil]
-        var environment = variables.map { strdup($0) } + [nil]
-        defer { for text in arguments + environment { free(text) } }
-        let code = posix_spawnp(&pid, words.first ?? "", nil, nil, &arguments, &environment)
-        guard code == 0 else {
-            throw CommandFailure(.failure, "\(words.first ?? "the command") cannot be run: \(String(cString: strerror(code)))")
-        }
-        return pid
+        return try await ChildCommand(Array(call.arguments.dropFirst()), setup.values, ownGroup: false).status()
     }
 }
