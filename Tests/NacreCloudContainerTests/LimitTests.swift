@@ -70,7 +70,7 @@ import Testing
         "CloudKit/LongLived/LongLivedOperations.swift operationsMax", "CloudKit/LongLived/OperationJournal.swift keyBytesMax",
         "CloudKit/LongLived/OperationJournal.swift valueBytesMax", "NacreCloudServer/Admin/AdminAPI+Faults.swift countMax",
         "NacreCloudServer/Admin/AdminAPI+Faults.swift secondsMax", "NacreCloudServer/Emulator/EmulatedFault.swift rulesMax",
-        "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax",
+        "CloudKit/SyncEngine/CKSyncEngine+Batch.swift itemsMax", "NacreCloudWire/OperationGroupNote.swift bytesMax",
         "CloudKit/Foundation/FormatArguments.swift maximum", "CloudKit/Foundation/LocalUse.swift maximumLines",
         "CloudKit/Predicates/PredicateTree.swift maximumDepth", "CloudKit/Queries/CKQueryOperation.swift maximumResults",
         "CloudKit/Transport/NetworkTransport.swift answerBytesMax",

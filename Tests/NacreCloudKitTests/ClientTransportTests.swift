@@ -141,7 +141,7 @@ struct ClientTransportTests {
             Task {
                 // Only once the request has arrived: before that there is nothing to end.
                 let connection = await silence.firstRequest()
-                #expect(connection.word == "GET" && ended.withLock { $0 } == [], "nobody answers")
+                #expect(connection.word == "POST" && ended.withLock { $0 } == [], "nobody answers")
                 operation.cancel()
                 #expect(await silence.hangsUp(connection.socket), "the transfer ends, and not only the wait for it")
             }

@@ -159,8 +159,7 @@ package struct ErrorGuide: Hashable, Sendable {
             ("A reference leads to no record, or a deletion would leave one without its target.", "Save targets first, delete referrers first.")
         case .serverResponseLost:
             ("The answer to an operation is no longer kept: it may have been applied.", "Fetch what it was about before you send it again.")
-        case .assetNotAvailable:
-            ("The file of a record cannot be had: it was replaced, or its URL has expired.", "Fetch the record again.")
+        case .assetNotAvailable: ("The file of a record cannot be had: it was replaced, or its URL has expired.", "Fetch the record again.")
         case .managedAccountRestricted:
             ("The account is shut out; only its status tells, the rest is notAuthenticated.", "Ask an administrator: nacre user state sets it back.")
         case .accountTemporarilyUnavailable:

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 
 /// The process that listens on a port of this machine, as far as the kernel tells this user: `/proc` of others is closed to all but root.
 struct PortHolder {
@@ -8,18 +9,8 @@ struct PortHolder {
 
     var text: String { "\(name), process \(pid)" }
 
-    /// How often the tables are read before nobody is named: they are no snapshot, and one read can miss a holder.
-    private static let looks = 3
-
     /// The first of these ports that somebody is found to listen on. Reads the descriptors of every process: for a start that failed.
     static func first(of ports: [Int]) -> PortHolder? {
-        for _ in 0..<looks {
-            if let holder = look(ports) { return holder }
-        }
-        return nil
-    }
-
-    private static func look(_ ports: [Int]) -> PortHolder? {
         for port in ports {
             let held = Set(["tcp", "tcp6"].flatMap { Self.sockets(listeningOn: port, in: text("/proc/net/\($0)")) }.map { "socket:[\($0)]" })
             guard !held.isEmpty else { continue }
@@ -48,7 +39,12 @@ struct PortHolder {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
+    /// All of one of the kernel's files. It comes in pieces, and its size is 0: Foundation reads one piece.
     private static func text(_ path: String) -> String {
-        (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        guard let file = fopen(path, "re") else { return "" }
+        defer { fclose(file) }
+        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 64 * 1024))
+        while case let count = fread(&piece, 1, piece.count, file), count > 0 { bytes += piece.prefix(count) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
