@@ -1,6 +1,7 @@
-"""What do index rows cost a batch? None, those of four queryable and sortable fields, and those of a text's words as well."""
+"""What do index rows cost a batch? None, those of four queryable and sortable fields, and those of the words of a short text and of a long one."""
 
 import json
+import random
 
 import batches
 from batches import BATCH, CONNECTIONS
@@ -12,6 +13,8 @@ from single_creates import Runs
 SHARE_MIN = 0.5
 # Different records that the load is made of.
 THINGS = 20_000
+# Words of a long text, of as many that there are: a paragraph.
+LONG_WORDS, ALL_WORDS = 45, 20_000
 QUERYABLE_AND_SORTABLE = ["queryable", "sortable"]
 
 WHERE_THE_TIME_GOES = """\
@@ -27,18 +30,26 @@ def ask(bench):
         for number in range(THINGS):
             file.write(json.dumps(things.Thing(number).nacre_fields(), separators=(",", ":")) + "\n")
 
+    with open(bench.path("texts.txt"), "w") as file:
+        for number in range(THINGS):
+            file.write(json.dumps(long_text(number), separators=(",", ":")) + "\n")
+
     def of_notes(server):
         return run(server, batches.NACRE, server.token, path=server.path("records/modify"), zone=nacre.ZONE, fields=records.NACRE_FIELDS, batch=BATCH)
 
-    def of_things(server):
-        return run(server, RANDOM, server.token, path=server.path("records/modify"), zone=nacre.ZONE, batch=BATCH, things=bench.path("things.txt"))
+    def of_lines(server, name):
+        return run(server, RANDOM, server.token, path=server.path("records/modify"), zone=nacre.ZONE, batch=BATCH, things=bench.path(name))
 
     notes = {name: QUERYABLE_AND_SORTABLE for name in ("title", "count", "price", "when")}
     sides = {}
     for name, (what, fields, indexes) in SIDES.items():
         server = bench.nacre(name=name.replace(", ", "-"))
         server.define(what, fields(), notes if indexes == "notes" else indexes)
-        sides[name] = (lambda server=server, load=of_notes if what == "Note" else of_things: load(server))
+        sides[name] = {
+            note_fields: lambda server=server: of_notes(server),
+            thing_fields: lambda server=server: of_lines(server, "things.txt"),
+            long_fields: lambda server=server: of_lines(server, "texts.txt"),
+        }[fields]
     samples = bench.take_turns(sides)
     lines = []
     for name, text in TEXTS.items():
@@ -59,12 +70,23 @@ def thing_fields():
     return things.Thing(0).nacre_fields()
 
 
+def long_text(number):
+    chance = random.Random(number)
+    return {"text": {"value": " ".join(things.word(chance.randrange(ALL_WORDS)) for _ in range(LONG_WORDS)), "type": "STRING"}}
+
+
+def long_fields():
+    return long_text(0)
+
+
 SIDES = {
     "none": ("Note", note_fields, {}),
     "alike": ("Note", note_fields, "notes"),
     "none, random": ("Thing", thing_fields, {}),
     "random": ("Thing", thing_fields, things.INDEXED),
     "words": ("Thing", thing_fields, things.WORDED),
+    "long, none": ("Thing", long_fields, {}),
+    "long": ("Thing", long_fields, things.WORDED),
 }
 TEXTS = {
     "none": "no index",
@@ -72,6 +94,8 @@ TEXTS = {
     "none, random": "values at random, no index",
     "random": "values at random, 4 queryable and sortable fields",
     "words": "values at random, a searchable text of 4 words",
+    "long, none": f"a text of {LONG_WORDS} words, no index",
+    "long": f"a searchable text of {LONG_WORDS} words",
 }
 
 RANDOM = """

@@ -1,8 +1,10 @@
 """What the machine does, read from /proc: the CPU and memory of a process, and how much others take."""
 
+import hashlib
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -51,6 +53,31 @@ def touch_memory(megabytes):
     memory that nobody has used takes up to 25 ms more here, by chance on one side and not on the other."""
     megabytes = min(megabytes, os.sysconf("SC_AVPHYS_PAGES") * PAGE_BYTES >> 21)
     subprocess.run([sys.executable, "-c", f"b = bytearray({megabytes} << 20)\nfor place in range(0, len(b), 4096): b[place] = 1"], check=True)
+
+
+def raw_rates(folder, seconds=1.0):
+    """What the machine does by itself, so that figures of another one can be held beside these: a line."""
+    block = os.urandom(4096)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        syncs, start = 0, time.monotonic()
+        while time.monotonic() - start < seconds:
+            file.write(block)
+            os.fdatasync(file.fileno())
+            syncs += 1
+        per_second = syncs / (time.monotonic() - start)
+    piece = os.urandom(1 << 20)
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        start = time.monotonic()
+        for _ in range(256):
+            file.write(piece)
+        os.fdatasync(file.fileno())
+        written = 256 / (time.monotonic() - start)
+    hashed, start = 0, time.monotonic()
+    while time.monotonic() - start < seconds:
+        hashlib.sha256(piece).digest()
+        hashed += 1
+    of_core = hashed / (time.monotonic() - start)
+    return f"{per_second:,.0f} appends of 4 KB with a sync a second, {written:,.0f} MB/s written and synced, SHA-256 of {of_core:,.0f} MB/s a core"
 
 
 def wait_for_quiet(seconds_max):
