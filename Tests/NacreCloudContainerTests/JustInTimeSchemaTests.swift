@@ -151,7 +151,8 @@ import Testing
         #expect(reasons(try await live.modify([.update("a", ["g": .int64(1)])])).first??.contains("'g'") == true)
         try await dev.modify([more])
         #expect(try await schema(live).nextIndex == 1)
-        #expect(try await test.cloud.registry.deploySchema(of: container, isDryRun: false).gains.map(\.field) == ["g", "f", "f"], "a field, and the indexes of another")
+        let gains = try await test.cloud.registry.deploySchema(of: container, isDryRun: false).gains
+        #expect(gains.map(\.field) == ["g", "f", "f"], "a field, and the indexes of another")
         #expect(reasons(try await live.modify([more])) == [nil])
         #expect(try await schema(live).building.count == 2, "the indexes that development has made, of f")
         while try await test.cloud.runDueTasks().taken > 0 {}

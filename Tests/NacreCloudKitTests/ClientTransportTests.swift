@@ -64,8 +64,8 @@ struct ClientTransportTests {
 
         deinit { close(listener) }
 
-        /// The first connection, and the first word that came over it.
-        func firstRequest() async -> (socket: Int32, word: String) {
+        /// The first connection, and the first three letters that came over it.
+        func firstRequest() async -> (socket: Int32, letters: String) {
             await onThread { [listener] in
                 let socket = accept(listener, nil, nil)
                 var bytes = [UInt8](repeating: 0, count: 3)
@@ -141,7 +141,7 @@ struct ClientTransportTests {
             Task {
                 // Only once the request has arrived: before that there is nothing to end.
                 let connection = await silence.firstRequest()
-                #expect(connection.word == "POST" && ended.withLock { $0 } == [], "nobody answers")
+                #expect(connection.letters == "POS" && ended.withLock { $0 } == [], "nobody answers")
                 operation.cancel()
                 #expect(await silence.hangsUp(connection.socket), "the transfer ends, and not only the wait for it")
             }
