@@ -1,4 +1,5 @@
 import NacreCloudContainer
+import NacreCloudWire
 import NacreHTTPServer
 
 /// What a browser or an administrator writes for the sign-in page: forms, origins, the URLs of callbacks.
