@@ -119,6 +119,8 @@ extension Schema {
         guard let pair = FieldPair(type: type, named: name) else { throw .noPair(name) }
         for field in [pair.first, pair.second] where definition.fields[field] == nil { throw .noSuchField(field, in: type) }
         if isRefused {
+            if isNow { throw .pairIsOneOrTheOther }
+            guard definition.refusedPairs.contains(name) || definition.allowsPair(pair.first, pair.second) else { throw .noPair(name) }
             definition.pairs.removeAll { $0.name == name }
             definition.refusedPairs.insert(name)
         } else if isNow {
@@ -143,6 +145,9 @@ extension ServerError {
             .badRequest, "'\(name)' cannot have an index of two fields", field: "field",
             remedy: "Name a QUERYABLE field and a SORTABLE one that is no list and no location, as in FIRST+SECOND.")
     }
+
+    fileprivate static let pairIsOneOrTheOther = ServerError(
+        .badRequest, "an index of two fields is made or refused", field: "isNow", remedy: "Leave out --now, or --none.")
 
     fileprivate static func tooManyPairs(in type: String) -> ServerError {
         ServerError(

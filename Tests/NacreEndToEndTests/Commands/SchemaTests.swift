@@ -126,6 +126,10 @@ import Testing
                 let wrong = try await administrator.run(index + ["Note", field, "--now"])
                 #expect(wrong.status == 1 && wrong.messages.contains(says), "\(wrong.messages)")
             }
+            for flags in [["count+count", "--none"], ["text+count", "--none", "--now"]] {
+                #expect(try await administrator.run(index + ["Note"] + flags).status == 1, "\(flags)")
+            }
+            #expect(try await administrator.run(list).output.contains("count+count") == false)
             let options = try await administrator.run(index + ["Note", "text+count", "--queryable"])
             #expect(options.status == 1 && options.messages.contains("--now makes it"), "\(options.messages)")
         }
