@@ -22,7 +22,8 @@ extension ShareState {
                 identity: ParticipantIdentity(userRecordName: participant.user, lookupInfo: seesAll || isSelf ? participant.invitation : nil),
                 role: participant.role, permission: participant.role == .publicUser ? publicPermission : participant.permission,
                 acceptance: participant.isAccepted ? .accepted : .invited, isOneTime: seesAll && participant.oneTimeSecret != nil,
-                oneTimeSecret: seesAll ? participant.oneTimeSecret : nil,
+                // Only the owner makes administrators.
+                oneTimeSecret: user == owner || seesAll && participant.role != .administrator ? participant.oneTimeSecret : nil,
                 isApprovedRequester: (seesAll || isSelf) && participant.isApprovedRequester, added: seesAll || isSelf ? participant.added : nil)
             shown.append(one)
             if isSelf, current == nil { current = one }

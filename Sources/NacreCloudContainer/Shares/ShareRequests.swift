@@ -82,16 +82,24 @@ extension ShareState {
         blocked = next
     }
 
-    /// The share without what a user has left there by asking for access.
+    /// The share without what a user has left there by asking for access, and without the place that they were given and have not taken.
     func forgettingRequest(of user: String) -> ShareState {
         var state = self
+        state.participants.removeAll { $0.isUntaken(by: user) }
         state.requesters.removeAll { $0.userRecordName == user }
         state.blocked.removeAll { $0.userRecordName == user }
         return state
     }
 
     /// Whether `forgettingRequest` would take something away.
-    func remembersRequest(of user: String) -> Bool { (requesters + blocked).contains { $0.userRecordName == user } }
+    func remembersRequest(of user: String) -> Bool {
+        (requesters + blocked).contains { $0.userRecordName == user } || participants.contains { $0.isUntaken(by: user) }
+    }
+}
+
+extension ShareState.Participant {
+    /// Whether it is the place of a user who has asked for it, and has not come.
+    fileprivate func isUntaken(by user: String) -> Bool { isApprovedRequester && !isAccepted && self.user == user }
 }
 
 extension ServerError {

@@ -231,7 +231,7 @@ extension ShareState.Participant {
     /// Whether nobody has claimed them yet, and this is the secret of their one-time URL. Compares as long whatever it is given.
     fileprivate func isOpened(by secret: String) -> Bool {
         guard user == nil, let own = oneTimeSecret, own.utf8.count == secret.utf8.count else { return false }
-        return zip(own.utf8, secret.utf8).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        return zip(own.utf8, secret.utf8).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }
 

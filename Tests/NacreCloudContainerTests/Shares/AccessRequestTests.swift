@@ -107,6 +107,14 @@ import Testing
         for guid in guids { for one in [eve, fay] { #expect(try await ask(guid, scene, by: one) == nil) } }
         let blocked = try await scene.ada.lookup([ShareNames.ofZone], zone: "Other").first?.record?.sharing?.value.requesters ?? []
         _ = try await save(ShareChange(blockedIdentities: blocked), scene, zone: "Other")
+        // In a third one both are approved, and have not come.
+        try await scene.ada.makeZone("Third")
+        #expect(try await save(ShareChange(allowsAccessRequests: true), scene, zone: "Third") == nil)
+        for one in [eve, fay] { #expect(try await ask(try await scene.guid(zone: "Third"), scene, by: one) == nil) }
+        let approved = ["eve", "fay"].map { name in
+            ShareParticipant(identity: ParticipantIdentity(lookupInfo: .emailAddress("\(name)@example.com")), permission: .readOnly)
+        }
+        #expect(try await save(ShareChange(participants: approved), scene, zone: "Third") == nil)
         let account = try #require(try await cloud.registry.account(email: "eve@example.com"))
         try await cloud.registry.deleteAccount(account)
         scene.world.clock.move(bySeconds: Limits.accountDeletionSeconds)
@@ -114,6 +122,8 @@ import Testing
         #expect(try await sharing(scene).requesters.map(\.userRecordName) == [fay.userRecordName])
         let other = try #require(try await scene.ada.lookup([ShareNames.ofZone], zone: "Other").first?.record?.sharing?.value)
         #expect(other.requesters.isEmpty && other.blockedIdentities.map(\.userRecordName) == [fay.userRecordName])
+        let third = try #require(try await scene.ada.lookup([ShareNames.ofZone], zone: "Third").first?.record?.sharing?.value)
+        #expect(third.participants.compactMap(\.identity.userRecordName).dropFirst() == [fay.userRecordName ?? ""])
     }
 
     @Test func `an account waits for so many answers, and those that came make room`() async throws {

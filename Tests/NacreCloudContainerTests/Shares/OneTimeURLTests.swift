@@ -58,6 +58,29 @@ import Testing
         #expect(all.map(\.acceptance) == [.accepted, .accepted, .invited], "the other one-time URL waits for somebody")
     }
 
+    @Test func `no text opens a one-time URL but its secret, not even one of its length that differs in one byte`() async throws {
+        let scene = try await ShareScene(.memory)
+        try await scene.share(SharePermission.none, [Self.once()])
+        let key = ShareKey(try #require(try await keys(scene).first))
+        let secret = Array(try #require(key.secret).utf8)
+        var guesses: Set<[UInt8]> = [
+            Array(String(decoding: secret, as: UTF8.self).lowercased().utf8), secret.reversed(), [UInt8](repeating: 0, count: secret.count),
+        ]
+        guesses.formUnion(secret.indices.flatMap { place in (0..<7).map { bit in secret.changed(at: place, to: secret[place] ^ 1 << bit) } })
+        // One that a comparison which adds up bits in the wrong order takes for any secret.
+        for filler in [UInt8(0), UInt8(ascii: "!"), 0x7F] {
+            let bytes = [UInt8](repeating: filler, count: secret.count)
+            guesses.formUnion((UInt8(0)..<128).map { bytes.changed(at: secret.count - 1, to: $0) })
+        }
+        guesses.remove(secret)
+        for guess in guesses {
+            let text = ShareKey(shortGUID: key.shortGUID, secret: String(decoding: guess, as: UTF8.self)).text
+            #expect(try await scene.resolve(text, by: "_eve").error == .notInvited, "\(text)")
+        }
+        #expect(guesses.count > 600)
+        #expect(try await scene.resolve(key.text, by: "_eve").share != nil)
+    }
+
     @Test func `a save keeps the secrets that there are, and a participant who goes takes their URL along`() async throws {
         let scene = try await ShareScene(.memory)
         try await scene.share(SharePermission.none, [Self.once(), Self.once()])
@@ -77,9 +100,12 @@ import Testing
         #expect(try await scene.resolve(before[1], by: "_eve").share?.participantPermission == .readOnly, "as by the URL of the share itself")
     }
 
-    @Test func `the feed tells participants no secret, and administrators all`() async throws {
+    @Test func `the feed tells participants no secret, administrators those of others than administrators, and the owner all`() async throws {
         let scene = try await ShareScene(.memory)
-        try await scene.share(SharePermission.none, [.invite("_ben"), .invite("_eve", role: .administrator), Self.once()])
+        var ofAdministrator = Self.once()
+        ofAdministrator.role = .administrator
+        try await scene.share(SharePermission.none, [.invite("_ben"), .invite("_eve", role: .administrator), Self.once(), ofAdministrator])
+        #expect(try await keys(scene).count == 2)
         for name in ["_ben", "_eve"] { _ = try await scene.accept(try await scene.guid(), by: name) }
         func secrets(_ name: String) async throws -> Int {
             try await scene.guest(name).changes(Self.zone).records.compactMap(\.record).flatMap { $0.sharing?.value.participants ?? [] }
@@ -114,5 +140,13 @@ import Testing
         #expect((reads.max() ?? 0) - (reads.min() ?? 0) <= 2, "\(reads): a database that nobody has is looked for each time")
         #expect(costs.count == 1, "\(costs)")
         #expect(costs.allSatisfy { $0 >= 2 * Limits.addressLookupCost }, "guessing costs")
+    }
+}
+
+extension [UInt8] {
+    fileprivate func changed(at place: Int, to byte: UInt8) -> [UInt8] {
+        var bytes = self
+        bytes[place] = byte
+        return bytes
     }
 }
