@@ -137,7 +137,7 @@ extension Asker {
         case .answer(200, let body): return body
         case .answer(let status, let body):
             let error = (try? ErrorResponse(json: body).error) ?? ServerError(.badRequest, "HTTP status \(status)")
-            if status >= 500, [.tryAgainLater, .throttled, .badRequest].contains(error.code) { return nil }
+            if [.tryAgainLater, .throttled].contains(error.code) || status >= 500 && error.code == .badRequest { return nil }
             throw .refused(error)
         }
     }
