@@ -128,7 +128,7 @@ import Testing
         let (test, ann) = try await filled()
         let rank = try #require(try await schema(ann).types["Note"]?.fields["rank"]?.values)
         try await ann.cloud.registry.changeSchema(of: ann.target.container, .development) { schema in
-            schema.change([rank.index]) { $0.isPinned = true }
+            schema.change([rank.index]) { $0?.isPinned = true }
         }
         test.clock.move(bySeconds: Self.month - 10)
         for number in 0..<Limits.recordedQueriesKept {

@@ -30,10 +30,11 @@ extension Cloud {
     ) async throws -> (response: RecordsQueryResponse, waitsOn: DatabaseID?) {
         let (page, schema) = try await queryPage(request, in: target, by: caller, scanning: rows, bytes)
         let missing = page.query.missing
-        let words = RecordedQuery(request.query, in: target.scope, by: caller).words
         if !missing.isEmpty, page.rowsRead >= Limits.rowsWithoutIndex || page.work >= Limits.bytesWithoutIndex || page.waits {
+            let words = RecordedQuery(request.query, in: target.scope, by: caller).words
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(missing, for: words) }
         } else if let pair = page.query.missingPair, page.considered - page.records.count >= Limits.recordsLookedAtInVain {
+            let words = RecordedQuery(request.query, in: target.scope, by: caller).words
             _ = try? await registry.changeSchema(of: target.container, target.environment) { $0.make(pair, for: words) }
         }
         let response = RecordsQueryResponse(

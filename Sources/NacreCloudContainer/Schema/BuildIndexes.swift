@@ -42,16 +42,11 @@ struct BuildIndexes: TaskHandler {
 
     private mutating func known(_ turn: TaskTurn) async throws -> IndexWalk {
         if let walk { return walk }
-        let place = turn.key.database
-        let (key, schema) = try await turn.cloud.store.read { transaction -> (DatabaseKey, Schema) in
-            guard let key = try transaction.databases([place]).first?.key else {
-                throw StoreError(.corrupt, "An index build belongs to no schema")
-            }
-            return (key, try transaction.schema(in: place))
-        }
+        let (key, schema) = try await turn.schema()
         build.indexes = build.indexes.isEmpty ? schema.building : build.indexes.intersection(schema.building)
         let made = IndexWalk(
-            container: key.container, environment: key.environment, schema: KnownSchema(schema: schema, database: place), indexes: build.indexes)
+            container: key.container, environment: key.environment, schema: KnownSchema(schema: schema, database: turn.key.database),
+            indexes: build.indexes)
         walk = made
         return made
     }

@@ -21,7 +21,7 @@ struct ClearIndexes: TaskHandler {
 
     mutating func chunk(_ turn: TaskTurn) async throws -> Bool {
         let place = turn.key.database
-        if known == nil { known = try await Self.read(place, turn) }
+        if known == nil { known = try await turn.schema() }
         guard let (key, schema) = known else { return true }
         let from = progress
         guard
@@ -60,13 +60,6 @@ struct ClearIndexes: TaskHandler {
         let spans = indexes.sorted { $0.rawValue < $1.rawValue }.map { IndexSpan(index: $0) }
         let hits = try transaction.search(IndexScan(zone: zone, spans: spans, limit: Limits.indexBuildChunk))
         return hits.map { .index(zone, IndexEntry(index: spans[$0.span].index, key: $0.place.key), name: $0.place.name) }
-    }
-
-    private static func read(_ place: DatabaseID, _ turn: TaskTurn) async throws -> (DatabaseKey, Schema) {
-        try await turn.cloud.store.read { transaction in
-            guard let key = try transaction.databases([place]).first?.key else { throw StoreError(.corrupt, "A task belongs to no schema") }
-            return (key, try transaction.schema(in: place))
-        }
     }
 
     static func remade(_ row: TaskRow, at now: Timestamp, zone: (ZoneAddress) throws -> ZoneRow?) throws -> TaskRow? {

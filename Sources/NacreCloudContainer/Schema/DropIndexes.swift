@@ -2,11 +2,14 @@ import NacreCloudWire
 
 /// The task that takes indexes of a development schema away that no query has used for a month. There is one a schema, as long as an index may go.
 struct DropIndexes: TaskHandler {
-    static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
-        TaskRow(key: key(in: schema), payload: [], due: due)
+    private static func task(in schema: DatabaseID, due: Timestamp) -> TaskRow {
+        TaskRow(key: TaskKey(schema, .dropIndexes, "drop"), payload: [], due: due)
     }
 
-    static func key(in schema: DatabaseID) -> TaskKey { TaskKey(schema, .dropIndexes, "drop") }
+    /// The next look at a schema, a day from now at the earliest; nil: none of its indexes ever goes.
+    static func task(lookingAt schema: Schema, in database: DatabaseID, from now: Timestamp) -> TaskRow? {
+        schema.unusedAtTheEarliest(from: now).map { task(in: database, due: max($0, now + Limits.recordedQueryPauseSeconds)) }
+    }
 
     init(_: TaskRow) throws {}
 
@@ -24,8 +27,8 @@ struct DropIndexes: TaskHandler {
                 after.dropUnused(by: try recorded.map { try RecordedQueryEntry($0).query }, of: key.container, at: now)
             }
             if after.types != before.types { return .commit(try transaction.put(after, over: before, in: database, at: now, finishing: turn.key)) }
-            let next = after.unusedAtTheEarliest(from: now).map { max($0, now + Limits.recordedQueryPauseSeconds) }
-            try transaction.apply(next.map { WritePlan(putting: Self.task(in: database, due: $0)) } ?? WritePlan(finishing: turn.key))
+            let next = Self.task(lookingAt: after, in: database, from: now)
+            try transaction.apply(next.map(WritePlan.init(putting:)) ?? WritePlan(finishing: turn.key))
             return .commit(before)
         }
         turn.cloud.registry.schemas.learn(schema, of: database)

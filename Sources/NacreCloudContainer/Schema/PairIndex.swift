@@ -11,7 +11,9 @@ package struct PairIndex: Hashable, Sendable, Codable {
     package var definition: IndexDefinition
 
     /// For people: `first+second`.
-    package var name: String { "\(first)+\(second)" }
+    package var name: String { Self.name(first, second) }
+
+    static func name(_ first: String, _ second: String) -> String { "\(first)+\(second)" }
 
     func hasFields(of other: FieldPair) -> Bool { name == other.name }
 }
@@ -22,7 +24,7 @@ struct FieldPair: Hashable, Sendable {
     var first: String
     var second: String
 
-    var name: String { "\(first)+\(second)" }
+    var name: String { PairIndex.name(first, second) }
 
     init(type: String, first: String, second: String) {
         self.type = type
@@ -42,7 +44,7 @@ extension RecordTypeDefinition {
     /// Whether queries may need such an index, and nobody refused it. The second field's rows are those of records without a value too, which its own index has where it is
     /// sortable.
     func allowsPair(_ first: String, _ second: String) -> Bool {
-        if refusedPairs.contains("\(first)+\(second)") { return false }
+        if refusedPairs.contains(PairIndex.name(first, second)) { return false }
         guard first != second, let compared = fields[first], let sorted = fields[second] else { return false }
         if compared.isEncrypted || sorted.isEncrypted || sorted.type.isList || sorted.type == .location { return false }
         return compared.isQueryable && sorted.isSortable
@@ -51,7 +53,7 @@ extension RecordTypeDefinition {
     /// Makes an index that is allowed, where there is none and room for one: its rows of records that are there are still to be built.
     mutating func makePair(_ first: String, _ second: String, for query: String? = nil, nextIndex: inout Int64) {
         guard allowsPair(first, second), pairs.count < Limits.pairIndexesPerType else { return }
-        guard !pairs.contains(where: { $0.first == first && $0.second == second }) else { return }
+        guard !pairs.contains(where: { $0.name == PairIndex.name(first, second) }) else { return }
         pairs.append(PairIndex(first: first, second: second, definition: IndexDefinition(id: nextIndex, for: query)))
         nextIndex += 1
     }

@@ -60,30 +60,32 @@ extension Schema {
     /// Those indexes have all their rows from now on.
     mutating func finishBuilding(_ indexes: Set<IndexID>) {
         change(indexes) { index in
-            index.state = .usable
-            index.isBuilt = true
+            index?.state = .usable
+            index?.isBuilt = true
         }
     }
 
     /// Those indexes that are there get their rows once more.
     mutating func rebuild(_ indexes: Set<IndexID>) {
-        change(indexes) { $0.state = .building }
+        change(indexes) { $0?.state = .building }
     }
 
-    /// Changes the definitions of those that are there.
-    mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition) -> Void) {
+    /// Changes the definitions of those that are there; one that becomes nil goes.
+    mutating func change(_ indexes: Set<IndexID>, _ change: (inout IndexDefinition?) -> Void) {
         for (type, definition) in types {
             for (name, field) in definition.fields {
                 for kind in IndexKind.allCases {
-                    guard var index = field[kind], indexes.contains(index.index) else { continue }
+                    var index = field[kind]
+                    guard let id = index?.index, indexes.contains(id) else { continue }
                     change(&index)
                     types[type]?.fields[name]?[kind] = index
                 }
             }
-            for (place, pair) in definition.pairs.enumerated() where indexes.contains(pair.definition.index) {
-                var index = pair.definition
-                change(&index)
-                types[type]?.pairs[place].definition = index
+            guard definition.pairs.contains(where: { indexes.contains($0.definition.index) }) else { continue }
+            types[type]?.pairs = definition.pairs.compactMap { pair in
+                var index: IndexDefinition? = pair.definition
+                if indexes.contains(pair.definition.index) { change(&index) }
+                return index.map { PairIndex(first: pair.first, second: pair.second, definition: $0) }
             }
         }
     }

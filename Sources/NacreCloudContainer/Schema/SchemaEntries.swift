@@ -111,10 +111,9 @@ extension WriteTransaction {
 
     /// The task that looks for unused indexes, where an index of a development schema may go and there is none yet.
     private func dueLook(at schema: Schema, in database: DatabaseID, at now: Timestamp, finishing task: TaskKey?) throws -> TaskRow? {
-        guard let due = schema.unusedAtTheEarliest(from: now), try databases([database]).first?.key.environment == .development else { return nil }
-        let key = DropIndexes.key(in: database)
-        guard try task == key || tasks(locking: [key]).isEmpty else { return nil }
-        return DropIndexes.task(in: database, due: max(due, now + Limits.recordedQueryPauseSeconds))
+        guard let look = DropIndexes.task(lookingAt: schema, in: database, from: now) else { return nil }
+        guard try databases([database]).first?.key.environment == .development else { return nil }
+        return try task == look.key || tasks(locking: [look.key]).isEmpty ? look : nil
     }
 }
 

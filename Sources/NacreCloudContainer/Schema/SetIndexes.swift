@@ -111,7 +111,7 @@ extension Schema {
 extension Schema {
     fileprivate mutating func pin(_ isPinned: Bool, _ indexes: [IndexDefinition], of field: String) throws(ServerError) {
         if indexes.isEmpty { throw .noIndex(of: field) }
-        change(Set(indexes.map(\.index))) { $0.isPinned = isPinned }
+        change(Set(indexes.map(\.index))) { $0?.isPinned = isPinned }
     }
 
     fileprivate mutating func setPair(named name: String, of type: String, isRefused: Bool, isNow: Bool) throws(ServerError) {

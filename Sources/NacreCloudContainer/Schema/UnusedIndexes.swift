@@ -10,7 +10,7 @@ extension Schema {
         guard queries.count < Limits.recordedQueriesKept else { return }
         let used = queries.reduce(into: Set<IndexID>()) { $0.formUnion(indexes(for: $1, of: container)) }
         let unused = unpinned.filter { ($0.end ?? now) <= now && !used.contains($0.index) }
-        drop(Set(unused.map(\.index)))
+        change(Set(unused.map(\.index))) { $0 = nil }
     }
 
     /// When one of its indexes may be taken away at the earliest; nil: none ever is.
@@ -30,22 +30,10 @@ extension Schema {
     /// Notes of indexes when they were made, where nobody has.
     mutating func note(madeAt now: Timestamp) {
         let new = types.values.flatMap(\.indexes).filter { $0.made == nil }
-        if !new.isEmpty { change(Set(new.map(\.index))) { $0.made = now.secondsSince2001 } }
+        if !new.isEmpty { change(Set(new.map(\.index))) { $0?.made = now.secondsSince2001 } }
     }
 
     private var unpinned: [IndexDefinition] { types.values.flatMap(\.indexes).filter { !$0.isPinned } }
-
-    private mutating func drop(_ indexes: Set<IndexID>) {
-        guard !indexes.isEmpty else { return }
-        for (name, type) in types {
-            var kept = type
-            for (field, definition) in type.fields {
-                for kind in IndexKind.allCases where definition[kind].map({ indexes.contains($0.index) }) == true { kept.fields[field]?[kind] = nil }
-            }
-            kept.pairs.removeAll { indexes.contains($0.definition.index) }
-            types[name] = kept
-        }
-    }
 }
 
 extension IndexDefinition {

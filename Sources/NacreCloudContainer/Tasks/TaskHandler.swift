@@ -32,6 +32,17 @@ struct TaskTurn: Sendable {
         guard try transaction.tasks(locking: [key]).first?.due == task.due else { throw LeaseLost() }
     }
 
+    /// The schema that a task of a schema belongs to, and whose it is.
+    func schema() async throws -> (key: DatabaseKey, schema: Schema) {
+        let database = key.database
+        return try await cloud.store.read { transaction in
+            guard let key = try transaction.databases([database]).first?.key else {
+                throw StoreError(.corrupt, "A task belongs to no schema", ["task": self.key.name])
+            }
+            return (key, try transaction.schema(in: database))
+        }
+    }
+
     /// On this server: transactions of one commit of the engine.
     private static let usersAtATime = 16
 
