@@ -55,7 +55,7 @@ test: setup ## build and run every test (NACRE_SEED=… draws other histories)
 	@NACRE_SEED="$${NACRE_SEED:-$(SEED)}" swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
-	@for product in nacre NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreSmallApp; do \
+	@for product in nacre NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreTestingCost NacreSmallApp; do \
 		NACRE_BENCHMARKS=1 swift build -c release --product $$product $(BUILD_FLAGS); done
 	@NACRE_BENCHMARKS=1 NACRE_URLSESSION=1 swift build -c release --product NacreSmallApp --scratch-path .build/bench/urlsession $(BUILD_FLAGS)
 	@tools=$$(swift build -c release $(BUILD_FLAGS) --show-bin-path); \

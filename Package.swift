@@ -159,6 +159,8 @@ if Context.environment["NACRE_BENCHMARKS"] != nil {
             path: "Benchmarks/NacreAuthenticationCost", swiftSettings: settings),
         .executableTarget(name: "NacreSmallApp", dependencies: ["CloudKit"], path: "Benchmarks/NacreSmallApp", swiftSettings: settings),
         .executableTarget(
+            name: "NacreTestingCost", dependencies: ["CloudKit", "CloudKitTesting"], path: "Benchmarks/NacreTestingCost", swiftSettings: settings),
+        .executableTarget(
             name: "NacreFrameworkCost", dependencies: ["CloudKit", "NacreHTTPClient"], path: "Benchmarks/NacreFrameworkCost", swiftSettings: settings),
     ]
 }

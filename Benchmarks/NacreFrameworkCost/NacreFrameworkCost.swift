@@ -3,10 +3,11 @@ import Foundation
 
 /// What does an app spend on each record that it saves or fetches? Prints one JSON object.
 ///
-///     NacreFrameworkCost save|fetch|sync|bytes|wait|upload|download ZONE COUNT
+///     NacreFrameworkCost save|fetch|changes|engine-save|engine-fetch|sync|bytes|wait|upload|download ZONE COUNT
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
-/// server and the account come from the environment, as for any app. `sync` fetches as an app does that follows a zone (one operation), waits
+/// server and the account come from the environment, as for any app. `changes` fetches the same with one operation, and `engine-save` and `engine-fetch` do
+/// what `save` and `changes` do with a `CKSyncEngine` that has no state yet. `sync` fetches as an app does that follows a zone (one operation), waits
 /// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
 /// their tokens, and says as `records` how many bytes came. `wait` has COUNT requests at once wait for changes, and says what that costs.
 /// `upload` and `download` move one file of COUNT bytes, and say as `growth_megabytes` what memory that took above rest.
@@ -33,6 +34,9 @@ struct NacreFrameworkCost {
             switch arguments[1] {
             case "save": try await save(count, into: zone, of: database)
             case "fetch": try await fetch(zone, of: database)
+            case "changes": try await Sync(zone: zone, since: nil).run(in: database).records
+            case "engine-save": try await EngineApp(database).save(count, into: zone)
+            case "engine-fetch": try await EngineApp(database).fetch(zone)
             case "bytes": try await Pages().read(arguments[2])
             case "sync": try await sync(zone, of: database)
             default: throw Misuse()
@@ -89,7 +93,7 @@ struct NacreFrameworkCost {
         return first.records + second.records
     }
 
-    private static func record(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
+    static func record(_ name: String, in zone: CKRecordZone.ID) -> CKRecord {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
         record["title"] = "The quick brown fox jumps over the lazy dog"
         record["body"] = String(repeating: "lorem ipsum ", count: 20)
