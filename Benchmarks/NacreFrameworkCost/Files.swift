@@ -51,7 +51,7 @@ struct Files {
     }
 
     private func write(_ count: Int, to url: URL) throws {
-        FileManager.default.createFile(atPath: url.path, contents: nil)
+        try Data().write(to: url)
         let handle = try FileHandle(forWritingTo: url)
         var (state, left) = (UInt64.random(in: .min ... .max), count)
         while left > 0 {

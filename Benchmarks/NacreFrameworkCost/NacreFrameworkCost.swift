@@ -6,9 +6,9 @@ import Foundation
 ///     NacreFrameworkCost save|fetch|changes|engine-save|engine-fetch|sync|bytes|wait|upload|download ZONE COUNT
 ///
 /// Saves COUNT new records 400 at a time, or fetches what changed in the zone since its beginning, 200 a page, and keeps none of it. The
-/// server and the account come from the environment, as for any app. `changes` fetches the same with one operation, and `engine-save` and `engine-fetch` do
-/// what `save` and `changes` do with a `CKSyncEngine` that has no state yet. `sync` fetches as an app does that follows a zone (one operation), waits
-/// for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
+/// server and the account come from the environment, as for any app. `changes` fetches the same with one operation; `engine-save` and
+/// `engine-fetch` do what `save` and `changes` do, with a `CKSyncEngine` that has no state yet. `sync` fetches as an app does that follows a
+/// zone (one operation), waits for a line, and fetches what changed since. `bytes` asks for the pages of `fetch` with libcurl alone, reads only
 /// their tokens, and says as `records` how many bytes came. `wait` has COUNT requests at once wait for changes, and says what that costs.
 /// `upload` and `download` move one file of COUNT bytes, and say as `growth_megabytes` what memory that took above rest.
 @main

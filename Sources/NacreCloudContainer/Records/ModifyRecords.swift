@@ -221,7 +221,8 @@ struct RecordModification: Sendable {
             return stored[items[place].name]?.row.parent
         }
         others += items.compactMap { $0.operation.change.sharing?.value.forRecord }
-        others += stored.values.compactMap { $0.content.sharing?.root ?? $0.content.shared.share }
+        // A share goes with its root and is read then (`loadCompanions`): a save of a root or below it needs none of its participants.
+        others += stored.values.compactMap { $0.content.sharing?.root }
         guard !others.isEmpty || !targets.isEmpty else { return stored }
         // In a public database it makes a difference whose a target is, and its body tells. Elsewhere nobody asks more than whether it is there.
         let asked = Set(wanted)
