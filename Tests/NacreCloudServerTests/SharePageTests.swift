@@ -141,6 +141,36 @@ import Testing
         #expect(made.isNew)
     }
 
+    @Test func `a page of a share looks through the containers once, whatever it is asked`() async throws {
+        let store = CountingStore(MemoryStore())
+        let server = try await TestServer(doesTasks: false, over: store)
+        let bob = #""userRecordName":"\#(server.names["bob.name"] ?? "")""#
+        let others = try await share(on: server, zone: "Other")
+        /// The calls of a look at a share that is not for Bob, one at one that is, and an acceptance.
+        func calls(_ zone: String) async throws -> [Int] {
+            let mine = try await share(on: server, inviting: bob, zone: zone)
+            var counts: [Int] = []
+            var browser = TestBrowser(server)
+            for guid in [others, mine] {
+                store.reset()
+                _ = try await opened(guid, by: "bob@example.com", &browser)
+                counts.append(store.transactions.count)
+            }
+            store.reset()
+            #expect(await browser.send(["step": "accept"]).text.contains("You take part"))
+            return counts + [store.transactions.count]
+        }
+        _ = try await calls("First")
+        let before = try await calls("Second")
+        let more = 10
+        for number in 0..<more { _ = try await server.cloud.registry.createContainer("iCloud.com.example.more\(number)") }
+        let after = try await calls("Third")
+        for (before, after) in zip(before, after) {
+            // Each container has two environments. A database that is not there is looked for before it is read.
+            #expect(after - before >= 2 * more && after - before <= 4 * more, "\(before), then \(after)")
+        }
+    }
+
     @Test func `an account that is new to the container claims what its verified address is invited to`() async throws {
         let server = try await TestServer(opensSignUp: true)
         let guid = try await share(on: server, inviting: "\"emailAddress\":\"carol@example.com\"")

@@ -66,6 +66,8 @@ struct RecordModification: Sendable {
     private let cascadeRoom: Int
     /// What holds where nothing is said of the container.
     private let quotas: Quotas
+    /// Draws those of one-time URLs.
+    private let secret: @Sendable () -> String
 
     private var database: DatabaseID { zone.database.id }
     private var key: DatabaseKey { zone.database.key }
@@ -76,7 +78,7 @@ struct RecordModification: Sendable {
     init(
         _ request: RecordsModifyRequest, in zone: RequestedZone, shareLinks: ShareLinks?, digest: [UInt8], age: Double?, now: Timestamp,
         newZone: Int64,
-        cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: () -> String
+        cascadeRoom: Int, quotas: Quotas, receipt: (String) -> AssetReceipt?, name: @escaping @Sendable () -> String
     ) throws(ServerError) {
         let (key, caller) = (zone.database.key, zone.database.caller)
         if let fault = RequestShape.fault(of: request, by: caller) { throw fault }
@@ -114,6 +116,7 @@ struct RecordModification: Sendable {
         self.receipts = receipts
         self.cascadeRoom = cascadeRoom
         self.quotas = quotas
+        secret = name
     }
 
     func run(_ transaction: any WriteTransaction, with schema: KnownSchema) throws -> Ending<Outcome> {
@@ -144,7 +147,7 @@ struct RecordModification: Sendable {
                 scope: key.scope, environment: key.environment, caller: caller, seesDetails: request.extension.wantsDetails,
                 schema: schema.schema, customRoles: roles.custom, assets: try sentAssets(to: ground.zone, by: advance.entries),
                 seat: found?.seat ?? .owner, hasFeed: hasFeed, shareGUIDs: try shareLinks?.guids(for: ground.zone) ?? [:], owner: key.owner,
-                now: now))
+                now: now, secret: secret))
         try settle(&batch, on: ground, transaction)
         let changes = try settleQuota(of: &batch, on: ground, by: schema, advance, transaction)
         if request.atomic ?? true, hasFeed, batch.settleAtomically() {

@@ -79,7 +79,7 @@ enum RecordVerdict: Equatable, Sendable {
 }
 
 /// Where and by whom an operation is asked for, as far as the verdict depends on it.
-struct RecordSetting: Hashable, Sendable {
+struct RecordSetting: Sendable {
     var scope: DatabaseKey.Scope
     var environment: DatabaseKey.Environment
     var caller: Caller
@@ -100,6 +100,8 @@ struct RecordSetting: Hashable, Sendable {
     var owner = ""
     /// When participants come to a share.
     var now = Timestamp(secondsSince2001: 0)
+    /// Draws one for a one-time URL that has to change; nil: it leads nowhere then.
+    var secret: @Sendable () -> String? = { nil }
 
     /// What the caller may do with a record that is there.
     func permissions(on record: StoredRecord) -> Permissions {

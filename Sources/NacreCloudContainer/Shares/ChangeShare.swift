@@ -53,6 +53,7 @@ extension Cloud {
         let user = place.userRecordName
         let key = DatabaseKey(container: place.container, environment: place.environment, scope: .shared, owner: user)
         let database = try await databaseID(key)
+        let secret = uuid
         var last: String?
         while true {
             let rows = try await stored(of: key) { [last] in
@@ -64,7 +65,7 @@ extension Cloud {
                 do {
                     for share in try await sharesToLeave(name, of: owner, user) {
                         _ = try await changeShare(share, ofZoneNamed: name.zoneName, in: owner, by: Caller(.user(user))) { _, state in
-                            let left = state.without(user)
+                            let left = state.without(user, secret: secret)
                             return left == state ? nil : left
                         }
                     }

@@ -115,11 +115,13 @@ extension Cloud {
         let standing: (permission: SharePermission, status: ParticipantAcceptance, role: ParticipantRole)
         switch place {
         case .owner: standing = (.readWrite, .accepted, .owner)
-        case .member(let participant):
+        case .member(let participant, _):
             standing = (
                 participant.role == .publicUser ? share.state.publicPermission : participant.permission, .accepted, participant.role
             )
-        case .invited(let participant): standing = (participant.permission, .invited, participant.role)
+        case .invited(let participant, let beside):
+            let joined = participant.joined(with: beside)
+            standing = (joined.permission, .invited, joined.role)
         case .visitor: standing = (share.state.publicPermission, .invited, .publicUser)
         case .unverified: throw ServerError.participantMayNeedVerification
         case .stranger: throw ServerError.notInvited

@@ -22,8 +22,7 @@ extension ShareState {
                 identity: ParticipantIdentity(userRecordName: participant.user, lookupInfo: seesAll || isSelf ? participant.invitation : nil),
                 role: participant.role, permission: participant.role == .publicUser ? publicPermission : participant.permission,
                 acceptance: participant.isAccepted ? .accepted : .invited, isOneTime: seesAll && participant.oneTimeSecret != nil,
-                // Only the owner makes administrators.
-                oneTimeSecret: user == owner || seesAll && participant.role != .administrator ? participant.oneTimeSecret : nil,
+                oneTimeSecret: user == owner || seesAll && participant.isSecretForAdministrators ? participant.oneTimeSecret : nil,
                 isApprovedRequester: (seesAll || isSelf) && participant.isApprovedRequester, added: seesAll || isSelf ? participant.added : nil)
             shown.append(one)
             if isSelf, current == nil { current = one }
@@ -32,4 +31,9 @@ extension ShareState {
             shortGUID: shortGUID, publicPermission: publicPermission, participants: shown, owner: ofOwner, currentUserParticipant: current,
             allowsAccessRequests: allowsAccessRequests, requesters: seesAll ? requesters : [], blockedIdentities: seesAll ? blocked : [])
     }
+}
+
+extension ShareState.Participant {
+    /// Whether administrators read the secret of their one-time URL, as the owner does. Only the owner makes administrators.
+    var isSecretForAdministrators: Bool { role != .administrator }
 }

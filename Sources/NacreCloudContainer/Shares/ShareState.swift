@@ -43,6 +43,11 @@ struct ShareState: Hashable, Sendable {
             participant.role == .publicUser ? publicPermission : participant.permission, isAdministrator: participant.role == .administrator)
     }
 
+    /// The administrators who have accepted, and may at least read.
+    var administrators: Set<String> {
+        Set(participants.lazy.filter { $0.role == .administrator && $0.isAccepted && ShareAccess($0.permission) != nil }.compactMap(\.user))
+    }
+
     /// The users who have accepted, and may at least read.
     var members: [String] {
         participants.compactMap { participant in participant.user.flatMap { access(of: $0) == nil ? nil : $0 } }

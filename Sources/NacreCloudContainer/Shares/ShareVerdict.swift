@@ -25,8 +25,9 @@ extension ShareState {
     ///   - before: nil makes the share.
     ///   - guid: of a new share.
     ///   - now: when participants come.
+    ///   - secret: draws one for a one-time URL that has to change.
     static func next(
-        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp
+        _ change: ShareChange, over before: ShareState?, guid: String, by judge: ShareJudge, at now: Timestamp, secret: () -> String?
     ) -> Result<ShareState, ServerError> {
         var state = before ?? ShareState(shortGUID: guid, publicPermission: .none, participants: [])
         if change.publicPermission == .unknown || change.participants?.contains(where: { $0.permission == .unknown || $0.role == .unknown }) == true {
@@ -50,7 +51,8 @@ extension ShareState {
         }
         let count = state.participants.count
         let grew = count > before?.participants.count ?? 0
-        return grew && count >= Limits.participantsPerShare ? .failure(.tooManyParticipants) : .success(state)
+        if grew && count >= Limits.participantsPerShare { return .failure(.tooManyParticipants) }
+        return .success(before.map { state.renewingSecrets(since: $0, secret) } ?? state)
     }
 
     /// The participants as a save lists them: those that it leaves out go.
@@ -134,9 +136,24 @@ extension ShareState {
     }
 
     /// The share without who leaves it.
-    func without(_ user: String) -> ShareState {
+    func without(_ user: String, secret: () -> String?) -> ShareState {
         var state = self
         state.participants.removeAll { $0.user == user }
+        return state.renewingSecrets(since: self, secret)
+    }
+
+    /// The share with other secrets for those one-time URLs that wait for somebody and that somebody has read who does not read them any more: they would
+    /// come in by what is another's, or make an administrator.
+    private func renewingSecrets(since before: ShareState, _ secret: () -> String?) -> ShareState {
+        let readers = before.administrators
+        if readers.isEmpty { return self }
+        let hasLost = !readers.isSubset(of: administrators)
+        var state = self
+        for place in participants.indices where participants[place].user == nil && participants[place].oneTimeSecret != nil {
+            let old = before.participants.first { $0.id == participants[place].id && $0.oneTimeSecret == participants[place].oneTimeSecret }
+            guard old?.isSecretForAdministrators == true, hasLost || !participants[place].isSecretForAdministrators else { continue }
+            state.participants[place].oneTimeSecret = secret()
+        }
         return state
     }
 }
@@ -174,9 +191,11 @@ struct ShareContact: Hashable, Sendable {
 /// What a share is to a user who has its URL.
 enum ShareStanding: Hashable, Sendable {
     case owner
-    case member(ShareState.Participant)
+    /// - Parameter beside: invitations for them that they have not accepted.
+    case member(ShareState.Participant, beside: [ShareState.Participant] = [])
     /// Not accepted yet.
-    case invited(ShareState.Participant)
+    /// - Parameter beside: other invitations that are for them as well.
+    case invited(ShareState.Participant, beside: [ShareState.Participant] = [])
     /// Everybody may who has the URL.
     case visitor
     /// An invitation is for the address that the user's account has and has not verified.
@@ -193,20 +212,17 @@ enum ShareStanding: Hashable, Sendable {
         }
         let mailed = invitation(by: contact.map { .emailAddress($0.email) })
         let texted = invitation(by: contact?.phone.map { .phoneNumber($0) })
+        let own = [invitations.first { $0.user == user }, contact?.isEmailVerified == true ? mailed : nil, texted].compactMap(\.self)
         // Who is invited by name or address comes in whether they are blocked or not.
         let isBlocked = state.blocked.contains { $0.userRecordName == user }
         if user == owner {
             self = .owner
         } else if let member = state.participants.first(where: { $0.user == user && $0.isAccepted }) {
-            self = .member(member)
-        } else if !isBlocked, let secret, let participant = invitations.first(where: { $0.isOpened(by: secret) }) {
-            self = .invited(participant)
-        } else if let participant = invitations.first(where: { $0.user == user }) {
-            self = .invited(participant)
-        } else if let mailed, contact?.isEmailVerified == true {
-            self = .invited(mailed)
-        } else if let texted {
-            self = .invited(texted)
+            self = .member(member, beside: own)
+        } else if !isBlocked, let secret, let opened = invitations.first(where: { $0.isOpened(by: secret) }) {
+            self = .invited(opened, beside: own)
+        } else if let first = own.first {
+            self = .invited(first, beside: Array(own.dropFirst()))
         } else if !isBlocked, state.publicPermission != .none {
             self = .visitor
         } else {
@@ -219,7 +235,7 @@ extension ShareState {
     /// The invitations that wait for an account by its verified addresses, where there is more than one: accepting claims that of the e-mail address. CloudKit:
     /// where a caller cannot be matched to one invitee.
     func potentialMatches(of contact: ShareContact?, as standing: ShareStanding) -> [ShareMetadata.PotentialMatch] {
-        guard case .invited(let chosen) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
+        guard case .invited(let chosen, _) = standing, chosen.user == nil, chosen.oneTimeSecret == nil, let contact else { return [] }
         let own = [contact.isEmailVerified ? .emailAddress(contact.email) : nil, contact.phone.map(UserLookupInfo.phoneNumber)]
         let matches = participants.filter { $0.user == nil && $0.invitation != nil && own.contains($0.invitation) }
         return matches.count < 2
@@ -235,19 +251,38 @@ extension ShareState.Participant {
     }
 }
 
+extension ShareState.Participant {
+    /// The one place in the share that somebody has who has been given several: the better of them, and how they were invited. CloudKit: two participants
+    /// are one whose user or address is the same. What an administrator may do the owner says alone, so that a place as one is better than any other.
+    func joined(with others: [ShareState.Participant]) -> ShareState.Participant {
+        func rank(_ one: ShareState.Participant) -> (Int, Int) {
+            (one.role == .administrator ? 1 : 0, one.permission == .readWrite ? 2 : one.permission == .readOnly ? 1 : 0)
+        }
+        var joined = self
+        for other in others {
+            if rank(other) > rank(joined) { (joined.role, joined.permission) = (other.role, other.permission) }
+            joined.invitation = joined.invitation ?? other.invitation
+            joined.isApprovedRequester = joined.isApprovedRequester || other.isApprovedRequester
+        }
+        return joined
+    }
+}
+
 extension ShareState {
     /// What the share is once a user has accepted it; nil: the same.
     /// - Parameter id: of a participant who comes by the URL.
     func accepted(by user: String, as standing: ShareStanding, id: String, at now: Timestamp) -> Result<ShareState?, ServerError> {
         var state = self
         switch standing {
-        case .owner, .member: return .success(nil)
+        case .owner, .member(_, []): return .success(nil)
         case .unverified: return .failure(.participantMayNeedVerification)
         case .stranger: return .failure(.notInvited)
-        case .invited(let participant):
+        case .member(let participant, let beside), .invited(let participant, let beside):
             guard let place = state.participants.firstIndex(of: participant) else { return .failure(.notInvited) }
+            state.participants[place] = participant.joined(with: beside)
             state.participants[place].user = user
             state.participants[place].isAccepted = true
+            state.participants.removeAll(where: beside.contains)
         case .visitor:
             if participants.count + 1 >= Limits.participantsPerShare { return .failure(.tooManyParticipants) }
             state.participants.append(

@@ -141,7 +141,7 @@ extension RecordVerdict {
         }
         guard let state = share.content.sharing else { return nil }
         return .save(
-            Save(type: share.row.type, parent: nil, fields: share.content.fields, sharing: state.without(user), over: share))
+            Save(type: share.row.type, parent: nil, fields: share.content.fields, sharing: state.without(user, secret: setting.secret), over: share))
     }
 
     /// What a record permits as a share after a save; nil: it is none.
@@ -165,11 +165,13 @@ extension RecordVerdict {
         case .owner: judge = .owner(setting.owner)
         case .participant, .guest: judge = .administrator(owner: setting.owner)
         }
-        return ShareState.next(change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUIDs[root] ?? "", by: judge, at: setting.now)
-            .map { state in
-                var state = state
-                state.root = root
-                return state
-            }
+        return ShareState.next(
+            change.sharing?.value ?? ShareChange(), over: before, guid: setting.shareGUIDs[root] ?? "", by: judge, at: setting.now,
+            secret: setting.secret
+        ).map { state in
+            var state = state
+            state.root = root
+            return state
+        }
     }
 }

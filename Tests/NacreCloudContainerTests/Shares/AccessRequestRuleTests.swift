@@ -150,7 +150,7 @@ import Testing
     ]
 
     @Test(arguments: answerings) func `what a save makes of requests follows the table`(row: Answering) {
-        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge, at: Self.now)
+        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge, at: Self.now, secret: { "drawn" })
         #expect(
             next.map { [$0.requesters.compactMap(\.userRecordName), $0.participants.compactMap(\.user), $0.blocked.compactMap(\.userRecordName)] }
                 == row.after)
@@ -162,11 +162,15 @@ import Testing
     }
 
     @Test func `requests are allowed by a save, and until then by none`() throws {
-        let fresh = try ShareState.next(ShareChange(), over: nil, guid: "guid", by: .owner("_ada"), at: Self.now).get()
+        let fresh = try ShareState.next(ShareChange(), over: nil, guid: "guid", by: .owner("_ada"), at: Self.now, secret: { "drawn" }).get()
         #expect(!fresh.allowsAccessRequests)
-        let open = try ShareState.next(ShareChange(allowsAccessRequests: true), over: fresh, guid: "guid", by: .owner("_ada"), at: Self.now).get()
+        let open = try ShareState.next(
+            ShareChange(allowsAccessRequests: true), over: fresh, guid: "guid", by: .owner("_ada"), at: Self.now, secret: { "drawn" }
+        ).get()
         #expect(open.allowsAccessRequests && open.takesRequests(of: "_eve"))
-        let closed = try ShareState.next(ShareChange(allowsAccessRequests: false), over: open, guid: "guid", by: .owner("_ada"), at: Self.now).get()
+        let closed = try ShareState.next(
+            ShareChange(allowsAccessRequests: false), over: open, guid: "guid", by: .owner("_ada"), at: Self.now, secret: { "drawn" }
+        ).get()
         #expect(!closed.takesRequests(of: "_eve"))
     }
 

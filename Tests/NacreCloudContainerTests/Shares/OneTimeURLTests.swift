@@ -115,6 +115,68 @@ import Testing
         #expect(try await secrets("_eve") == 1)
     }
 
+    /// How somebody stops being an administrator of a share.
+    enum Farewell: CaseIterable {
+        case removed, demoted, left, accountGone
+    }
+
+    @Test(arguments: Farewell.allCases) func `who was an administrator comes in by no URL that they have read, and its owner has another`(
+        way: Farewell
+    )
+        async throws
+    {
+        let scene = try await ShareScene(.memory)
+        try await scene.share(SharePermission.none, [.invite("_eve", role: .administrator), Self.once(), Self.once()])
+        _ = try await scene.accept(try await scene.guid(), by: "_eve")
+        let read = try await scene.guest("_eve").lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants
+        #expect(read?.compactMap(\.oneTimeSecret).count == 2)
+        let before = try await keys(scene)
+        let used = try #require(before.first)
+        _ = try await scene.accept(used, by: "_fay")
+
+        var listed = try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants ?? []
+        let place = try #require(listed.firstIndex { $0.identity.userRecordName == "_eve" })
+        switch way {
+        case .removed: try await scene.share(nil, listed.enumerated().filter { $0.offset != place }.map(\.element))
+        case .demoted:
+            listed[place].role = .privateUser
+            try await scene.share(nil, listed)
+        case .left: try await scene.guest("_eve").modify([.delete(ShareNames.ofZone)], zone: Self.zone)
+        case .accountGone:
+            try await scene.world.runAllTasks()
+            let place = AccountPlace(container: TestCloud.container, environment: .development, userRecordName: "_eve")
+            try await scene.world.cloud.leaveSharedZones(at: place)
+        }
+        for name in ["_eve", "_friend"] where way != .demoted || name == "_friend" {
+            #expect(try await scene.resolve(before[1], by: name).error == .notInvited)
+            #expect(try await scene.accept(before[1], by: name).error == .notInvited)
+        }
+        let after = try await keys(scene)
+        #expect(after.count == 2 && after[0] == used && after[1] != before[1] && after[1].utf8.count == before[1].utf8.count)
+        #expect(try await scene.accept(after[1], by: "_gil").share?.participantStatus == .accepted)
+        #expect(try await scene.accept(used, by: "_fay").share?.participantStatus == .accepted, "who has come stays")
+    }
+
+    @Test(arguments: Engine.allCases) func `who is invited by name and comes by a one-time URL has one place, with the better permission`(
+        engine: Engine
+    )
+        async throws
+    {
+        let scene = try await ShareScene(engine)
+        try await scene.share(SharePermission.none, [.invite("_ben"), Self.once()])
+        let key = try #require(try await keys(scene).first)
+        #expect(try await scene.resolve(try await scene.guid(), by: "_ben").share?.participantPermission == .readOnly)
+        #expect(try await scene.resolve(key, by: "_ben").share?.participantPermission == .readWrite)
+        let accepted = try #require(try await scene.accept(key, by: "_ben").share)
+        #expect(accepted.participantPermission == .readWrite)
+        let all = try await scene.ada.lookup([ShareNames.ofZone], zone: Self.zone).first?.record?.sharing?.value.participants ?? []
+        #expect(all.map(\.identity.userRecordName) == [ShareScene.ada, "_ben"] && all.map(\.permission) == [.readWrite, .readWrite])
+        #expect(all.last?.identity.lookupInfo == .userRecordName("_ben"))
+        try await scene.share(nil, [])
+        #expect(try await scene.accept(key, by: "_ben").error == .notInvited, "nothing of his is left")
+        #expect(try await scene.accept(try await scene.guid(), by: "_ben").error == .notInvited)
+    }
+
     @Test func `a used one-time URL, one with another secret and an unknown one are one answer and as much work`() async throws {
         let store = CountingStore(try await Engine.memory.makeStore())
         let scene = try await ShareScene(TestCloud(store))

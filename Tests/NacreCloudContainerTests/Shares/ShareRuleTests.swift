@@ -163,7 +163,7 @@ import Testing
     ]
 
     @Test(arguments: rows) func `a save of a share follows the table`(row: Row) {
-        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge, at: Self.now)
+        let next = ShareState.next(row.change, over: row.before, guid: "guid", by: row.judge, at: Self.now, secret: { "drawn" })
         #expect(next.map { $0.participants.compactMap(\.user) } == row.after)
         if case .success(let state) = next {
             #expect(state.shortGUID == "guid", "a share keeps its URL")
@@ -176,18 +176,23 @@ import Testing
         func item(_ number: String) -> ShareParticipant {
             ShareParticipant(participantID: "x" + number.suffix(1), identity: ParticipantIdentity(lookupInfo: .phoneNumber(number)))
         }
-        let first = try ShareState.next(ShareChange(participants: [item("+49 30 123-4567")]), over: nil, guid: "guid", by: Self.owner, at: Self.now)
-            .get()
+        let first = try ShareState.next(
+            ShareChange(participants: [item("+49 30 123-4567")]), over: nil, guid: "guid", by: Self.owner, at: Self.now, secret: { "drawn" }
+        )
+        .get()
         #expect(first.participants.map(\.invitation) == [.phoneNumber("+49301234567")])
-        let second = try ShareState.next(ShareChange(participants: [item("0049301234567")]), over: first, guid: "guid", by: Self.owner, at: Self.now)
-            .get()
+        let second = try ShareState.next(
+            ShareChange(participants: [item("0049301234567")]), over: first, guid: "guid", by: Self.owner, at: Self.now, secret: { "drawn" }
+        )
+        .get()
         #expect(second.participants == first.participants)
     }
 
     @Test func `nobody accepts for another: what a save says of acceptance is not believed`() throws {
         var item = Self.invite("_ben", .readWrite)
         item.acceptance = .accepted
-        let state = try ShareState.next(ShareChange(participants: [item]), over: nil, guid: "guid", by: Self.owner, at: Self.now).get()
+        let state = try ShareState.next(ShareChange(participants: [item]), over: nil, guid: "guid", by: Self.owner, at: Self.now, secret: { "drawn" })
+            .get()
         #expect(state.participants.map(\.isAccepted) == [false])
         #expect(state.access(of: "_ben") == nil)
     }
@@ -316,7 +321,7 @@ import Testing
             #expect(
                 state.accepted(by: row.user, as: ShareStanding(of: row.user, contact: contact, in: state, owner: "_ada"), id: "x", at: Self.now)
                     == .success(nil))
-            #expect(state.without(row.user).access(of: row.user) == nil)
+            #expect(state.without(row.user, secret: { "drawn" }).access(of: row.user) == nil)
         case .failure(let error): #expect(accepted == .failure(error))
         }
     }
@@ -376,7 +381,7 @@ import Testing
     @Test func `when somebody came is shown to owner and administrators, and to themselves`() throws {
         let state = try ShareState.next(
             ShareChange(participants: [Self.invite("_ben"), Self.invite("_cleo")]), over: Self.state(.none, [Self.eve]), guid: "guid", by: Self.owner,
-            at: Self.now
+            at: Self.now, secret: { "drawn" }
         ).get()
         func added(_ user: String) -> [Timestamp?] { state.details(for: user, owner: "_ada").participants.map(\.added) }
         #expect(added("_ada") == [nil, Self.now, Self.now] && added("_ben") == [nil, Self.now], "Eve went, and the owner was always there")
