@@ -14,6 +14,7 @@ extension API {
         if let last { start = try await cloud.acknowledge(through: last, for: address) }
         var response = HTTPResponse(.ok, headers: ["Content-Type": "text/event-stream"])
         response.mayCompress = false
+        response.isLasting = true
         response.body = .stream { [start] writer in
             let stream = cloud.listening.beginStream(of: address)
             defer { cloud.listening.end(stream, of: address) }

@@ -7,6 +7,7 @@ struct Deadlines: Sendable {
     let piece: UInt64
     let shortPiece: UInt64
     let work: UInt64
+    let stall: UInt64
     /// For what a client still sends after an early answer. nginx's `lingering_timeout`.
     let lingering: UInt64 = 5_000_000_000
     /// How often connections are looked through for late ones: an eighth of the shortest deadline, within reason.
@@ -20,6 +21,7 @@ struct Deadlines: Sendable {
         piece = configuration.pieceDeadline.nanoseconds
         shortPiece = configuration.shortPieceDeadline.nanoseconds
         work = configuration.workDeadline.nanoseconds
-        tick = min(max(min(header, body, idle, piece, shortPiece, work) / 8, 5_000_000), 1_000_000_000)
+        stall = configuration.stallTimeout.nanoseconds
+        tick = min(max(min(header, body, idle, piece, shortPiece, work, stall) / 8, 5_000_000), 1_000_000_000)
     }
 }

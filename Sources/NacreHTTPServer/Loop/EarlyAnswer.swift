@@ -1,7 +1,7 @@
 import CNacreMicroHTTPD
 import Glibc
 
-/// The text of a response that is written past libmicrohttpd, because it takes none while a body arrives.
+/// The text of a response that is written past libmicrohttpd: because it takes none while a body arrives, or because it is long done with the connection.
 enum EarlyAnswer {
     /// More does not surely fit an empty socket buffer in one call.
     private static let bytesMax = 16 * 1024
@@ -14,14 +14,20 @@ enum EarlyAnswer {
         case .bytes(let bytes): body = bytes
         case .file, .content, .stream: return nil
         }
+        guard var bytes = head(of: response, framing: "Content-Length: \(body.count)") else { return nil }
+        if !isHead, response.status.mayHaveBody { bytes += body }
+        return bytes.count <= bytesMax ? bytes : nil
+    }
+
+    /// The head of a response after which the connection closes; nil where one of its headers is not safe.
+    static func head(of response: PreparedResponse, framing: String) -> [UInt8]? {
         let reason = MHD_get_reason_phrase_for(UInt32(response.status.rawValue)).map { String(cString: $0) } ?? ""
-        var text = "HTTP/1.1 \(response.status.rawValue) \(reason)\r\nDate: \(date)\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
+        var text = "HTTP/1.1 \(response.status.rawValue) \(reason)\r\nDate: \(date)\r\nConnection: close\r\n\(framing)\r\n"
         for (name, value) in response.headers where !ResponseHeader.isOurs(name) {
             guard ResponseHeader.isSafe(name, value) else { return nil }
             text += "\(name): \(value)\r\n"
         }
-        let bytes = Array((text + "\r\n").utf8) + (isHead || !response.status.mayHaveBody ? [] : body)
-        return bytes.count <= bytesMax ? bytes : nil
+        return Array((text + "\r\n").utf8)
     }
 
     /// Now, as RFC 9110 §5.6.7 writes it.

@@ -50,12 +50,16 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private let thread = Atomic<UInt>(0)
     private let wakeDescriptor: Int32
     private let pollDescriptor: Int32
+    /// One whose other end is closed: reading finds its end.
+    private let deadSocket: Int32
     private let onStopped: @Sendable () -> Void
 
     private var daemon: OpaquePointer?
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
     private(set) var connections: [UInt64: ServedConnection] = [:]
+    /// What was taken from libmicrohttpd: connections too, by their ids.
+    private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
     /// Of which the request line is here and the rest of the head is awaited, by their connections.
     private var heads: [UInt64: Exchange] = [:]
     private var nextConnectionID = Source.firstConnection
@@ -77,7 +81,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var mustMakeRoom = false
     /// Since the last tick, as far as could be.
     private var roomIsMade = false
-    private var isShortOfConnections: Bool { connections.count * 8 >= connectionsMax * 7 }
+    private var places: Int { connections.count + lasting.count }
+    private var isShortOfConnections: Bool { places * 8 >= connectionsMax * 7 }
     /// A connection was resumed: libmicrohttpd must run before the loop waits, or the connection stalls.
     var mustServe = false
     var isDraining: Bool { drainDeadline != nil }
@@ -101,7 +106,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         headerBytesMax = configuration.headerBytesMax
         wakeDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         pollDescriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard wakeDescriptor >= 0, pollDescriptor >= 0 else {
+        deadSocket = Self.makeDeadSocket()
+        guard wakeDescriptor >= 0, pollDescriptor >= 0, deadSocket >= 0 else {
             close(socket)
             throw ServerStartError(.loop, code: errno)
         }
@@ -121,6 +127,14 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if let daemon { MHD_stop_daemon(daemon) }
         if wakeDescriptor >= 0 { close(wakeDescriptor) }
         if pollDescriptor >= 0 { close(pollDescriptor) }
+        if deadSocket >= 0 { close(deadSocket) }
+    }
+
+    private static func makeDeadSocket() -> Int32 {
+        var pair: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0, &pair) == 0 else { return -1 }
+        close(pair[1])
+        return pair[0]
     }
 
     // MARK: - From any thread
@@ -160,6 +174,9 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         if isCurrent { body() } else { _ = send(.call(body)) }
     }
 
+    /// Runs the body on the loop's thread, and never inside this call.
+    func performLater(_ body: @escaping @Sendable () -> Void) { _ = send(.call(body)) }
+
     private func send(_ message: Message) -> Bool {
         let (isSent, mustWake) = inbox.withLock { inbox -> (Bool, Bool) in
             guard !inbox.isClosed else { return (false, false) }
@@ -174,7 +191,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Accepts nothing more, lets what is under way finish until the deadline, then ends the loop.
     func drain(until deadline: UInt64) {
         // Never at once: a handler may ask for it, inside a call of libmicrohttpd, which must not be run in there.
-        _ = send(.call { self.beginDraining(until: deadline) })
+        performLater { self.beginDraining(until: deadline) }
     }
 
     // MARK: - The thread
@@ -190,7 +207,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         while !isStopping {
             let count = epoll_wait(pollDescriptor, &events, Int32(events.count), waitMilliseconds())
             now = MonotonicTime.now
-            for index in 0..<Int(max(count, 0)) { handle(events[index].data.u64) }
+            for index in 0..<Int(max(count, 0)) { handle(events[index].data.u64, events[index].events) }
             serve()
             if mustMakeRoom { makeRoom() }
             if now >= nextTick { tick() }
@@ -200,11 +217,16 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         stop()
     }
 
-    private func handle(_ source: UInt64) {
+    private func handle(_ source: UInt64, _ events: UInt32) {
         switch source {
         case Source.wake: takeInbox()
         case Source.daemon: break
         default:
+            if let (stream, exchange) = lasting[source] {
+                let isGone = events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+                if isGone { endLasting(stream, exchange) } else { stream.push() }
+                return
+            }
             guard let exchange = connections[source]?.exchange, exchange.isWatched else { return }
             unwatch(exchange)
             exchange.clientHungUp()
@@ -267,7 +289,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func waitMilliseconds() -> Int32 {
         if mustServe || nextJob < jobs.count || hasReady { return 0 }
         var next = MonotonicTime.never
-        if !connections.isEmpty { next = nextTick }
+        if places > 0 { next = nextTick }
         if let due = unwatched.first?.due { next = min(next, due) }
         if let drainDeadline { next = min(next, drainDeadline) }
         guard next != MonotonicTime.never else { return -1 }
@@ -288,6 +310,10 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             connection.hangUp()
             mustServe = true
         }
+        for (stream, exchange) in lasting.values where stream.isStalled(now, for: deadlines.stall) {
+            metrics.late.add()
+            endLasting(stream, exchange)
+        }
     }
 
     // MARK: - Connections
@@ -295,10 +321,15 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     func opened(_ raw: OpaquePointer) -> ServedConnection {
         let connection = ServedConnection(id: nextConnectionID, socket: nacre_mhd_socket(raw), peer: PeerAddress(nacre_mhd_peer(raw)), loop: self)
         nextConnectionID += 1
-        if connections.isEmpty { nextTick = min(nextTick, now &+ deadlines.tick) }
+        if places == 0 { nextTick = min(nextTick, now &+ deadlines.tick) }
         connections[connection.id] = connection
         metrics.connections.add(1)
         if isShortOfConnections, !roomIsMade { mustMakeRoom = true }
+        // libmicrohttpd does not count those that were taken from it.
+        if places > connectionsMax {
+            overload.tell(.connections)
+            connection.hangUp()
+        }
         return connection
     }
 
@@ -306,7 +337,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// libmicrohttpd accepts nothing more, and who comes would wait for somebody's deadline.
     private func makeRoom() {
         mustMakeRoom = false
-        let count = connections.count - connectionsMax * 3 / 4
+        let count = places - connectionsMax * 3 / 4
         guard isShortOfConnections else { return }
         // The newest is who came just now.
         let idle = connections.values.filter { $0.exchange == nil && $0.idleSince < now }.sorted { $0.idleSince < $1.idleSince }
@@ -322,6 +353,38 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
         // At the limit of connections libmicrohttpd stops listening, and begins again only in a run after the one that closed.
         mustServe = true
         metrics.connections.add(-1)
+    }
+
+    /// For a response of the exchange; where its connection cannot be taken from libmicrohttpd, nothing comes of it. On any thread.
+    func lastingStream(of exchange: Exchange) -> LastingStream {
+        LastingStream(id: exchange.connection.id) { [weak self] stream in
+            guard let self else { return }
+            self.perform { self.endLasting(stream, exchange) }
+        }
+    }
+
+    /// Takes the socket of a suspended connection from libmicrohttpd, which is left one whose other end is closed.
+    /// - Returns: nil where the system gives none.
+    func takeSocket(of connection: ServedConnection, for stream: LastingStream, of exchange: Exchange) -> Int32? {
+        let socket = fcntl(connection.socket, F_DUPFD_CLOEXEC, 0)
+        guard socket >= 0 else { return nil }
+        guard dup2(deadSocket, connection.socket) >= 0 else {
+            close(socket)
+            return nil
+        }
+        _ = fcntl(connection.socket, F_SETFD, FD_CLOEXEC)
+        lasting[stream.id] = (stream, exchange)
+        metrics.connections.add(1)
+        // Edges alone: that there is room again, and that the client is gone. What it still sends is read by nobody.
+        watch(socket, EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue, stream.id)
+        return socket
+    }
+
+    private func endLasting(_ stream: LastingStream, _ exchange: Exchange) {
+        guard lasting.removeValue(forKey: stream.id) != nil else { return }
+        stream.close()
+        metrics.connections.add(-1)
+        exchange.endLasting()
     }
 
     /// libmicrohttpd has something to log, which it does before it answers by itself, and for each connection that breaks: so few are looked at. If it is
@@ -390,7 +453,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     private func endIfDrained() {
         guard let drainDeadline else { return }
-        if now >= drainDeadline || (connections.isEmpty && inFlight == 0 && waiting == 0) { isStopping = true }
+        if now >= drainDeadline || (places == 0 && inFlight == 0 && waiting == 0) { isStopping = true }
     }
 
     /// libmicrohttpd aborts if it is stopped while a connection is suspended: all are cancelled and resumed first, and it runs once to notice.
@@ -399,6 +462,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             connection.exchange?.abandon()
             connection.exchange?.resume()
         }
+        for (stream, exchange) in lasting.values { endLasting(stream, exchange) }
         MHD_run(daemon)
         if let daemon { MHD_stop_daemon(daemon) }
         daemon = nil

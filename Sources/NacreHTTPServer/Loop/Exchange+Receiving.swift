@@ -6,7 +6,7 @@ extension Exchange {
     func advance(
         _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?, _ size: UnsafeMutablePointer<Int>?
     ) -> MHD_Result {
-        if loop.isStopping { return .NO }
+        if loop.isStopping || isTaken { return .NO }
         if let data, let size, size.pointee > 0 {
             let piece = UnsafeRawBufferPointer(start: data, count: size.pointee)
             size.pointee = 0

@@ -53,6 +53,8 @@ final class Exchange: @unchecked Sendable {
     var isWatched = false
     /// libmicrohttpd has forgotten the request: nothing here may touch `raw` any more.
     var isOver = false
+    /// The response goes out past libmicrohttpd, which is to forget the request.
+    private(set) var isTaken = false
     let startedAt: UInt64
     /// What the request takes of the server. It tells of waits as long as the handler's task runs, which keeps this.
     private(set) lazy var account = RequestAccount(loop.budgets, connection.stranger, loop.overload) { [weak self] isWaiting in
@@ -127,8 +129,13 @@ final class Exchange: @unchecked Sendable {
             return
         }
         let loop = loop
-        let writer = HTTPStreamWriter { loop.perform { self.resume() } }
-        loop.perform { self.complete(prepared, writer) }
+        let lasting = prepared.isLasting ? loop.lastingStream(of: self) : nil
+        let writer = HTTPStreamWriter { if lasting?.push() != true { loop.perform { self.resume() } } }
+        loop.perform {
+            // A connection is taken while it is suspended, as it is when libmicrohttpd's call returns in which this may be.
+            if lasting == nil || self.isSuspended { return self.complete(prepared, writer, lasting) }
+            loop.performLater { self.complete(prepared, writer, lasting) }
+        }
         do {
             try await body(writer)
             writer.end(complete: true)
@@ -138,7 +145,7 @@ final class Exchange: @unchecked Sendable {
         loop.perform { self.endTask() }
     }
 
-    private func complete(_ prepared: PreparedResponse, _ writer: HTTPStreamWriter?) {
+    private func complete(_ prepared: PreparedResponse, _ writer: HTTPStreamWriter?, _ lasting: LastingStream? = nil) {
         if writer == nil { endTask() }
         guard !isOver else {
             writer?.abandon()
@@ -148,7 +155,22 @@ final class Exchange: @unchecked Sendable {
         response = prepared
         if closesAfter || loop.isDraining { response?.closes = true }
         if stage == .streaming { answerEarly() }
+        if let lasting, let writer { takeOver(lasting, writer) }
         resume()
+    }
+
+    /// Takes the connection from libmicrohttpd, where that can be: it is left a dead socket in its place, which it closes.
+    private func takeOver(_ lasting: LastingStream, _ writer: HTTPStreamWriter) {
+        // A suspended connection is in no epoll of libmicrohttpd, which finds out nothing.
+        guard stage == .answering, isSuspended, reader?.isNewest == true, let response,
+            let head = EarlyAnswer.head(of: response, framing: "Transfer-Encoding: chunked")
+        else { return }
+        loop.unwatch(self)
+        guard let socket = loop.takeSocket(of: connection, for: lasting, of: self) else { return }
+        isTaken = true
+        reader = nil
+        self.response?.body = .none
+        lasting.begin(socket, head: head, writer)
     }
 
     private func endTask() {
@@ -210,6 +232,7 @@ final class Exchange: @unchecked Sendable {
         isOver = true
         connection.exchange = nil
         loop.endHead(on: connection)
+        if isTaken { return }
         if reason == .REQUEST_TERMINATED_COMPLETED_OK {
             connection.beginIdle()
             // The head of a stream was sent before anybody knew that the server would end.
@@ -221,6 +244,17 @@ final class Exchange: @unchecked Sendable {
             loop.metrics.abandoned.add()
         }
         abandon()
+        forget()
+    }
+
+    /// A response that went out past libmicrohttpd is over, whole or not.
+    func endLasting() {
+        if task != nil { loop.metrics.abandoned.add() }
+        abandon()
+        forget()
+    }
+
+    private func forget() {
         account.endAnswer()
         // A handler that runs still has the body.
         if task == nil { account.endBody() }

@@ -20,6 +20,8 @@ struct HeadReader {
     private(set) var contentLength: Int?
     private(set) var isChunked = false
     private(set) var expectsContinue = false
+    /// The client knows chunks.
+    private(set) var isNewest = false
     private let targetLength: Int
     private var hostCount = 0
 
@@ -90,7 +92,7 @@ struct HeadReader {
 
     private mutating func checkVersion(_ version: UnsafePointer<CChar>?) {
         guard let version else { return refuse("The HTTP version is malformed.") }
-        let isNewest = strcmp(version, MHD_HTTP_VERSION_1_1) == 0
+        isNewest = strcmp(version, MHD_HTTP_VERSION_1_1) == 0
         guard isNewest || strcmp(version, MHD_HTTP_VERSION_1_0) == 0 else {
             problem = HTTPError(.versionNotSupported, "The HTTP version is not supported.")
             return

@@ -1,3 +1,4 @@
+import CNacreMicroHTTPD
 import Glibc
 
 /// The sockets on which the loops listen: one address and port, one socket a loop, so that the kernel spreads the connections.

@@ -1,3 +1,4 @@
+import CNacreMicroHTTPD
 import Glibc
 
 /// One socket, from accept to close, with the deadlines of its own clock. Only its loop's thread touches it.

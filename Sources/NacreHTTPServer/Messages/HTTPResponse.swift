@@ -6,6 +6,8 @@ package struct HTTPResponse: Sendable {
     package var body: Body
     /// Whether the server may send the body gzipped to a client that takes it. Turn it off where secrets and what a client sent share a body.
     package var mayCompress = true
+    /// Of a streamed body: it goes on for long and mostly waits. Such a response holds little while it waits, and its connection closes at its end.
+    package var isLasting = false
 
     package enum Body: Sendable {
         case none

@@ -13,6 +13,8 @@ struct PreparedResponse: Sendable {
     var body: Body
     /// The connection ends with this response.
     var closes = false
+    /// Its body is streamed for long, and mostly waits.
+    var isLasting = false
 
     /// What writes the body while it is sent; nil where it is there already.
     var streamed: (@Sendable (HTTPStreamWriter) async throws -> Void)? {
@@ -29,7 +31,7 @@ struct PreparedResponse: Sendable {
         switch response.body {
         case .none: break
         case .bytes(let bytes): prepared.body = .bytes(bytes)
-        case .stream(let body): prepared.body = .stream(body)
+        case .stream(let body): (prepared.body, prepared.isLasting) = (.stream(body), response.isLasting)
         case .file(let file): prepared.attach(file)
         case .content(let content): prepared.body = .content(content, 0..<content.length)
         }
