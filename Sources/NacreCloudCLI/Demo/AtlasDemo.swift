@@ -35,6 +35,7 @@ struct AtlasDemo {
         try await hearOfChanges()
         try await cascade(through: nearest)
         try await showPicture()
+        try await showChangedPicture()
         try await showUserRecords()
         try await shareTripAndGuide()
         try await meetTheSignedOut()

@@ -1,57 +1,139 @@
 import CloudKit
 import Foundation
+import NacreCloudWire
+import NacreLocks
 
-/// The demo's picture: the time zones as points on a map of the world, which one device saves as an asset and the other fetches.
+/// The demo's pictures: the time zones as points on a map of the world, which one device saves as an asset and the other fetches.
 extension AtlasDemo {
     /// A draws the map and saves it; B has the same bytes.
     mutating func showPicture() async throws {
         let picture = AtlasPicture(entries)
-        let id = CKRecord.ID(recordName: "atlas-map")
+        try await show(picture, in: "atlas-map")
+        report.pictureBytes = picture.png.count
+        try timeline.say("A saved a map of \(picture.points) time zones, a PNG of \(picture.png.count) bytes, and B fetched the same bytes")
+    }
+
+    /// A draws the map for a wall and saves it, draws a ring around a place on it and saves it again: what travels then is what of the file is another.
+    mutating func showChangedPicture() async throws {
+        // The grain of each run is its own, so that nothing of it is on the server before.
+        let grain = UInt64.random(in: 0...UInt64.max)
+        let plain = AtlasPicture(entries, scale: Self.wallScale, grain: grain)
+        let ringed = AtlasPicture(entries, scale: Self.wallScale, grain: grain, ringed: 0)
+        try await show(plain, in: "atlas-wall-map")
+        let there = try await show(ringed, in: "atlas-wall-map")
+
+        let before = Set(Self.chunks(of: plain.png))
+        let changed = Self.chunks(of: ringed.png).filter { !before.contains($0) }.reduce(0) { $0 + $1.count }
+        let (all, sent) = (ringed.png.count, ringed.png.count - there)
+        guard changed > 0, sent == changed else { throw DemoFailure("of a picture of \(all) bytes \(changed) were others, and \(sent) were sent") }
+        report.changedPictureBytes = all
+        report.changedPictureBytesSent = sent
+        try timeline.say("A saved a map of \(all / 1000) KB, drew a ring on it and saved it again: \(sent / 1000) KB of \(all / 1000) KB were sent")
+    }
+
+    private static func chunks(of file: [UInt8]) -> [[UInt8]] {
+        var cutter = ContentCutter()
+        var chunks: [[UInt8]] = []
+        cutter.add(file) { chunks.append($0) }
+        return chunks + (cutter.rest().map { [$0] } ?? [])
+    }
+
+    /// Pixels of the map for a wall for each of the small one, in a line.
+    private static let wallScale = 12
+
+    /// A saves a picture; B has the same bytes.
+    /// - Returns: how many of its bytes the server had already: the first that an operation tells of a large file's way.
+    @discardableResult
+    private func show(_ picture: AtlasPicture, in name: String) async throws -> Int {
+        let id = CKRecord.ID(recordName: name)
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("nacre-demo-\(UUID().uuidString).png")
         try Data(picture.png).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
         let map = CKRecord(recordType: "Map", recordID: id)
         map["picture"] = CKAsset(fileURL: file)
         map["points"] = picture.points
-        let results = try await a.database.modifyRecords(saving: [map], deleting: [], savePolicy: .allKeys)
-        guard let saved = try results.saveResults[id]?.get() else { throw DemoFailure("the map was not answered for") }
+        let (saved, there) = try await save(map)
 
         let read = try await b.database.record(for: id)
         guard let url = (read["picture"] as? CKAsset)?.fileURL else { throw DemoFailure("device B has the map without its picture") }
         defer { try? FileManager.default.removeItem(at: url) }
         guard try [UInt8](Data(contentsOf: url)) == picture.png else { throw DemoFailure("device B has another picture than A saved") }
         guard read.recordChangeTag == saved.recordChangeTag else { throw DemoFailure("device B has another version of the map") }
-        report.pictureBytes = picture.png.count
-        try timeline.say("A saved a map of \(picture.points) time zones, a PNG of \(picture.png.count) bytes, and B fetched the same bytes")
+        return Int((there * Double(picture.png.count)).rounded())
+    }
+
+    /// - Returns: what was saved, and what part of its file the server had before anything of it was sent.
+    private func save(_ map: CKRecord) async throws -> (saved: CKRecord, there: Double) {
+        let parts = Locked<[Double]>([])
+        let operation = CKModifyRecordsOperation(recordsToSave: [map])
+        operation.savePolicy = .allKeys
+        operation.perRecordProgressBlock = { _, part in parts.withLock { $0.append(part) } }
+        let saved = Locked<CKRecord?>(nil)
+        operation.perRecordSaveBlock = { _, result in saved.withLock { $0 = try? result.get() } }
+        try await withCheckedThrowingContinuation { continuation in
+            operation.modifyRecordsResultBlock = { continuation.resume(with: $0) }
+            a.database.add(operation)
+        }
+        guard let record = saved.withLock({ $0 }) else { throw DemoFailure("the map was not answered for") }
+        return (record, parts.withLock { $0.first ?? 0 })
     }
 }
 
-/// A map of the world in grey, a pixel for each two degrees, with a point for each place.
+/// A map of the world in grey, a pixel for each two degrees or more, with a point for each place.
 struct AtlasPicture {
     static let width = 180
     static let height = 90
     private static let sea: UInt8 = 0x20
     private static let point: UInt8 = 0xFF
 
+    /// Of a ring, in pixels: its outer and its inner border.
+    private static let ring = (outer: 9, inner: 7)
+
     let points: Int
     /// The picture as a PNG file. ISO/IEC 15948: eight bits of grey, its pixels in blocks that are stored and not compressed.
     let png: [UInt8]
 
-    init(_ entries: [AtlasEntry]) {
+    /// - Parameters:
+    ///   - scale: pixels for each of the smallest map, in a line.
+    ///   - grain: what its sea is strewn with; nil: it is smooth.
+    ///   - ringed: around which of the places a ring is drawn.
+    init(_ entries: [AtlasEntry], scale: Int = 1, grain: UInt64? = nil, ringed: Int? = nil) {
         let places = entries.compactMap { entry in entry.fields.values.compactMap { if case .place(let place) = $0 { place } else { nil } }.first }
-        var pixels = [UInt8](repeating: Self.sea, count: Self.width * Self.height)
-        for place in places {
-            let x = min(Int((place.longitude + 180) / 360 * Double(Self.width)), Self.width - 1)
-            let y = min(Int((90 - place.latitude) / 180 * Double(Self.height)), Self.height - 1)
-            pixels[y * Self.width + x] = Self.point
+        let (width, height) = (Self.width * scale, Self.height * scale)
+        var pixels = [UInt8](repeating: Self.sea, count: width * height)
+        if var grain {
+            for place in pixels.indices {
+                grain = grain &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                pixels[place] = Self.sea + UInt8(truncatingIfNeeded: grain >> 60)
+            }
+        }
+        let spots = places.map { place in
+            (
+                x: min(Int((place.longitude + 180) / 360 * Double(width)), width - 1),
+                y: min(Int((90 - place.latitude) / 180 * Double(height)), height - 1)
+            )
+        }
+        for spot in spots { pixels[spot.y * width + spot.x] = Self.point }
+        if let ringed, spots.indices.contains(ringed) {
+            let (spot, reach) = (spots[ringed], -Self.ring.outer...Self.ring.outer)
+            let wanted = Self.ring.inner * Self.ring.inner...Self.ring.outer * Self.ring.outer
+            for (dx, dy) in reach.flatMap({ dx in reach.map { (dx, $0) } }) where wanted.contains(dx * dx + dy * dy) {
+                let (x, y) = (spot.x + dx, spot.y + dy)
+                if (0..<width).contains(x), (0..<height).contains(y) { pixels[y * width + x] = Self.point }
+            }
         }
         points = places.count
-        png = Self.png(pixels)
+        png = Self.png(pixels, width, height)
     }
 
-    private static func png(_ pixels: [UInt8]) -> [UInt8] {
-        // No filter in any row.
-        let rows = (0..<height).flatMap { y in [0] + pixels[y * width..<(y + 1) * width] }
+    private static func png(_ pixels: [UInt8], _ width: Int, _ height: Int) -> [UInt8] {
+        var rows: [UInt8] = []
+        rows.reserveCapacity(height * (width + 1))
+        for y in 0..<height {
+            // No filter in any row.
+            rows.append(0)
+            rows += pixels[y * width..<(y + 1) * width]
+        }
         var file: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
         file += chunk("IHDR", bytes(UInt32(width)) + bytes(UInt32(height)) + [8, 0, 0, 0, 0])
         file += chunk("IDAT", stored(rows))
@@ -63,19 +145,24 @@ struct AtlasPicture {
         return bytes(UInt32(data.count)) + named + bytes(cyclicCheck(named))
     }
 
-    /// RFC 1950 around RFC 1951: one stored block, which holds 65,535 bytes; the picture has fewer.
+    /// RFC 1950 around RFC 1951: stored blocks, each of up to 65,535 bytes.
     private static func stored(_ data: [UInt8]) -> [UInt8] {
-        let count = UInt16(data.count)
-        var file: [UInt8] = [0x78, 0x01, 1]
-        for number in [count, ~count] { file += [UInt8(number & 255), UInt8(number >> 8)] }
-        return file + data + bytes(sum(data))
+        var file: [UInt8] = [0x78, 0x01]
+        for start in stride(from: 0, to: data.count, by: Int(UInt16.max)) {
+            let block = data[start..<min(start + Int(UInt16.max), data.count)]
+            file.append(block.endIndex == data.endIndex ? 1 : 0)
+            for number in [UInt16(block.count), ~UInt16(block.count)] { file += [UInt8(number & 255), UInt8(number >> 8)] }
+            file += block
+        }
+        return file + bytes(sum(data))
     }
 
     /// Adler-32.
     private static func sum(_ data: [UInt8]) -> UInt32 {
-        let (low, high) = data.reduce((UInt32(1), UInt32(0))) { sums, byte in
-            let low = (sums.0 + UInt32(byte)) % 65521
-            return (low, (sums.1 + low) % 65521)
+        var (low, high) = (UInt32(1), UInt32(0))
+        for byte in data {
+            low = (low + UInt32(byte)) % 65521
+            high = (high + low) % 65521
         }
         return high << 16 | low
     }
@@ -83,11 +170,13 @@ struct AtlasPicture {
     /// CRC-32.
     private static func cyclicCheck(_ data: [UInt8]) -> UInt32 {
         var rest = UInt32.max
-        for byte in data {
-            rest ^= UInt32(byte)
-            for _ in 0..<8 { rest = (rest >> 1) ^ (rest & 1 == 1 ? 0xEDB8_8320 : 0) }
-        }
+        for byte in data { rest = checks[Int(UInt8(truncatingIfNeeded: rest) ^ byte)] ^ rest >> 8 }
         return ~rest
+    }
+
+    /// What each byte does to a CRC-32.
+    private static let checks = (UInt32(0)..<256).map { byte in
+        (0..<8).reduce(byte) { rest, _ in (rest >> 1) ^ (rest & 1 == 1 ? 0xEDB8_8320 : 0) }
     }
 
     private static func bytes(_ number: UInt32) -> [UInt8] {

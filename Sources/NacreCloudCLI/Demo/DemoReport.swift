@@ -33,5 +33,8 @@ struct DemoReport: Encodable, Sendable {
     var sharesAccepted = 0
     /// Of the picture that one device saved and the other fetched.
     var pictureBytes = 0
+    /// Of a larger one that was saved again with a ring drawn on it, and what of it was sent then.
+    var changedPictureBytes = 0
+    var changedPictureBytesSent = 0
     var seconds = 0.0
 }

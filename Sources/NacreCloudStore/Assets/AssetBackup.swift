@@ -12,7 +12,7 @@ package enum AssetBackup {
 
     /// Gives each chunk of one folder a place in another, where it is not there. On one disk that takes no room. What is there already stays as it is.
     /// Blocks as long as the disk takes.
-    /// - Parameter isCancelled: asked before each of up to 256 parts.
+    /// - Parameter isCancelled: asked before each of up to 256 parts is looked through, and before it is shared.
     /// - Returns: how many came.
     @discardableResult
     package static func share(_ source: String, with target: String, isCancelled: () -> Bool = { false }) throws(StoreError) -> Int {
@@ -21,20 +21,25 @@ package enum AssetBackup {
         try FileCall.makeFolder(target)
         let lock = try Lock(target, LOCK_SH)
         defer { lock?.release() }
-        var count = 0
+        let disk = try OpenedFile(FileCall.openFolder(source))
+        var new: [(part: String, names: [String])] = []
         for part in parts {
             if isCancelled() { throw BackupControl.cancelled }
-            let (from, to) = ("\(source)/\(part)", "\(target)/\(part)")
-            try FileCall.makeFolder(to)
-            let there = Set(try FileCall.names(in: to))
-            // A chunk that was collected meanwhile is in no backup.
-            let new = try FileCall.names(in: from).filter { $0.utf8.count == 64 && !there.contains($0) }
-            for name in new { try FileCall.share("\(from)/\(name)", as: "\(to)/\(name)") }
-            if !new.isEmpty { try FileCall.sync(folder: to) }
-            count += new.count
+            let there = Set(try FileCall.names(in: "\(target)/\(part)"))
+            let names = try FileCall.names(in: "\(source)/\(part)").filter { $0.utf8.count == 64 && !there.contains($0) }
+            if !names.isEmpty { new.append((part, names)) }
+        }
+        // A chunk that came just now may not be on the disk yet. A power cut would leave it by half in both folders, and in the other one for ever.
+        if !new.isEmpty { try FileCall.syncAll(beside: disk.descriptor, source) }
+        for (part, names) in new {
+            if isCancelled() { throw BackupControl.cancelled }
+            try FileCall.makeFolder("\(target)/\(part)")
+            // One that was collected meanwhile is in no backup.
+            for name in names { try FileCall.share("\(source)/\(part)/\(name)", as: "\(target)/\(part)/\(name)") }
+            try FileCall.sync(folder: "\(target)/\(part)")
         }
         try FileCall.sync(folder: target)
-        return count
+        return new.reduce(0) { $0 + $1.names.count }
     }
 
     /// Brings the chunks of a running server's storage beside its backups, where they are not there: of files by `share`, off the thread that asks, of a bucket

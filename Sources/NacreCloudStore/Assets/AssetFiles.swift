@@ -143,24 +143,31 @@ package final class AssetFiles: AssetStorage {
     /// To be told before a chunk's file is read: what that brings in from the disk is not known to be right.
     func willRead(_ name: ChunkName) { sound.withLock { $0.forget(name) } }
 
-    /// Moves a chunk that was written just now from the file aside to its place.
-    func place(_ aside: String, as name: ChunkName) throws(StoreError) {
-        try changing(name) { () throws(StoreError) in try FileCall.move(aside, to: path(of: name)) }
-        if let state = FileState(path: path(of: name)) { sound.withLock { [now = clock()] in $0.note(name, state, at: now) } }
+    /// Moves a chunk that was written just now from the file aside to its place. Where another stands there, which rows may name, it is on the disk before.
+    func place(_ aside: String, as chunk: AssetChunk) throws(StoreError) {
+        let (name, path) = (chunk.name, path(of: chunk.name))
+        try changing(name, to: chunk.size) { before throws(StoreError) in
+            if before != nil { try FileCall.sync(file: aside) }
+            try FileCall.move(aside, to: path, in: subfolder(of: name))
+        }
+        if let state = FileState(path: path) { sound.withLock { [now = clock()] in $0.note(name, state, at: now) } }
     }
 
     private func discard(_ name: ChunkName) throws(StoreError) {
-        try changing(name) { () throws(StoreError) in try FileCall.remove(path(of: name)) }
+        try changing(name, to: nil) { _ throws(StoreError) in try FileCall.remove(path(of: name)) }
     }
 
-    private func changing(_ name: ChunkName, _ change: () throws(StoreError) -> Void) throws(StoreError) {
+    /// - Parameters:
+    ///   - size: what the chunk's file has when it is changed; nil: it is gone.
+    ///   - change: is told what it had.
+    private func changing(_ name: ChunkName, to size: Int?, _ change: (_ before: Int?) throws(StoreError) -> Void) throws(StoreError) {
         let part = name.bytes.first ?? 0
         let result = parts.withLock { parts -> Result<Void, StoreError> in
             do throws(StoreError) {
                 let before = try FileCall.size(path(of: name))
-                try change()
+                try change(before)
                 parts[part]?.remove(before)
-                parts[part]?.add(try FileCall.size(path(of: name)))
+                parts[part]?.add(size)
                 return .success(())
             } catch {
                 return .failure(error)

@@ -105,6 +105,14 @@ enum FileCall {
         guard rename(path, place) == 0 else { throw fault("rename", place) }
     }
 
+    /// The same into a folder that may not be there yet.
+    static func move(_ path: String, to place: String, in folder: String) throws(StoreError) {
+        if rename(path, place) == 0 { return }
+        guard errno == ENOENT else { throw fault("rename", place) }
+        try makeFolder(folder)
+        try move(path, to: place)
+    }
+
     /// Gives a file that never changes a second name, in a place where nothing is. On another disk it is copied, through a file aside.
     static func share(_ path: String, as place: String) throws(StoreError) {
         if link(path, place) == 0 || errno == EEXIST { return }

@@ -30,20 +30,23 @@ final class FileReceiver: AssetReceiver {
         var cuts = ContentCuts()
         /// What came behind the last cut.
         var growing: GrowingChunk?
+        /// Chunks that have come to their ends and are not hashed yet, oldest first.
+        var unnamed: [GrowingChunk] = []
+        /// Made with the first chunk.
+        var hasher: ChunkHasher?
         /// Chunks that were begun.
         var begun = 0
         var chunks: [AssetChunk] = []
         /// Chunks that this receiver has pinned; the text is the file aside in which a new one stands.
         var pinned: [ChunkName: String?] = [:]
-        /// Folders whose names may not be on the disk yet.
-        var unsynced: Set<String> = []
+        /// Chunks whose places may not be on the disk yet, and whether their bytes are.
+        var unsynced: [ChunkName: Bool] = [:]
         var isReleased = false
         /// The folder, opened before the first chunk was written, so that it tells of what could not be.
         var disk: Int32?
     }
 
-    /// New chunks from which on all of the disk is synced at once, before and after they get their places. On this server: forty chunks take twenty
-    /// milliseconds then, and four hundred one by one.
+    /// Chunks from which on all of the disk is synced at once. On this server: forty chunks take some milliseconds then, and four hundred one by one.
     private static let chunksForAll = 5
 
     /// A thread is asked for so many bytes at a time. While it works on what it took, twice as many may come.
@@ -86,8 +89,9 @@ final class FileReceiver: AssetReceiver {
                 let (rest, failure) = waiting.withLock { ($0.bytes, $0.failure) }
                 if let failure { throw failure }
                 try take(rest, &state)
-                try endChunk(&state)
-                try moveIntoPlace(&state)
+                endChunk(&state)
+                if let hasher = state.hasher { try nameChunks(try hasher.rest(), &state) }
+                try moveIntoPlace(state.chunks, &state)
                 return ReceivedAsset(
                     size: size, checksum: ChunkNaming.checksum(of: state.chunks, under: key), chunks: state.chunks, inline: nil)
             }
@@ -113,7 +117,7 @@ final class FileReceiver: AssetReceiver {
             let isOurs = state.withLock { state in
                 guard !state.isReleased, state.pinned[chunk.name] == nil else { return false }
                 state.pinned[chunk.name] = .some(nil)
-                if !isNamed { state.unsynced.insert(files.subfolder(of: chunk.name)) }
+                if !isNamed { state.unsynced[chunk.name] = false }
                 return true
             }
             if !isOurs { files.unpin([chunk.name]) }
@@ -129,7 +133,7 @@ final class FileReceiver: AssetReceiver {
                 let path = prefix + chunk.name.text
                 try FileCall.write(bytes, to: path)
                 state.pinned[chunk.name] = path
-                try place(chunk.name, &state)
+                try place(chunk, isOnDisk: true, &state)
             }
             return true
         }
@@ -141,7 +145,7 @@ final class FileReceiver: AssetReceiver {
                 guard !state.isReleased, chunks.allSatisfy({ state.pinned[$0.name] != nil }) else {
                     throw StoreError(.closed, "A file was ended before all of it was there")
                 }
-                try moveIntoPlace(&state)
+                try moveIntoPlace(chunks, &state)
                 return ReceivedAsset(
                     size: chunks.reduce(0) { $0 + Int64($1.size) }, checksum: ChunkNaming.checksum(of: chunks, under: key), chunks: chunks,
                     inline: nil)
@@ -160,7 +164,7 @@ final class FileReceiver: AssetReceiver {
             state.withLock { state -> [ChunkName] in
                 guard !state.isReleased else { return [] }
                 state.isReleased = true
-                state.growing = nil
+                (state.growing, state.unnamed) = (nil, [])
                 for case let path? in state.pinned.values { try? FileCall.remove(path) }
                 if let disk = state.disk { close(disk) }
                 state.disk = nil
@@ -230,66 +234,79 @@ final class FileReceiver: AssetReceiver {
         while start < piece.count {
             let cut = state.cuts.next(in: piece, from: start)
             let growing = try state.growing ?? beginChunk(&state)
-            try growing.add(piece, start..<(cut ?? piece.count))
-            if cut != nil { try endChunk(&state) }
-            start = cut ?? piece.count
+            let part = start..<(cut ?? piece.count)
+            state.hasher?.add(piece[part])
+            try growing.add(piece, part)
+            if cut != nil { endChunk(&state) }
+            start = part.upperBound
         }
+        if let hasher = state.hasher { try nameChunks(try hasher.digests(), &state) }
     }
 
     private func beginChunk(_ state: inout State) throws -> GrowingChunk {
         if state.disk == nil { state.disk = try FileCall.openFolder(files.folder) }
+        if state.hasher == nil { state.hasher = try ChunkHasher(files.threads) }
         state.begun += 1
         let chunk = try GrowingChunk(at: "\(prefix)\(state.begun)")
         state.growing = chunk
         return chunk
     }
 
-    /// Keeps aside what came behind the last cut, where it is not there already.
-    private func endChunk(_ state: inout State) throws {
+    /// What came behind the last cut is a chunk.
+    private func endChunk(_ state: inout State) {
         guard let growing = state.growing else { return }
         state.growing = nil
-        let chunk = AssetChunk(name: ChunkNaming.name(ofDigest: try growing.endDigest(), under: key), size: growing.size)
-        state.chunks.append(chunk)
-        if try begin(chunk, &state) { state.pinned[chunk.name] = growing.keep() }
+        state.unnamed.append(growing)
+        state.hasher?.endChunk()
+    }
+
+    /// Keeps aside the chunks that are hashed, where they are not there already.
+    private func nameChunks(_ digests: [[UInt8]], _ state: inout State) throws {
+        let named = state.unnamed.prefix(digests.count)
+        state.unnamed.removeFirst(named.count)
+        for (growing, digest) in zip(named, digests) {
+            let chunk = AssetChunk(name: ChunkNaming.name(ofDigest: digest, under: key), size: growing.size)
+            state.chunks.append(chunk)
+            if try begin(chunk, &state) { state.pinned[chunk.name] = growing.keep() }
+        }
     }
 
     /// Pins a chunk.
     /// - Returns: whether it is to be written: it is not there, or is not what it should be.
     private func begin(_ chunk: AssetChunk, _ state: inout State) throws -> Bool {
         guard state.pinned[chunk.name] == nil, !state.isReleased else { return false }
+        if state.disk == nil { state.disk = try FileCall.openFolder(files.folder) }
         files.pin(chunk.name)
         state.pinned[chunk.name] = .some(nil)
         files.willRead(chunk.name)
         let there = try FileCall.contents(files.path(of: chunk.name), bytesMax: chunk.size)
         guard let there, (try? ChunkNaming.verify(there, are: chunk, under: key)) != nil else { return true }
         // It may be another receiver's, that has not come to its end.
-        state.unsynced.insert(files.subfolder(of: chunk.name))
+        state.unsynced[chunk.name] = false
         return false
     }
 
     // MARK: Places
 
-    /// The bytes of chunks are on the disk before they get their places, and their places before this returns.
-    private func moveIntoPlace(_ state: inout State) throws {
-        let aside = state.pinned.values.compactMap(\.self)
-        let disk = aside.count >= Self.chunksForAll && FileCall.tellsOfAll ? state.disk : nil
-        if let disk { try FileCall.syncAll(beside: disk, files.folder) } else { for path in aside { try FileCall.sync(file: path) } }
-        for name in Array(state.pinned.keys) { try place(name, &state) }
-        if let disk {
+    /// Chunks get their places, and are on the disk in them before this returns. No row names them until then: who finds one there that a power cut left by
+    /// half holds it against its name.
+    private func moveIntoPlace(_ chunks: [AssetChunk], _ state: inout State) throws {
+        for chunk in chunks { try place(chunk, isOnDisk: false, &state) }
+        if let disk = state.disk, state.unsynced.count >= Self.chunksForAll, FileCall.tellsOfAll {
             try FileCall.syncAll(beside: disk, files.folder)
-        } else {
-            for folder in state.unsynced { try FileCall.sync(folder: folder) }
-            if !state.unsynced.isEmpty { try FileCall.sync(folder: files.folder) }
+        } else if !state.unsynced.isEmpty {
+            for (name, isOnDisk) in state.unsynced where !isOnDisk { try FileCall.sync(file: files.path(of: name)) }
+            for folder in Set(state.unsynced.keys.map(files.subfolder(of:))) { try FileCall.sync(folder: folder) }
+            try FileCall.sync(folder: files.folder)
         }
-        state.unsynced = []
+        state.unsynced = [:]
     }
 
     /// Moves a chunk that stands aside to its place.
-    private func place(_ name: ChunkName, _ state: inout State) throws {
-        guard case let path?? = state.pinned[name] else { return }
-        let folder = files.subfolder(of: name)
-        if state.unsynced.insert(folder).inserted { try FileCall.makeFolder(folder) }
-        try files.place(path, as: name)
-        state.pinned[name] = .some(nil)
+    private func place(_ chunk: AssetChunk, isOnDisk: Bool, _ state: inout State) throws {
+        guard case let path?? = state.pinned[chunk.name] else { return }
+        state.unsynced[chunk.name] = isOnDisk
+        try files.place(path, as: chunk)
+        state.pinned[chunk.name] = .some(nil)
     }
 }

@@ -6,6 +6,8 @@ final class FileThreads: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
         var next = 0
+        /// Jobs that a thread has under way.
+        var running = 0
         var isClosed = false
         var threads: [BlockingThread] = []
     }
@@ -18,7 +20,10 @@ final class FileThreads: Sendable {
         for _ in 0..<count {
             let (state, work) = (state, work)
             let thread = try BlockingThread {
-                while let job = Self.next(state, work) { job() }
+                while let job = Self.next(state, work) {
+                    job()
+                    state.withLock { $0.running -= 1 }
+                }
             }
             state.withLock { $0.threads.append(thread) }
         }
@@ -50,6 +55,9 @@ final class FileThreads: Sendable {
     /// Whether something waits for a thread.
     var isWanted: Bool { state.withLock { $0.next < $0.waiting.count } }
 
+    /// Whether a thread has nothing to do.
+    var hasFree: Bool { state.withLock { $0.running + $0.waiting.count - $0.next < $0.threads.count } }
+
     /// Serves what was asked for, then ends the threads. Idempotent.
     func close() async {
         let threads = state.withLock { state in
@@ -75,6 +83,7 @@ final class FileThreads: Sendable {
             guard state.next < state.waiting.count else { return nil }
             let job = state.waiting[state.next]
             state.next += 1
+            state.running += 1
             // What was done is dropped when it is half of the queue, so that taking a job costs the same however many wait.
             if state.next * 2 >= state.waiting.count {
                 state.waiting.removeFirst(state.next)

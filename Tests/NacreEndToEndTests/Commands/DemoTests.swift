@@ -36,6 +36,7 @@ struct DemoTests {
             #expect(first.status == 0, "\(first.messages)")
             for text in [
                 "atomic batches", "serverRecordChanged", "deleted", "the 10 time zones nearest to Prague", "with the word", "with it went",
+                "drew a ring on it and saved it again: ",
                 "A changed a language, and B showed “A language with the word creole changed”",
                 "notAuthenticated", "read it and may not change it (permissionFailure)",
                 "shared her trip with Ben by its link, and her zone Guide with Cleo", "Cleo was refused (permissionFailure)",
@@ -73,6 +74,9 @@ struct DemoTests {
             #expect(report["sharesAccepted"] as? Double == 2)
             #expect(report["userRecordsRead"] as? Double == 1)
             #expect(report["pictureBytes"] as? Double == Double(picture.count))
+            // Some chunks of many: where the ring is, and the end, which has the sum of all.
+            let (all, sent) = (report["changedPictureBytes"] as? Double ?? 0, report["changedPictureBytesSent"] as? Double ?? 0)
+            #expect(all > 2_000_000 && sent > 0 && sent < all * 0.7, "\(sent) of \(all)")
             let compared = try #require(report["recordsCompared"] as? Double)
             #expect(compared == (report["timeZones"] as? Double ?? 0) + (report["languages"] as? Double ?? 0) - 1)
             let mended = try await database.record(for: changed.recordID)
