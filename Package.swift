@@ -112,8 +112,8 @@ let package = Package(
         tests(
             "NacreCloudTortureTests",
             [
-                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreLocks",
-                "NacreTelemetry", "NacreCloudTestSupport",
+                "NacreCloudTorture", "NacreCloudServer", "NacreCloudContainer", "NacreCloudStore", "NacreCloudWire", "NacreCrypto", "NacreHTTPClient",
+                "NacreLocks", "NacreTelemetry", "NacreCloudTestSupport",
             ]),
         tests(
             "NacreCloudKitTests",

@@ -16,6 +16,12 @@ package struct TortureOptions: Sendable {
     /// In each account's zone.
     package var writers = 8
     package var readers = 4
+    /// In a zone of its own of each account: how many ask for notes by queries. 0: nobody does.
+    package var askers = 2
+    /// Notes there of each of those who save them: enough that a server makes indexes for them.
+    package var notes = 500
+    /// nil: indexes come when the server makes them, and do not go.
+    package var indexes: TortureIndexes?
     /// How late a notification may be. Ours: a worker that was killed is followed by another after a minute.
     package var tellingSeconds = 90.0
     package var seed: UInt64
@@ -44,20 +50,28 @@ package struct TortureGoal: Sendable {
     package var fileSteps: Int
     /// Of three accounts at a zone of each.
     package var shareBursts: Int
+    /// Queries for notes, from the first page to the last.
+    package var questions: Int
+    /// Where indexes are changed.
+    package var indexChanges: Int
     /// Kills, each with the start after it.
     package var restarts: Int
 
-    package init(batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, restarts: Int = 0) {
+    package init(
+        batches: Int, familySteps: Int, fileSteps: Int = 0, shareBursts: Int = 0, questions: Int = 0, indexChanges: Int = 0, restarts: Int = 0
+    ) {
         self.batches = batches
         self.familySteps = familySteps
         self.fileSteps = fileSteps
         self.shareBursts = shareBursts
+        self.questions = questions
+        self.indexChanges = indexChanges
         self.restarts = restarts
     }
 
     func reaches(_ goal: TortureGoal) -> Bool {
         batches >= goal.batches && familySteps >= goal.familySteps && fileSteps >= goal.fileSteps && shareBursts >= goal.shareBursts
-            && restarts >= goal.restarts
+            && questions >= goal.questions && indexChanges >= goal.indexChanges && restarts >= goal.restarts
     }
 }
 
@@ -116,7 +130,7 @@ package struct Torture: Sendable {
         guard let base, base.host != nil else { throw .notAURL }
         self.options = options
         root = base.appendingPathComponent(options.container).appendingPathComponent(options.environment).appendingPathComponent("private")
-        web = Web(connections: max(1, options.accountTokens.count) * (options.writers + options.readers + Round.others))
+        web = Web(connections: max(1, options.accountTokens.count) * (options.writers + options.readers + options.askers + Round.others))
         name = String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
@@ -177,15 +191,18 @@ package struct Torture: Sendable {
         let files = ZoneID(zoneName: zone.zoneName + "-files")
         let told = ZoneID(zoneName: zone.zoneName + "-told")
         let shared = ZoneID(zoneName: zone.zoneName + "-shared")
-        let zones = [zone, families, files, told, shared]
+        let asked = ZoneID(zoneName: zone.zoneName + "-asked")
+        let zones = [zone, families, files, told, shared] + (options.askers > 0 ? [asked] : [])
         for account in accounts {
             for zone in zones { try await change(.create, zone, account.devices[0]) }
         }
+        let closures = IndexClosures()
         let arenas = accounts.enumerated().map { place, account in
             // The next two accounts, round in a circle.
             let guests = accounts.count < 3 ? [] : (1...2).map { accounts[(place + $0) % accounts.count] }
             return Arena(
                 zoneID: zone, familyZoneID: families, fileZoneID: files, toldZoneID: told, sharedZoneID: shared,
+                askedZoneID: asked, askers: options.askers, notes: options.notes, indexes: place == 0 ? options.indexes : nil, closures: closures,
                 tellingPatience: .seconds(options.tellingSeconds), user: account.user,
                 guests: guests.map { Arena.Guest(user: $0.user, asker: $0.devices[0]) }, devices: account.devices,
                 board: Board(goal: options.goal), run: "\(name)-\(number)")

@@ -33,6 +33,8 @@ package struct TortureReport: Sendable, Encodable {
             "pushes   \(counts.recordsTold) records told to another device",
             "shares   \(counts.shareJoins) joins, \(counts.shareLeaves) leaves, \(counts.shareRevocations) taken back, \(counts.shareMoves) moves, "
                 + "followed over \(counts.sharePages) pages",
+            "asking   \(counts.questions) queries of \(counts.questionPages) pages, \(counts.questionsRefused) refused without an option, "
+                + "beside \(counts.indexChanges) changes of indexes",
             "cascades \(counts.cascades), followed over \(counts.familyPages) pages",
         ]
         lines += violations.prefix(Self.violationsShown).map { "VIOLATION \($0)" }

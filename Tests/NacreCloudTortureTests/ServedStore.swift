@@ -1,9 +1,11 @@
+import FoundationEssentials
 import NacreCloudContainer
 import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudTorture
 import NacreCloudWire
 import NacreCrypto
+import NacreHTTPClient
 import NacreLocks
 import NacreTelemetry
 
@@ -72,6 +74,22 @@ final class ServedStore: Sendable {
     func options(seconds: Double, seed: UInt64) -> TortureOptions {
         TortureOptions(
             url: url, container: Self.container, environment: "development", accountTokens: accountTokens, seconds: seconds, seed: seed)
+    }
+
+    /// As `nacre schema index` has them changed.
+    var indexes: TortureIndexes {
+        let folder = folder.path
+        return TortureIndexes { change in
+            let admin = try AdminFile.read(folder: folder)
+            let asked = AdminMessages.NewIndexes(
+                container: Self.container, recordType: change.recordType, field: change.field, options: change.options, fieldType: nil,
+                isNow: change.isNow)
+            let answer = try await HTTPClient(.init()).send(
+                HTTPClient.Request(
+                    "POST", admin.url + "/admin/1/schema/indexes", headers: [.init("Authorization", "Bearer \(admin.token)")],
+                    body: .bytes(Array(try JSONEncoder().encode(asked)))))
+            guard answer.status == 200 else { throw TortureFault.restart(String(decoding: answer.body, as: UTF8.self)) }
+        }
     }
 
     /// Stops listening in the middle of what is going on.

@@ -17,6 +17,8 @@ import Testing
         var options = server.options(seconds: 300, seed: HistorySeed.value)
         options.goal = TortureGoal(batches: 400, familySteps: 80, fileSteps: bucket == nil ? 10 : 40, restarts: restarting ? 2 : 0)
         options.tellingSeconds = tellingSeconds
+        // What it finds wrong another one would end the run for.
+        options.askers = 0
         if restarting { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
         let result = await Task { try await Torture(options).run() }.result
         await server.close()
@@ -84,7 +86,7 @@ import Testing
     private func runOfShares(over store: any Store, bursts: Int, restarts: Int = 0) async throws -> TortureReport {
         let server = try await ServedStore(store, accounts: 3)
         var options = server.options(seconds: 300, seed: HistorySeed.value)
-        (options.writers, options.readers) = (1, 1)
+        (options.writers, options.readers, options.askers) = (1, 1, 0)
         options.goal = TortureGoal(batches: 1, familySteps: 1, fileSteps: 1, shareBursts: bursts, restarts: restarts)
         if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
         let result = await Task { try await Torture(options).run() }.result
@@ -101,6 +103,37 @@ import Testing
         let counts = report.counts
         #expect(report.restarts >= 2 && counts.shareJoins > 5 && counts.shareRevocations > 2 && counts.shareMoves > 5, "\(counts)")
         #expect(counts.shareLeaves > 0 && counts.sharePages > 100, "\(counts)")
+    }
+
+    /// A run in which queries are asked while indexes are made and taken away, and little else is done.
+    private func runOfQueries(over store: any Store, questions: Int, indexChanges: Int, restarts: Int = 0) async throws -> TortureReport {
+        let server = try await ServedStore(store)
+        var options = server.options(seconds: 300, seed: HistorySeed.value)
+        (options.writers, options.readers, options.notes) = (1, 1, 300)
+        options.goal = TortureGoal(batches: 1, familySteps: 1, questions: questions, indexChanges: indexChanges, restarts: restarts)
+        options.indexes = server.indexes
+        if restarts > 0 { options.restarts = TortureRestarts(kill: { await server.kill() }, start: { try await server.start() }) }
+        let result = await Task { try await Torture(options).run() }.result
+        await server.close()
+        return try result.get()
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `queries tell each record once and in order while indexes are made and taken away, over the server's ends too`(engine: Engine)
+        async throws
+    {
+        let report = try await runOfQueries(over: try await engine.makeStore(), questions: 40, indexChanges: 12, restarts: 2)
+        #expect(report.violations == [], "NACRE_SEED=\(report.seed)")
+        let counts = report.counts
+        #expect(report.restarts >= 2 && counts.questions >= 40 && counts.questionPages > 80 && counts.indexChanges >= 12, "\(counts)")
+    }
+
+    @Test func `an index that queries go by before it is whole is found out`() async throws {
+        var report = try await runOfQueries(over: LostBuildStore(try await Engine.sqlite.makeStore()), questions: 60, indexChanges: 12)
+        for _ in 0..<4 where report.violations.isEmpty {
+            report = try await runOfQueries(over: LostBuildStore(try await Engine.sqlite.makeStore()), questions: 60, indexChanges: 12)
+        }
+        #expect(Set(report.violations.map(\.kind)) == [.missed], "NACRE_SEED=\(report.seed), \(report.violations)")
     }
 
     @Test func `a record that leaves a share without a word is found out`() async throws {

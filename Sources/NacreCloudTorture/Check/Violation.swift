@@ -42,6 +42,10 @@ package struct Violation: Error, Hashable, Sendable, Encodable, CustomStringConv
         case wronglyTold
         /// Somebody sees or changes what no share gives them.
         case leaked
+        /// A query does not tell a record that passed from its first page to its last, in one place of its order.
+        case missed
+        /// A query tells what does not pass, out of order, or twice.
+        case wrongAnswer
         /// The server answered what it has no reason for.
         case unexpectedAnswer
     }

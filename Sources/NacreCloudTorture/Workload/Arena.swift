@@ -12,6 +12,15 @@ struct Arena: Sendable {
     let toldZoneID: ZoneID
     /// Which the account shares with the guests.
     let sharedZoneID: ZoneID
+    /// Where notes are asked for by queries.
+    let askedZoneID: ZoneID
+    /// How many ask for notes at once; 0: nobody does, and there are none.
+    let askers: Int
+    /// Notes of each who saves them.
+    let notes: Int
+    /// nil: somebody else's arena changes them, or nobody.
+    let indexes: TortureIndexes?
+    let closures: IndexClosures
     let tellingPatience: Duration
     /// The account's.
     let user: String
@@ -57,7 +66,6 @@ package struct TortureCounts: Sendable, Encodable {
     package var filesRead = 0
     /// Records of which another device was told.
     package var recordsTold = 0
-    /// Old tokens that were used again.
     /// Acceptances of shares, departures of guests, and what owners took back.
     package var shareJoins = 0
     package var shareLeaves = 0
@@ -66,7 +74,15 @@ package struct TortureCounts: Sendable, Encodable {
     package var shareMoves = 0
     /// Pages of shared zones that guests read.
     package var sharePages = 0
+    /// Old tokens that were used again.
     package var tokensReplayed = 0
+    /// Queries that were held against what was saved, from their first page to their last, and their pages.
+    package var questions = 0
+    package var questionPages = 0
+    /// Queries that were refused while an option that they need was away.
+    package var questionsRefused = 0
+    /// Changes of indexes that were asked for and done.
+    package var indexChanges = 0
     /// Tokens that the server said it no longer takes.
     package var tokensExpired = 0
 
@@ -95,6 +111,10 @@ package struct TortureCounts: Sendable, Encodable {
         shareMoves += other.shareMoves
         sharePages += other.sharePages
         tokensReplayed += other.tokensReplayed
+        questions += other.questions
+        questionPages += other.questionPages
+        questionsRefused += other.questionsRefused
+        indexChanges += other.indexChanges
         tokensExpired += other.tokensExpired
     }
 }

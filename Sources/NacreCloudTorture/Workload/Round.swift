@@ -42,8 +42,9 @@ struct Round: Sendable {
 
     private static let familyWriters = 2
     private static let fileKeepers = 1
-    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tells and listens, and who share.
-    static let others = 1 + familyWriters + 1 + fileKeepers + 3 + 5
+    /// Clients of an arena that are not counted as writers or readers: the closing reader, those of the families, who keeps files, who tells and listens, who
+    /// share, and those around who asks.
+    static let others = 1 + familyWriters + 1 + fileKeepers + 3 + 5 + QueryTroupe.others
 
     /// Readers stop after the writers: one that stopped before would seem to miss what came later.
     private func play(in arena: Arena, _ place: Int) async -> Testimony {
@@ -78,6 +79,11 @@ struct Round: Sendable {
             await troupe.run()
             return troupe.testimony
         }
+        async let asked = all(arena.askers > 0 ? 1 : 0) { _ in
+            var troupe = QueryTroupe(arena: arena, random: random(for: place, 9 << 16))
+            await troupe.run()
+            return troupe.testimony
+        }
         let written = await all(writers) { number in
             var writer = BatchWriter(number: number, arena: arena, random: random(for: place, number))
             await writer.run()
@@ -86,7 +92,7 @@ struct Round: Sendable {
         let founded = await families
         arena.board.endOfWriting()
         let followed = await read
-        var all = await written + founded + followed + seen + files + told + shared
+        var all = await written + founded + followed + seen + files + told + shared + asked
         // A participant that was given up is not asked again.
         if all.allSatisfy({ $0.silence == nil }) {
             var closing = Reader(number: readers, arena: arena, random: random(for: place, 2 << 16))

@@ -5,6 +5,8 @@ import NacreCloudTorture
 struct ShellCommand: Sendable {
     let option: Option
     let text: String
+    /// What it prints to standard output is nobody's. It still says what went wrong.
+    var isSilent = false
 
     /// Runs it to its end.
     /// - Throws: `TortureFault.restart` where it fails.
@@ -43,7 +45,7 @@ struct ShellCommand: Sendable {
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", text]
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.standardError
+        process.standardOutput = isSilent ? FileHandle.nullDevice : FileHandle.standardError
         return process
     }
 

@@ -18,13 +18,19 @@ enum TortureCommand {
     private static let copy = Option.value("copy", "command", "Copies the server's data while it works; with --put-back, --kill and --start.")
     private static let putBack = Option.value("put-back", "command", "Puts that copy in the place of the data, while the server is down.")
 
+    private static let index = Option.value(
+        "index", "command",
+        "Makes and takes away indexes while the server works: nacre schema index with its --container and --data; what else it takes is added.")
+
     static let command = Command(
         "torture", "Look for broken promises of a server under load.",
         discussion: """
             Writers change records in atomic batches, each over the version that it knows; followers read the zone's feed, look records up, and go back \
             to old tokens. Some answers are not waited for, and some requests are sent twice. Then one order of all batches must explain what \
             everybody saw: no change lost, split, repeated, or out of order. With tokens of three accounts each shares a zone with the other two, who join, \
-            leave, move and change at random: each must hear of all that is shared with them, and of nothing else. It makes zones of its own and deletes them, unless they show \
+            leave, move and change at random: each must hear of all that is shared with them, and of nothing else. Queries with filters and sorts, page after \
+            page, must tell each record that passes throughout once, in order; with --index that command has indexes made and taken away meanwhile, in the \
+            development environment. It makes zones of its own and deletes them, unless they show \
             a violation. With --copy and --put-back an older copy of the data is put back after each round: use it only where nobody else's data is. Exit status: 0 nothing found, 1 a violation, 69 the server went away for a minute.
 
               nacre torture --url http://127.0.0.1:8787 --container iCloud.com.example.Notes \\
@@ -33,7 +39,7 @@ enum TortureCommand {
             """,
         options: [
             url, SharedOptions.container, SharedOptions.environment, account, seconds, writers, readers, seed, kill, start, copy, putBack,
-            SharedOptions.json,
+            index, SharedOptions.json,
         ]
     ) { call in
         let options = try options(call)
@@ -70,9 +76,18 @@ enum TortureCommand {
         case (_?, nil): throw UsageError(.missingOption(start.spelling), path: call.path)
         case (nil, _?): throw UsageError(.missingOption(kill.spelling), path: call.path)
         }
+        options.indexes = call.value(index).map { text in
+            TortureIndexes { change in try await ShellCommand(option: index, text: "\(text) \(arguments(of: change))", isSilent: true).run() }
+        }
         options.putBacks = try putBacks(call)
         if options.putBacks != nil, options.restarts == nil { throw UsageError(.missingOption(kill.spelling), path: call.path) }
         return options
+    }
+
+    /// What `nacre schema index` takes for it. None of it means anything to a shell.
+    private static func arguments(of change: TortureIndexChange) -> String {
+        let options = change.options.map { $0.isEmpty ? ["--none"] : $0.map { "--\($0.lowercased())" } } ?? []
+        return (options + (change.isNow ? ["--now"] : []) + ["--json", change.recordType, change.field]).joined(separator: " ")
     }
 
     private static func putBacks(_ call: Call) throws -> TorturePutBacks? {

@@ -1,0 +1,17 @@
+import NacreCloudContainer
+import NacreCloudTestSupport
+
+/// A store that keeps no more than half of what a build of indexes puts: they are called whole, and are not.
+final class LostBuildStore: BendingStore {
+    let below: any Store
+
+    init(_ store: any Store) {
+        below = store
+    }
+
+    func bent(_ plan: WritePlan) -> WritePlan {
+        var plan = plan
+        plan.indexed = Array(plan.indexed.prefix(plan.indexed.count / 2))
+        return plan
+    }
+}
