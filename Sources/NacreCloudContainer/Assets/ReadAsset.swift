@@ -217,7 +217,8 @@ extension ReadTransaction {
         } catch let fault as ServerError where fault.code == .zoneNotFound {
             return .refused(.unknownDownload)
         }
-        guard showing.shows(stored) else { return .refused(.readNotPermitted) }
+        // Of what participants do not see they do not learn that it is still there.
+        guard showing.shows(stored) else { return .refused(showing.rule.views == nil ? .readNotPermitted : .unknownDownload) }
         guard asset.chunks.isEmpty else { return .there(asset, inline: []) }
         do {
             let bytes = try entries(in: database.id, .assetBytes, keys: [id.key]).first?.value

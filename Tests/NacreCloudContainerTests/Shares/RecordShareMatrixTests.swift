@@ -8,6 +8,7 @@ import Testing
 /// `CKShare`: who may write changes or deletes any record of the share but the root, which is the owner's to delete; all may leave; of the rest of the zone
 /// nobody learns that it is there.
 ///
+/// `stolen`: a file by the URL that the owner was shown, which the server tells from the asker's by its credential. `reref`: for another field.
 /// `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `bad`: refused for what it is, also to the owner; `gone`: ZONE_NOT_FOUND; `leave`, `stop`: of the share.
 @Suite struct RecordShareMatrixTests {
     static let columns = [
@@ -78,6 +79,32 @@ import Testing
         endShare S      stop   leave    leave    gone     leave   leave   gone     leave   leave   gone     gone       gone  gone     gone
         upload stop     yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
         upload trip     yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        download trip   yes    yes      yes      none     yes     yes     none     yes     yes     none     none       none  none     none
+        download stop   yes    yes      yes      none     yes     yes     none     yes     yes     none     none       none  none     none
+        download other  yes    none     none     none     none    none    none     none    none    none     none       none  none     none
+        download above  yes    none     none     none     none    none    none     none    none    none     none       none  none     none
+        download note   yes    none     none     none     none    none    none     none    none    none     none       none  none     none
+        stolen stop     yes    yes      yes      none     yes     yes     none     yes     yes     none     none       none  none     none
+        stolen other    yes    none     none     none     none    none    none     none    none    none     none       none  none     none
+        stolen note     yes    none     none     none     none    none    none     none    none    none     none       none  none     none
+        reref trip      yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        reref stop      yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        reref other     yes    none     no       gone     none    no      gone     none    no      gone     gone       gone  gone     gone
+        reref note      yes    none     no       gone     none    no      gone     none    no      gone     gone       gone  gone     gone
+        feed trip       yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        feed stop       yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        feed S          yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        feed other      yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        feed above      yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        feed note       yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        feed O          yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        records trip    yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        records stop    yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        records S       yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
+        records other   yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        records above   yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        records note    yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
+        records O       yes    none     none     gone     none    none    gone     none    none    gone     gone       gone  gone     gone
         zone -          yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
         database -      yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
         resolve S       yes    yes      yes      yes      yes     yes     yes      yes     yes     yes      yes        no    no       no
@@ -120,6 +147,9 @@ import Testing
         case "lookup": return word(try await asker.lookup([name], zone: zone).first?.error)
         case "query": return "\(try await asker.query("Note", zone: zone).records.count)"
         case "changes": return "\(try await asker.changes(zone).records.count)"
+        case "feed": return try await asker.changes(zone).records.contains { $0.recordName == name } ? "yes" : "none"
+        case "records": return try await tree.scene.recordChanges(by: asker).contains(name) ? "yes" : "none"
+        case "download", "stolen", "reref": return try await tree.scene.outcome(ofFile: asked, of: name, by: asker)
         case "zones":
             let zones = try await tree.scene.world.cloud.listZones(in: asker.target, by: asker.caller).zones.compactMap { $0.zone?.zoneID.zoneName }
             return zones.contains(zone) ? "yes" : "gone"

@@ -9,31 +9,6 @@ import Testing
 @Suite struct ShareEffectTests {
     private static let zone = ShareScene.zone
 
-    private func file(_ bytes: [UInt8], in scene: ShareScene, by user: TestCloudUser) async throws -> Asset {
-        let request = AssetsUploadRequest(
-            tokens: [.init(recordName: "note", recordType: "Note", fieldName: "f")],
-            zoneID: ZoneID(zoneName: Self.zone, ownerRecordName: user.zoneOwner))
-        let asked = try await scene.world.cloud.requestUploads(request, in: user.target, by: user.caller)
-        let permit = try scene.world.cloud.uploadPermit(String(asked.tokens[0].url.dropFirst(AssetLinks.uploadPath.count)))
-        var left: [UInt8]? = bytes
-        return try await scene.world.cloud.upload(
-            permit, by: user.caller, length: bytes.count,
-            next: {
-                defer { left = nil }
-                return left
-            }
-        ).singleFile
-    }
-
-    private func bytes(of asset: Asset?, in scene: ShareScene, by user: TestCloudUser) async throws -> [UInt8] {
-        let token = (asset?.downloadURL ?? "").dropFirst(AssetLinks.downloadPath.count).dropLast("/${f}".count)
-        let permit = try scene.world.cloud.downloadPermit(String(token))
-        let target = try await scene.world.cloud.target(of: permit)
-        let content = try await scene.world.cloud.content(of: permit, in: target, by: user.caller)
-        guard case .bytes(let bytes)? = try await content.reader(of: 0..<content.size).next() else { return [] }
-        return bytes
-    }
-
     @Test func `a participant sends and fetches files of the zone, and the URL ends with the share`() async throws {
         let scene = try await ShareScene(TestCloud(MemoryStore(), assets: MemoryAssets()))
         try await scene.join(["_ben": .readWrite, "_cleo": .readOnly])
@@ -41,20 +16,20 @@ import Testing
         ben.caller.credential = .device(id: "b", account: "b")
         cleo.caller.credential = .device(id: "c", account: "c")
         ada.caller.credential = .device(id: "a", account: "a")
-        let sent = try await file([1, 2, 3], in: scene, by: ben)
+        let sent = try await scene.file([1, 2, 3], by: ben)
         #expect(try await ben.modify([.update("note", ["f": .asset(sent)])], zone: Self.zone).first?.error == nil)
         let shown = try await cleo.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
-        #expect(try await bytes(of: shown, in: scene, by: cleo) == [1, 2, 3])
+        #expect(try await scene.bytes(of: shown, by: cleo) == [1, 2, 3])
         let owners = try await ada.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
-        #expect(try await bytes(of: owners, in: scene, by: ada) == [1, 2, 3])
-        await #expect(throws: ServerError.writeNotPermitted) { try await file([4], in: scene, by: cleo) }
+        #expect(try await scene.bytes(of: owners, by: ada) == [1, 2, 3])
+        await #expect(throws: ServerError.writeNotPermitted) { try await scene.file([4], by: cleo) }
         // A zone that is not shared is not reached by the URL of a file in it.
         try await ada.makeZone("Other")
-        await #expect(throws: ServerError.unknownDownload) { try await bytes(of: owners, in: scene, by: scene.guest("_eve")) }
+        await #expect(throws: ServerError.unknownDownload) { try await scene.bytes(of: owners, by: scene.guest("_eve")) }
         try await ada.modify([.delete(ShareNames.ofZone)], zone: Self.zone)
-        await #expect(throws: ServerError.unknownDownload) { try await bytes(of: shown, in: scene, by: cleo) }
-        await #expect(throws: ServerError.self) { try await file([4], in: scene, by: ben) }
-        #expect(try await bytes(of: owners, in: scene, by: ada) == [1, 2, 3])
+        await #expect(throws: ServerError.unknownDownload) { try await scene.bytes(of: shown, by: cleo) }
+        await #expect(throws: ServerError.self) { try await scene.file([4], by: ben) }
+        #expect(try await scene.bytes(of: owners, by: ada) == [1, 2, 3])
     }
 
     @Test func `the URL of a file ends when its record leaves what is shared`() async throws {
@@ -62,19 +37,19 @@ import Testing
         var (ben, ada) = (scene.guest("_ben"), scene.ada)
         ben.caller.credential = .device(id: "b", account: "b")
         ada.caller.credential = .device(id: "a", account: "a")
-        let sent = try await file([1, 2, 3], in: scene, by: ada)
+        let sent = try await scene.file([1, 2, 3], by: ada)
         let share = RecordOperation.share(.create, ShareChange(participants: [.invite("_ben", .readWrite)], forRecord: "root"), name: "S")
         let saved = try await ada.modify(
             [.create("root"), share, .make(.forceUpdate, "note", ["f": .asset(sent)], parent: .set(Reference(recordName: "root", action: .none)))],
             zone: Self.zone)
         _ = try await scene.accept(saved[1].record?.sharing?.value.shortGUID ?? "", by: "_ben")
         let shown = try await ben.lookup(["note"], zone: Self.zone).first?.record?.fields["f"]?.assets.first
-        #expect(try await bytes(of: shown, in: scene, by: ben) == [1, 2, 3])
+        #expect(try await scene.bytes(of: shown, by: ben) == [1, 2, 3])
         let copied = AssetsRereferenceRequest(
             assets: [.init(recordName: "note", fieldName: "f")], zoneID: ZoneID(zoneName: Self.zone, ownerRecordName: ShareScene.ada))
         _ = try await scene.world.cloud.rereferenceAssets(copied, in: ben.target, by: ben.caller)
         try await ada.modify([.make(.forceUpdate, "note", parent: .clear)], zone: Self.zone)
-        await #expect(throws: ServerError.self) { try await bytes(of: shown, in: scene, by: ben) }
+        await #expect(throws: ServerError.unknownDownload, "as of a record that is deleted") { try await scene.bytes(of: shown, by: ben) }
         await #expect(throws: ServerError.recordNotFound) { try await scene.world.cloud.rereferenceAssets(copied, in: ben.target, by: ben.caller) }
     }
 

@@ -1,3 +1,4 @@
+import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
 import Testing
@@ -7,7 +8,8 @@ import Testing
 /// Who may do what in a shared zone: a line is what is asked, a cell who asks. Written from CloudKit's `CKShare`: participants who may write change or
 /// delete any record but the share, all who take part may leave, the owner and administrators say who takes part, and a stranger finds nothing.
 ///
-/// `yes`; `no`: ACCESS_DENIED; `gone`: ZONE_NOT_FOUND; `leave`: done, and the asker takes part no more; `stop`: done, and nobody does.
+/// `stolen`: a file by the URL that the owner was shown, which the server tells from the asker's by its credential. `reref`: for another field.
+/// `yes`; `no`: ACCESS_DENIED; `none`: NOT_FOUND; `gone`: ZONE_NOT_FOUND; `leave`: done, and the asker takes part no more; `stop`: done, and nobody does.
 @Suite struct ShareMatrixTests {
     static let columns = [
         "owner", "adminRW", "adminRO", "adminNO", "writer", "reader", "nothing", "openRW", "openRO", "invited", "invitedAd",
@@ -31,6 +33,10 @@ import Testing
         open         yes    yes      yes      gone     no      no      gone     no      no      gone     gone       gone  gone     gone
         endShare     stop   leave    leave    gone     leave   leave   gone     leave   leave   gone     gone       gone  gone     gone
         upload       yes    yes      no       gone     yes     no      gone     yes     no      gone     gone       gone  gone     gone
+        download     yes    yes      yes      none     yes     yes     none    yes     yes     none     none       none  none     none
+        stolen       yes    yes      yes      none     yes     yes     none    yes     yes     none     none       none  none     none
+        reref        yes    yes      no       gone     yes     no      gone    yes     no      gone     gone       gone  gone     gone
+        records      yes    yes      yes      gone     yes     yes     gone    yes     yes     gone     gone       gone  gone     gone
         deleteZone   yes    bad      bad      bad      bad     bad     bad      bad     bad     bad      bad        bad   bad      bad
         zone         yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
         database     yes    yes      yes      gone     yes     yes     gone     yes     yes     gone     gone       gone  gone     gone
@@ -40,7 +46,7 @@ import Testing
 
     /// The asker's place in a fresh zone.
     private func seat(_ column: String) async throws -> (scene: ShareScene, asker: TestCloudUser) {
-        let scene = try await ShareScene(TestCloud(try await Engine.memory.makeStore(), assets: nil))
+        let scene = try await ShareScene(TestCloud(try await Engine.memory.makeStore(), assets: MemoryAssets()))
         guard column != "owner" else {
             _ = try await scene.share(SharePermission.none, [.invite("_other", .readWrite)])
             return (scene, scene.ada)
@@ -78,6 +84,8 @@ import Testing
         case "lookupShare": return word(try await asker.lookup([ShareNames.ofZone], zone: zone).first?.error)
         case "query": return try await asker.query("Note", zone: zone).records.count == 1 ? "yes" : "empty"
         case "changes": return try await asker.changes(zone).records.count == 2 ? "yes" : "empty"
+        case "records": return try await scene.recordChanges(by: asker).contains("note") ? "yes" : "empty"
+        case "download", "stolen", "reref": return try await scene.outcome(ofFile: asked, of: "note", by: asker)
         case "zones":
             let zones = try await scene.world.cloud.listZones(in: asker.target, by: asker.caller).zones.compactMap { $0.zone?.zoneID.zoneName }
             return zones.contains(zone) ? "yes" : "gone"
@@ -123,6 +131,7 @@ import Testing
         case nil: "yes"
         case .accessDenied?: "no"
         case .zoneNotFound?: "gone"
+        case .notFound?: "none"
         case .badRequest?: "bad"
         case let code?: code.rawValue
         }

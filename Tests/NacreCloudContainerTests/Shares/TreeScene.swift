@@ -1,3 +1,4 @@
+import NacreCloudStore
 import NacreCloudTestSupport
 import NacreCloudWire
 
@@ -10,7 +11,7 @@ struct TreeScene: Sendable {
     let scene: ShareScene
 
     init(_ engine: Engine, assets: Bool = false) async throws {
-        scene = assets ? try await ShareScene(TestCloud(try await engine.makeStore(), assets: nil)) : try await ShareScene(engine)
+        scene = assets ? try await ShareScene(TestCloud(try await engine.makeStore(), assets: MemoryAssets())) : try await ShareScene(engine)
         try await scene.ada.modify(
             [
                 .create("above", Self.text("above")), .create("trip", Self.text("trip"), parent: "above"),
