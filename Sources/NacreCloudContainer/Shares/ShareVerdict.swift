@@ -283,6 +283,7 @@ extension ShareState {
             state.participants[place].user = user
             state.participants[place].isAccepted = true
             state.participants.removeAll(where: beside.contains)
+            state.requesters.removeAll { $0.userRecordName == user }
         case .visitor:
             if participants.count + 1 >= Limits.participantsPerShare { return .failure(.tooManyParticipants) }
             state.participants.append(

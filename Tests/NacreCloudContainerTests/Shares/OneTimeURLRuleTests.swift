@@ -190,6 +190,14 @@ import Testing
         #expect(try after.accepted(by: "_ben", as: standing(after), id: "more", at: Self.now).get() == nil, "once more changes nothing")
     }
 
+    @Test func `who comes in asks no more`() throws {
+        var state = Self.state([Self.guest])
+        state.requesters = ["_ben", "_eve"].map { ParticipantIdentity(userRecordName: $0, lookupInfo: .emailAddress("\($0)@example.com")) }
+        let standing = ShareStanding(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
+        let after = try state.accepted(by: "_ben", as: standing, id: "new", at: Self.now).get()
+        #expect(after?.requesters.map(\.userRecordName) == ["_eve"])
+    }
+
     @Test func `the one place says how its user was invited, and that they had asked`() throws {
         var asked = Self.mailed(.readOnly)
         (asked.user, asked.isApprovedRequester) = ("_ben", true)

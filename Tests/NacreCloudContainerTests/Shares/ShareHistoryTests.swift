@@ -5,10 +5,11 @@ import Testing
 
 @testable import NacreCloudContainer
 
-/// Three users at one zone, at random: the owner invites, opens, closes, stops and deletes, the others accept and leave, all of them write. Each answer is
-/// held against an oracle that keeps lists and recomputes who may do what; and what each follower has heard against what it may see.
+/// Three users at one zone, at random: the owner invites by name, by address and by one-time URLs, makes administrators, opens, closes, answers requests,
+/// blocks, stops and deletes; the others accept by any URL that there was, ask for access and leave; all of them write. Each answer is held against an
+/// oracle that keeps lists and recomputes who may do what; and what each follower has heard against what it may see.
 @Suite(.timeLimit(.minutes(10))) struct ShareHistoryTests {
-    private static let steps = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 250
+    private static let steps = ProcessInfo.processInfo.environment["NACRE_OPERATIONS"].flatMap { Int($0) } ?? 1500
 
     @Test(arguments: Engine.allCases) func `what anybody sees, may do and hears is what the share says`(engine: Engine) async throws {
         var run = try await ShareRun(engine)
@@ -22,6 +23,8 @@ import Testing
         #expect(run.faults == [], "\(run.random) \(engine)")
         // A run in which nobody takes part, or everybody always does, finds nothing.
         #expect(run.allowed > Self.steps / 20 && run.refused > Self.steps / 20, "\(run.random)")
+        let rare = [run.claimed, run.late, run.asked, run.joined]
+        #expect(rare.allSatisfy { $0 > 0 }, "\(run.random) \(rare)")
         let findings = try await run.scene.world.check()
         #expect(findings == [], "\(run.random)")
     }
@@ -29,15 +32,46 @@ import Testing
 
 /// The naive account of a shared zone.
 private struct ShareOracle {
-    struct Guest {
+    enum Invitation {
+        case name, mail
+    }
+
+    struct Guest: Comparable {
         var permission: SharePermission
-        var isPublic: Bool
-        var isAccepted: Bool
+        var isPublic = false
+        var isAccepted = false
+        var isAdministrator = false
+        /// How they were invited; nil: they came by a URL.
+        var invitation: Invitation?
+
+        private var rank: Int {
+            (isAdministrator ? 10 : 0) + (permission == .readWrite ? 2 : permission == .readOnly ? 1 : 0)
+        }
+        static func < (one: Guest, other: Guest) -> Bool { one.rank < other.rank }
     }
 
     /// nil: not shared.
     var open: SharePermission?
     var guests: [String: Guest] = [:]
+    /// Addresses that are invited, of whom.
+    var mailed: [String: SharePermission] = [:]
+    /// One-time URLs that nobody has claimed, by their secrets.
+    var seats: [String: SharePermission] = [:]
+    var takesRequests = false
+    var requesters: Set<String> = []
+    var blocked: Set<String> = []
+
+    /// Who reads secrets.
+    var readers: Set<String> { Set(guests.filter { $0.value.isAdministrator && permission(of: $0.key) != .none }.keys) }
+
+    mutating func end() { self = ShareOracle(texts: texts) }
+
+    /// What a save of the owner does beside what it says.
+    mutating func settle() {
+        requesters.subtract(guests.keys)
+        if (open ?? .none) != .none { requesters = [] }
+    }
+
     var texts: [String: String] = [:]
 
     func permission(of user: String) -> SharePermission {
@@ -67,7 +101,13 @@ private struct ShareRun {
     var faults: [String] = []
     var allowed = 0
     var refused = 0
-    private let guests = ["_ben", "_cleo"]
+    /// One-time URLs that were claimed and tried too late; requests, and places that became one.
+    var (claimed, late, asked, joined) = (0, 0, 0, 0)
+    private var guests: [String] = []
+    private var callers: [String: Caller] = [:]
+    private var addresses: [String: String] = [:]
+    /// Secrets that lead nowhere any more.
+    private var spent: Set<String> = []
     private var followers: [String: Follower] = [:]
     private var guid = "unknown"
     private var count = 0
@@ -75,24 +115,41 @@ private struct ShareRun {
     init(_ engine: Engine) async throws {
         scene = try await ShareScene(engine)
         oracle.texts = ["note": "first"]
-        for guest in guests { followers[guest] = Follower() }
+        let registry = scene.world.cloud.registry
+        for address in ["ben@example.com", "cleo@example.com"] {
+            let account = try await registry.createAccount(email: address, passwordHash: "h")
+            _ = try await registry.verifyEmail(address, of: account.id)
+            let name = try await scene.world.cloud.admit(account: account.id, to: TestCloud.container, .development)
+            guests.append(name)
+            (callers[name], addresses[name], followers[name]) = (Caller(.user(name), account: account.id), address, Follower())
+        }
     }
 
     mutating func step() async throws {
         count += 1
-        switch Int.random(in: 0..<16, using: &random) {
+        let readers = oracle.readers
+        switch Int.random(in: 0..<25, using: &random) {
         case 0: try await open()
         case 1, 2: try await invite()
         case 3: try await remove()
         case 4, 5, 6: try await accept()
         case 7: try await leave()
-        case 8: if random.chance(3) { try await stop() }
+        case 8: if random.chance(8) { try await stop() }
         case 9, 10, 11: try await save()
         case 12: try await delete()
-        case 13: if random.chance(6) { try await remakeZone() }
+        case 13: if random.chance(12) { try await remakeZone() }
         case 14: try await scene.world.runAllTasks()
+        case 15: try await offer()
+        case 16: try await mail()
+        case 17: try await take()
+        case 18, 19: try await ask()
+        case 20: try await answer()
+        case 21: try await offer()
+        case 22: try await leave()
+        case 23: try await remove()
         default: for guest in guests { try await follow(guest) }
         }
+        try await lookAtPlaces(readBefore: readers)
         for guest in guests { try await look(guest) }
     }
 
@@ -105,13 +162,17 @@ private struct ShareRun {
     // MARK: The owner
 
     private mutating func open() async throws {
-        let permission = [SharePermission.none, .readOnly, .readWrite].randomElement(using: &random) ?? SharePermission.none
+        let permission = [SharePermission.none, .none, .none, .readOnly, .readWrite].randomElement(using: &random) ?? SharePermission.none
         let saved = try await scene.share(permission)?.record
         expect(saved != nil, "the owner cannot open")
         let was = oracle.open ?? SharePermission.none
-        if was == .none, permission != .none { oracle.guests = oracle.guests.filter { $0.value.isAccepted } }
+        if was == .none, permission != .none {
+            oracle.guests = oracle.guests.filter { $0.value.isAccepted }
+            (oracle.mailed, oracle.seats) = ([:], [:])
+        }
         if was != .none, permission == .none { oracle.guests = [:] }
         oracle.open = permission
+        oracle.settle()
         guid = saved?.sharing?.value.shortGUID ?? guid
     }
 
@@ -123,11 +184,12 @@ private struct ShareRun {
     private mutating func invite() async throws {
         let guest = any()
         let permission = [SharePermission.readOnly, .readWrite, .none].randomElement(using: &random) ?? SharePermission.none
+        let isAdministrator = random.chance(2)
         var list = try await listed()
         if let place = list.firstIndex(where: { $0.identity.userRecordName == guest }) {
             list[place].permission = permission
         } else {
-            list.append(.invite(guest, permission))
+            list.append(.invite(guest, permission, role: isAdministrator ? .administrator : .privateUser))
         }
         let saved = try await scene.share(nil, list)
         let isKnown = oracle.guests[guest] != nil
@@ -138,8 +200,11 @@ private struct ShareRun {
         if isKnown {
             oracle.guests[guest]?.permission = permission
         } else {
-            oracle.guests[guest] = .init(permission: permission, isPublic: false, isAccepted: false)
+            // Who has asked is approved, with the address that they asked with.
+            oracle.guests[guest] = .init(
+                permission: permission, isAdministrator: isAdministrator, invitation: oracle.requesters.contains(guest) ? .mail : .name)
         }
+        oracle.settle()
         guid = saved?.record?.sharing?.value.shortGUID ?? guid
     }
 
@@ -149,33 +214,172 @@ private struct ShareRun {
         let saved = try await scene.share(nil, try await listed().filter { $0.identity.userRecordName != guest })
         expect(saved?.record != nil, "the owner cannot remove")
         oracle.guests[guest] = nil
+        oracle.settle()
+    }
+
+    /// Adds a one-time URL, or takes one back.
+    private mutating func offer() async throws {
+        guard oracle.open != nil else { return }
+        var list = try await listed()
+        let isClosed = oracle.open == SharePermission.none
+        if oracle.seats.count > 2 || random.chance(4) {
+            guard let place = list.firstIndex(where: { $0.isOneTime && $0.acceptance == .invited }) else { return }
+            if let secret = list[place].oneTimeSecret {
+                oracle.seats[secret] = nil
+                spent.insert(secret)
+            }
+            list.remove(at: place)
+            expect(try await scene.share(nil, list)?.record != nil, "the owner cannot take a URL back")
+        } else {
+            let permission = [SharePermission.readOnly, .readWrite].randomElement(using: &random) ?? .readOnly
+            list.append(ShareParticipant(identity: ParticipantIdentity(), permission: permission, isOneTime: true))
+            let saved = try await scene.share(nil, list)?.record
+            expect((saved != nil) == isClosed, "a URL was offered")
+            let secret = saved?.sharing?.value.participants.last?.oneTimeSecret
+            expect(!isClosed || secret.map { oracle.seats[$0] == nil && !spent.contains($0) } == true, "its secret is \(secret ?? "none")")
+            if let secret { oracle.seats[secret] = permission }
+        }
+        oracle.settle()
+    }
+
+    /// Invites an address.
+    private mutating func mail() async throws {
+        guard oracle.open == SharePermission.none else { return }
+        let guest = any()
+        let permission = [SharePermission.readOnly, .readWrite].randomElement(using: &random) ?? .readOnly
+        let item = ShareParticipant.mail(addresses[guest] ?? "", permission)
+        var list = try await listed()
+        if let place = list.firstIndex(where: { $0.identity.lookupInfo == item.identity.lookupInfo }) {
+            list[place].permission = permission
+        } else {
+            list.append(item)
+        }
+        expect(try await scene.share(nil, list)?.record != nil, "the owner cannot invite an address")
+        if oracle.guests[guest]?.invitation == .mail {
+            oracle.guests[guest]?.permission = permission
+        } else if oracle.requesters.contains(guest), oracle.guests[guest] == nil {
+            oracle.guests[guest] = .init(permission: permission, invitation: .mail)
+        } else {
+            oracle.mailed[guest] = permission
+        }
+        oracle.settle()
+    }
+
+    private func shareWithout(_ change: ShareChange) async throws -> Record? {
+        let tag = try await scene.ada.lookup([ShareNames.ofZone], zone: ShareScene.zone).first?.record?.recordChangeTag
+        return try await scene.ada.modify([.share(.update, change, tag: tag)], zone: ShareScene.zone).first?.record
+    }
+
+    /// Allows requests or no more.
+    private mutating func take() async throws {
+        guard oracle.open != nil else { return }
+        oracle.takesRequests = !random.chance(4)
+        expect(try await shareWithout(ShareChange(allowsAccessRequests: oracle.takesRequests)) != nil, "the owner cannot allow requests")
+        oracle.settle()
+    }
+
+    /// Denies, blocks or unblocks.
+    private mutating func answer() async throws {
+        guard oracle.open != nil else { return }
+        let change: ShareChange
+        if random.chance(2) {
+            change = ShareChange(requesters: [])
+            oracle.requesters = []
+        } else {
+            oracle.blocked = oracle.requesters.union(random.chance(2) ? oracle.blocked : [])
+            change = ShareChange(blockedIdentities: oracle.blocked.map { ParticipantIdentity(userRecordName: $0) })
+            for user in oracle.requesters { (oracle.guests[user], oracle.mailed[user]) = (nil, nil) }
+            oracle.requesters.subtract(oracle.blocked)
+        }
+        expect(try await shareWithout(change) != nil, "the owner cannot answer")
+        oracle.settle()
     }
 
     private mutating func stop() async throws {
         try await scene.ada.modify([.delete(ShareNames.ofZone)], zone: ShareScene.zone)
-        (oracle.open, oracle.guests) = (nil, [:])
+        oracle.end()
     }
 
     private mutating func remakeZone() async throws {
         try await scene.ada.deleteZone(ShareScene.zone)
         try await scene.ada.makeZone(ShareScene.zone)
-        (oracle.open, oracle.guests, oracle.texts) = (nil, [:], [:])
+        oracle.end()
+        oracle.texts = [:]
     }
 
     // MARK: Participants
 
     private mutating func accept() async throws {
         let guest = any()
-        let answer = try await scene.accept(guid, by: guest)
-        let isInvited = oracle.open != nil && oracle.guests[guest] != nil
-        let isOpen = (oracle.open ?? SharePermission.none) != .none
-        expect((answer.share != nil) == (isInvited || isOpen), "\(guest) accepts: \(String(describing: answer.error))")
+        guard let caller = callers[guest] else { return }
+        let secrets = oracle.seats.keys.sorted() + spent.sorted().prefix(1) + [nil]
+        let secret = secrets.randomElement(using: &random) ?? nil
+        let answer = try await scene.accept(ShareKey(shortGUID: guid, secret: secret).text, by: caller)
+        let isBlocked = oracle.blocked.contains(guest)
+        let mailed = oracle.mailed[guest].map { ShareOracle.Guest(permission: $0, invitation: .mail) }
+        let own = [oracle.guests[guest], mailed].compactMap(\.self)
+        let seat = own.first?.isAccepted == true || isBlocked ? nil : secret.flatMap { oracle.seats[$0] }.map { ShareOracle.Guest(permission: $0) }
+        let places = [seat].compactMap(\.self) + own
+        let isOpen = (oracle.open ?? SharePermission.none) != .none && !isBlocked
+        expect((answer.share != nil) == (!places.isEmpty || isOpen), "\(guest) accepts: \(String(describing: answer.error))")
         if let error = answer.error { expect(error == .notInvited, "told \(error.reason)") }
-        if isInvited {
-            oracle.guests[guest]?.isAccepted = true
+        if let secret, spent.contains(secret) { late += 1 }
+        if var one = places.max() {
+            joined += places.count > 1 ? 1 : 0
+            claimed += seat == nil ? 0 : 1
+            (one.isAccepted, one.invitation) = (true, own.lazy.compactMap(\.invitation).first)
+            (oracle.guests[guest], oracle.mailed[guest]) = (one, nil)
+            if seat != nil, let secret {
+                oracle.seats[secret] = nil
+                spent.insert(secret)
+            }
         } else if isOpen {
             oracle.guests[guest] = .init(permission: .none, isPublic: true, isAccepted: true)
         }
+        if answer.share != nil { oracle.requesters.remove(guest) }
+    }
+
+    private mutating func ask() async throws {
+        let guest = any()
+        guard let caller = callers[guest] else { return }
+        let request = SharesRequest(shortGUIDs: [.init(value: guid)])
+        let error = try await scene.world.cloud.requestShareAccess(request, in: scene.target, by: caller).results[0].error
+        let isBlocked = oracle.blocked.contains(guest)
+        let expected: ServerError?
+        if oracle.open == nil {
+            expected = .notInvited
+        } else if oracle.guests[guest] != nil || oracle.mailed[guest] != nil || oracle.open != SharePermission.none && !isBlocked {
+            expected = .participantAlreadyInvited
+        } else if oracle.takesRequests, oracle.open == SharePermission.none, !isBlocked {
+            expected = nil
+            oracle.requesters.insert(guest)
+            asked += 1
+        } else {
+            expected = .notInvited
+        }
+        expect(error == expected, "\(guest) asks: \(String(describing: error))")
+    }
+
+    /// The owner sees each place, and each URL that waits: another one where somebody has read it who reads it no more.
+    private mutating func lookAtPlaces(readBefore: Set<String>) async throws {
+        guard oracle.open != nil else { return spent.formUnion(oracle.seats.keys) }
+        let share = try await scene.ada.lookup([ShareNames.ofZone], zone: ShareScene.zone).first?.record?.sharing?.value
+        let places = share?.participants.dropFirst() ?? []
+        var seats: [String: SharePermission] = [:]
+        for place in places where place.isOneTime && place.acceptance == .invited { seats[place.oneTimeSecret ?? "none"] = place.permission }
+        expect(seats.values.map(\.rawValue).sorted() == oracle.seats.values.map(\.rawValue).sorted(), "URLs wait: \(seats)")
+        if readBefore.isSubset(of: oracle.readers) {
+            expect(seats == oracle.seats, "URLs changed: \(seats)")
+        } else {
+            expect(Set(seats.keys).isDisjoint(with: oracle.seats.keys), "URLs that somebody has read stay: \(seats)")
+        }
+        spent.formUnion(Set(oracle.seats.keys).subtracting(seats.keys))
+        oracle.seats = seats
+        let users = places.compactMap(\.identity.userRecordName)
+        expect(users.sorted() == oracle.guests.keys.sorted(), "places of \(users)")
+        expect(places.count == oracle.guests.count + oracle.mailed.count + seats.count, "there are \(places.count) places")
+        expect(Set(share?.requesters.compactMap(\.userRecordName) ?? []) == oracle.requesters, "asked have \(share?.requesters ?? [])")
+        expect(Set(share?.blockedIdentities.compactMap(\.userRecordName) ?? []) == oracle.blocked, "blocked are \(share?.blockedIdentities ?? [])")
     }
 
     private mutating func leave() async throws {
