@@ -33,9 +33,11 @@ struct QueryCursor: Hashable, Sendable {
         var triesAll: Bool { self == .search || self == .wait }
 
         /// How the page behind one with this effort looks for records. One that got nowhere is followed by one that tries harder, or that waits; one
-        /// that persisted, or waited, has made its way.
-        func next(gotSomewhere: Bool, lacksIndex: Bool) -> Effort {
+        /// that persisted, or waited, has made its way. Where it found that every filter has more matches than a page may look at, the others need not find
+        /// that again.
+        func next(gotSomewhere: Bool, lacksIndex: Bool, onlyWalks: Bool) -> Effort {
             switch (self, gotSomewhere) {
+            case (.search, true) where onlyWalks: .walk
             case (.persist, true): .walk
             case (.wait, true): .search
             case (_, true): self

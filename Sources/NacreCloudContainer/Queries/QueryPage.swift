@@ -17,6 +17,8 @@ struct QueryPage: Sendable {
     private(set) var work = 0
     /// That it asked the store: of one zone, or of all together.
     private var questions = 0
+    /// In each zone the walk is the only way for every page.
+    private var onlyWalks = false
     /// How it was found, a line a zone.
     private(set) var steps: [String] = []
     let query: CheckedQuery
@@ -59,7 +61,7 @@ struct QueryPage: Sendable {
         let left = most == .max ? Int.max : max(0, most - self.questions)
         let end = try take(answers, from: start, of: zones, limit: limit, keys: keys, QueryReader(IndexReads(transaction), questions: left))
         self.cursor = end.map { end in
-            let next = effort.next(gotSomewhere: end != start, lacksIndex: query.lacksIndex)
+            let next = effort.next(gotSomewhere: end != start, lacksIndex: query.lacksIndex, onlyWalks: onlyWalks)
             return QueryCursor(digest: digest, order: chosen, effort: next, position: end, seen: seen)
         }
     }
@@ -90,10 +92,12 @@ struct QueryPage: Sendable {
             // Not the reader, which has all that it read.
             return (
                 answer: answer, rowsRead: reader.rowsRead, recordsRead: reader.recordsRead, considered: reader.considered, work: reader.work,
-                damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions
+                damaged: Array(reader.damaged.values), steps: search.steps, questions: reader.questions,
+                onlyWalks: search.onlyWalks
             )
         }
         damaged = []
+        onlyWalks = !found.isEmpty && found.allSatisfy { $0?.onlyWalks == true }
         self.questions += max(rounds, found.compactMap { $0?.questions }.max() ?? 0)
         for (zone, found) in zip(zones, found) {
             guard let found else {

@@ -35,6 +35,8 @@ struct ZoneSearch {
     private let judgesEach: Bool
     let effort: QueryCursor.Effort
     let reader: QueryReader
+    /// Every filter was found to have more rows than may be looked at: no page collects its matches.
+    private(set) var onlyWalks = false
     /// What it did, in lines for `explainQuery`.
     private(set) var steps: [String] = []
 
@@ -119,6 +121,7 @@ struct ZoneSearch {
             if isByDistance || reader.questionsLeft == 0 { break }
             stride = min(max(missing + Self.firstStride, walked), rows - walked)
         }
+        onlyWalks = probes.allSatisfy { $0.count > min(rows, most) }
         if found.isCut, found.end == after ?? .start, reader.questionsLeft > 0 { return try walkAll(points) }
         let probed = probes.map { "\(query.described($0.driver)) has \($0.count) rows or more" }
         steps.append("\(probed.joined(separator: ", ")); walk \(described(points)), \(walked) rows")
@@ -269,10 +272,12 @@ struct ZoneSearch {
         var hits: [QueryHit] = []
         var group = BestHits(wanted, in: order, reader)
         var groupKey: [UInt8]?
+        var lastName: String?
         var end = start
         while hits.count < wanted {
             switch try rows.next() {
             case .row(let key, let row):
+                lastName = row.name
                 if isLast {
                     end = QueryPosition(
                         keys: order.terms.isEmpty ? [] : prefix + [key], spot: .record(name: row.name, zone: zone.zone))
@@ -295,6 +300,9 @@ struct ZoneSearch {
                 }
                 let reached = end ?? QueryPosition(keys: prefix, spot: .before)
                 if isLast { return Answer(hits: hits, end: reached, isCut: true) }
+                if end == start, let groupKey, let lastName, try isWhole(level, groupKey, through: lastName) {
+                    return Answer(hits: hits + group.take(), end: QueryPosition(keys: prefix + [groupKey], spot: .behind), isCut: true)
+                }
                 guard divides, end == start, let groupKey, reader.questionsLeft > 0, order.terms[level + 1].isUsable else {
                     return Answer(hits: hits, end: reached, isCut: true)
                 }
@@ -304,6 +312,16 @@ struct ZoneSearch {
             }
         }
         return Answer(hits: Array(hits.prefix(wanted)), end: hits.prefix(wanted).last?.position)
+    }
+
+    /// Whether a walk has come to the last record of a key: then it need not be walked by the next term, which would find one record of many.
+    private func isWhole(_ level: Int, _ key: [UInt8], through name: String) throws -> Bool {
+        let term = order.terms[level]
+        guard term.from == nil, let index = term.usableIndex, reader.questionsLeft > 0 else { return false }
+        var next = scan(term, in: index, key, .record(name: name, zone: zone.zone))
+        next.limit = 1
+        let found = try reader.search(next)
+        return found.hits.first.map { !$0.place.key.dropFirst(term.part?.prefix.count ?? 0).elementsEqual(key) } ?? found.isWhole
     }
 
     /// Whether a record at the very spot is still to come: the page before ended there in another zone, which comes first.

@@ -77,6 +77,89 @@ import Testing
         #expect(try await ask(query("a", [QuerySort("rank", isAscending: false)]), of: ann, limit: 1) != ["n108"])
     }
 
+    @Test(arguments: Engine.allCases)
+    func `a query that began without indexes goes on over each as it comes, and without them again, and tells each record once`(engine: Engine)
+        async throws
+    {
+        let ann = try await filled(engine)
+        let registry = ann.cloud.registry
+        func changePairs(_ body: @escaping @Sendable (inout RecordTypeDefinition, inout Int64) -> Void) async throws {
+            try await registry.changeSchema(of: TestCloud.container, .development) { schema in
+                guard var type = schema.types["Note"] else { return }
+                body(&type, &schema.nextIndex)
+                schema.types["Note"] = type
+            }
+        }
+        try await ann.changeIndexes(drop: { _, _ in true }, make: { _, _ in false })
+        var (names, marker): ([String], String?) = ([], nil)
+        var ways: [String] = []
+        for number in 0..<10 {
+            let request = RecordsQueryRequest(
+                query: query(), zoneID: ZoneID(zoneName: "notes"), resultsLimit: 10, continuationMarker: marker)
+            ways += try await ann.cloud.explainQuery(request, in: ann.target, by: ann.caller).lines.filter { $0.hasPrefix("notes: ") }
+            let page = try await ann.cloud.queryRecords(request, in: ann.target, by: ann.caller)
+            names += page.records.map(\.recordName)
+            marker = page.continuationMarker
+            switch number {
+            case 1: try await ann.changeIndexes(drop: { _, _ in false }, make: { field, _ in field == "rank" })
+            case 2: try await ann.buildIndexes()
+            case 4:
+                try await changePairs { $0.makePair("shelf", "rank", nextIndex: &$1) }
+                try await ann.buildIndexes()
+            case 6:
+                try await ann.changeIndexes(drop: { _, _ in true }, make: { _, _ in false })
+                try await changePairs { type, _ in type.pairs = [] }
+            default: break
+            }
+            // Others come and go, in front of the page and behind it.
+            let fields = RecordFields([.init("shelf", .string("a")), .init("rank", .int64(Int64(number % 2 == 0 ? -1 : 1_000)))])
+            try await ann.modify([.make(.create, "new\(number)", fields)], zone: "notes")
+        }
+        for way in ["whole zone", "the index of rank", "the index of shelf and rank"] { #expect(ways.contains { $0.contains(way) }, "\(ways)") }
+        let kept = names.filter { !$0.hasPrefix("new") }
+        let expected = stride(from: 0, to: 400, by: 4).sorted { ($0 * 37 % 400, "n\($0)") < ($1 * 37 % 400, "n\($1)") }.map { "n\($0)" }
+        #expect(kept == expected, "\(ways)")
+        #expect(Set(names).count == names.count)
+        #expect(!names.contains("new0"))
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a page that found too many matches on every side leaves its marker on the walk, and the next one reads no more than that`(engine: Engine)
+        async throws
+    {
+        // The filter's matches are the last of the order.
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.define(["side": .int64, "rank": .int64])
+        try await ann.makeZone("notes")
+        for start in stride(from: 0, to: 600, by: 200) {
+            try await ann.modify(
+                (start..<start + 200).map {
+                    .make(.create, "n\($0)", RecordFields([.init("side", .int64($0 < 400 ? 0 : 1)), .init("rank", .int64(Int64($0)))]))
+                }, zone: "notes")
+        }
+        let wanted = Query(
+            recordType: "Note", filters: [QueryFilter(.greaterThan, fieldName: "side", value: .int64(0))], sorts: [QuerySort("rank")])
+        var (marker, names): (String?, [String]) = (nil, [])
+        var (rows, bodies): ([Int], [Int]) = ([], [])
+        repeat {
+            let request = RecordsQueryRequest(
+                query: wanted, zoneID: ZoneID(zoneName: "notes"), resultsLimit: 20, continuationMarker: marker)
+            let page = try await ann.cloud.queryPage(
+                request, in: ann.target, by: ann.caller, scanning: 100, Limits.queryScanBytes
+            ).page
+            rows.append(page.rowsRead)
+            bodies.append(page.recordsRead)
+            names += page.records.map(\.recordName)
+            marker = try page.cursor.map { try ann.cloud.tokens.seal($0.bytes) }
+        } while marker != nil
+        #expect(names == (400..<600).map { "n\($0)" })
+        // The first page looks for a side; the others walk on from where it stood.
+        #expect(rows[0] > 150, "\(rows)")
+        #expect(rows.dropFirst().allSatisfy { $0 <= 101 } && bodies.allSatisfy { $0 <= 101 }, "\(rows), \(bodies)")
+        // What led to nothing is read once, and what a page reads ahead of its end twice.
+        #expect(bodies.prefix(4).reduce(0, +) <= 404, "\(bodies)")
+    }
+
     @Test func `elements of a list have their places in it, each in the order asked for`() async throws {
         let ann = try await filled()
         let wanted = Query(

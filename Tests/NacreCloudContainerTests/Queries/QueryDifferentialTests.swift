@@ -79,6 +79,50 @@ import Testing
         #expect(pairs > 0, "indexes of two fields")
     }
 
+    @Test(arguments: Engine.allCases)
+    func `every random query tells what stays as it is once and in order, while others are saved and deleted and indexes come and go`(
+        engine: Engine
+    ) async throws {
+        let seed = HistorySeed.value
+        var data = QueryData(seed: seed)
+        var cloud = try await QueryCloud(engine, zones: [ZoneID.defaultZoneName, "a"], names: 40, data: &data)
+        var (saves, deletions, laterPages, pairs) = (0, 0, 0, 0)
+        for number in 0..<Self.queries / 5 {
+            let query = data.query()
+            let zone: String? = data.one(of: [nil, "a", "a"])
+            let (rows, limit) = (data.one(of: [16, 40, 10_000, 10_000]), data.one(of: [3, 7]))
+            let share = data.one(of: [0, 50, 100])
+            try await cloud.user.changeIndexes(drop: { _, _ in !data.chance(share) }, make: { _, _ in data.chance(30) })
+            if data.chance(30) { pairs += try await cloud.user.makePair(for: query) ? 1 : 0 }
+            let context = "NACRE_SEED=\(seed), query \(number), \(rows) rows, \(limit) records, \(share) of 100 indexes, \(engine), \(query)"
+            var touched: Set<String> = []
+            var (found, marker): ([Record], String?) = ([], nil)
+            repeat {
+                let page = try await cloud.page(query, zone: zone, limit: limit, rows: rows, after: marker)
+                found += page.records
+                marker = page.continuationMarker
+                guard marker != nil else { break }
+                laterPages += 1
+                // So many at most, that most of what was there stays as it is.
+                if touched.count < 12 {
+                    let (name, place) = ("n\(Int.random(in: 0..<44, using: &data.random))", data.one(of: cloud.zones))
+                    touched.insert("\(place)/\(name)")
+                    if data.chance(30) { try await cloud.delete(name, in: place) } else { try await cloud.save(name, data.recordFields(), in: place) }
+                    if cloud.records[place]?[name] == nil { deletions += 1 } else { saves += 1 }
+                }
+                if data.chance(20) { try await cloud.user.changeIndexes(drop: { _, _ in data.chance(10) }, make: { _, _ in data.chance(20) }) }
+                if data.chance(20) { pairs += try await cloud.user.makePair(for: query) ? 1 : 0 }
+                if data.chance(30) { _ = try await cloud.cloud.cloud.runDueTasks() }
+            } while true
+            func stays(_ record: Record) -> Bool { !touched.contains("\(record.zoneID?.zoneName ?? "?")/\(record.recordName)") }
+            check(found.filter(stays), cloud.expected(query, zone: zone).filter(stays), query, context)
+            // What was saved anew may stand in two places, but no state of it does.
+            let states = found.map { "\($0.zoneID?.zoneName ?? "?")/\($0.recordName)/\($0.recordChangeTag)" }
+            #expect(Set(states).count == states.count, "A state of a record twice: \(context)")
+        }
+        #expect(laterPages > 50 && saves > 20 && deletions > 5 && pairs > 0, "\(laterPages) pages behind others, \(saves), \(deletions), \(pairs)")
+    }
+
     private func check(_ found: [Record], _ expected: [Record], _ query: Query, _ context: String) {
         let places = found.map { "\($0.zoneID?.zoneName ?? "?")/\($0.recordName)" }
         #expect(Set(places).count == places.count, "A record twice: \(context)")

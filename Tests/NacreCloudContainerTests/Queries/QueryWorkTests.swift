@@ -45,6 +45,37 @@ struct QueryWorkTests {
         #expect(pages > 5 && pages < 30)
     }
 
+    @Test(arguments: Engine.allCases)
+    func `records that are larger than what a page may look at come one a page, also where the order has several keys`(engine: Engine) async throws {
+        let ann = try await TestCloud(engine).user("_ann")
+        try await ann.define(["first": .int64, "second": .int64, "third": .int64, "text": .string])
+        try await ann.cloud.registry.changeSchema(of: TestCloud.container, .development) {
+            _ = try $0.setIndexes(.queryable, of: "Note", field: SystemField.recordName.rawValue)
+        }
+        try await ann.makeIndexes()
+        try await ann.makeZone("Z")
+        let text = FieldValue.string(String(repeating: "x", count: 2_000))
+        try await ann.modify(
+            (0..<24).map { number in
+                // Two share the first key.
+                let fields: RecordFields = [
+                    "first": .int64(Int64(max(number, 1))), "second": .int64(Int64(-number)), "third": .int64(0), "text": text,
+                ]
+                return .make(.create, "r\(100 + number)", fields)
+            }, zone: "Z")
+        let query = Query(recordType: "Note", sorts: [QuerySort("first"), QuerySort("second"), QuerySort("third")])
+        var (names, marker, pages): ([String], String?, Int) = ([], nil, 0)
+        repeat {
+            let page = try await page(ann, query, bytes: 1_500, after: marker)
+            names += page.records.map(\.recordName)
+            marker = page.continuationMarker
+            pages += 1
+        } while marker != nil && pages < 1_000
+        #expect(names == ["r101", "r100"] + (2..<24).map { "r\(100 + $0)" })
+        // The two are found among all records, by their second key.
+        #expect(pages < 24 + 4 * 24, "\(pages)")
+    }
+
     @Test func `records of all zones are kept without their bodies once these fill a page, and are answered whole`() async throws {
         let ann = try await TestCloud(.sqlite).user("_ann")
         let text = String(repeating: "x", count: 900_000)
