@@ -3,31 +3,42 @@ import NacreLocks
 /// The devices that hear of notifications by themselves, from this process: by an event stream, of which a device has one and a second one ends the first, or
 /// by a poll of the web courier.
 package final class ListeningDevices: Sendable {
+    /// Takes what was put into a device's queue behind a number. False: the device is not told so, and the queue is to be read.
+    package typealias Ear = @Sendable (_ events: [QueuedNotification], _ before: Int64) -> Bool
+
     private struct State {
         var last: UInt64 = 0
-        var streams: [DeviceAddress: UInt64] = [:]
+        var streams: [DeviceAddress: (number: UInt64, ear: Ear)] = [:]
         var polls: [DeviceAddress: Int] = [:]
     }
 
     private let state = Locked(State())
 
+    /// - Parameter ear: of the stream; called on any thread, and must return at once.
     /// - Returns: the stream's number.
-    package func beginStream(of device: DeviceAddress) -> UInt64 {
+    package func beginStream(of device: DeviceAddress, _ ear: @escaping Ear = { _, _ in false }) -> UInt64 {
         state.withLock { state in
             state.last += 1
-            state.streams[device] = state.last
+            state.streams[device] = (state.last, ear)
             return state.last
         }
     }
 
     package func isCurrent(_ stream: UInt64, of device: DeviceAddress) -> Bool {
-        state.withLock { $0.streams[device] == stream }
+        state.withLock { $0.streams[device]?.number == stream }
     }
 
     package func end(_ stream: UInt64, of device: DeviceAddress) {
         state.withLock { state in
-            if state.streams[device] == stream { state.streams[device] = nil }
+            if state.streams[device]?.number == stream { state.streams[device] = nil }
         }
+    }
+
+    /// Tells a device's stream what was put into its queue behind a number, once that is committed.
+    /// - Returns: false: it has none, or the queue is to be read.
+    func tell(_ events: [QueuedNotification], after before: Int64, to device: DeviceAddress) -> Bool {
+        let ear = state.withLock { $0.streams[device]?.ear }
+        return ear?(events, before) ?? false
     }
 
     package func hasStream(of device: DeviceAddress) -> Bool {

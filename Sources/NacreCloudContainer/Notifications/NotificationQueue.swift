@@ -238,19 +238,23 @@ struct NotificationQueue {
     var isEmpty: Bool { waiting.isEmpty && !hasLost }
 
     /// What keeps the queue as it is now.
-    mutating func add(to plan: inout WritePlan) {
+    /// - Returns: what was not there before, as the device gets it.
+    @discardableResult mutating func add(to plan: inout WritePlan) -> [QueuedNotification] {
+        var fresh: [QueuedNotification] = []
         device.waiting = Int64(waiting.count) + (hasLost ? 1 : 0)
         plan.entriesRemoved += gone.sorted().map { EntryKey(database, .notification, QueuedNotification.key(key, $0)) }
         for var notification in waiting {
             guard let (payload, badge) = come[notification.number] else { continue }
             notification.json = payload.json(badge: badge, room: device.address?.payloadBytes ?? Limits.payloadBytes)
             plan.entries.append(notification.row(of: key, in: database, at: now))
+            fresh.append(notification)
         }
         if !log.isEmpty {
             plan.entries.append(PushLog.row(log, of: key, count: device.logged, in: database, at: now))
             device.logged += 1
         }
         plan.entries.append(device.row(key, in: database))
+        return fresh
     }
 }
 
@@ -262,6 +266,7 @@ extension ReadTransaction {
     func queueRows(
         of device: String, in database: DatabaseID, after last: Int64 = 0, count: Int = Limits.notificationsPerDevice + 4
     ) throws -> [EntryRow] {
+        guard count > 0 else { return [] }
         let prefix = "\(device) "
         let rows = try entries(in: database, .notification, after: QueuedNotification.key(device, last), limit: count)
         return rows.filter { $0.key.key.utf8.starts(with: prefix.utf8) }
@@ -269,15 +274,28 @@ extension ReadTransaction {
 
     /// Whether what a device is signed in with still holds.
     func isGood(_ credential: Credential, _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Bool {
-        switch credential {
-        case .session(let id, let account, _):
-            guard let database = accounts[account] else { return false }
-            return try entry(SessionEntry.self, id, in: database, at: now) != nil
-        case .device(let id, let account):
-            guard let database = accounts[account] else { return false }
-            return try entry(AccountTokenEntry.self, id, in: database, at: now) != nil
-        case .apiToken, .serverKey: return false
+        try !good([credential], accounts, at: now).isEmpty
+    }
+
+    /// Those that still hold of what devices are signed in with. A read for each account and kind, of whose entries nothing is decoded.
+    func good(_ credentials: [Credential], _ accounts: [String: DatabaseID], at now: Timestamp) throws -> Set<Credential> {
+        var keys: [EntryKey: Credential] = [:]
+        for credential in credentials {
+            let (kind, id, account): (EntryKind, String, String)
+            switch credential {
+            case .session(let session, let owner, _): (kind, id, account) = (SessionEntry.kind, session, owner)
+            case .device(let token, let owner): (kind, id, account) = (AccountTokenEntry.kind, token, owner)
+            case .apiToken, .serverKey: continue
+            }
+            if let database = accounts[account] { keys[EntryKey(database, kind, id)] = credential }
         }
+        var good: Set<Credential> = []
+        for (place, wanted) in Dictionary(grouping: keys.keys, by: { EntryKey($0.database, $0.kind, "") }) {
+            for row in try entries(in: place.database, place.kind, keys: wanted.map(\.key).sorted()) where row.isLiving(at: now) {
+                if let credential = keys[row.key] { good.insert(credential) }
+            }
+        }
+        return good
     }
 }
 

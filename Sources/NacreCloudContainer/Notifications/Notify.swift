@@ -26,17 +26,27 @@ extension Cloud {
         turn.isDoneAgain = Turn.current.isDoneAgain
         var next: Notifying.Place? = Notifying.Place()
         while let here = next {
-            let (isTold, rest) = try await Turn.$current.withValue(turn) {
-                try await registry.write(part) { database, now, transaction -> Ending<(isTold: Bool, rest: Notifying.Place?)> in
-                    let (plan, rest) = try step.plan(from: here, in: database, at: now, transaction)
-                    if plan.isEmpty { return .rollback((false, rest)) }
-                    try transaction.apply(plan)
-                    return .commit((true, rest))
+            let portion = try await Turn.$current.withValue(turn) {
+                try await registry.write(part) { database, now, transaction -> Ending<Notifying.Portion> in
+                    let portion = try step.portion(from: here, in: database, at: now, transaction)
+                    if portion.plan.isEmpty { return .rollback(portion) }
+                    try transaction.apply(portion.plan)
+                    return .commit(portion)
                 }
             }
-            if isTold { committed(database) }
-            next = rest
+            if !portion.plan.isEmpty { tell(portion, in: database) }
+            next = portion.rest
         }
+    }
+
+    /// Hands to streams what was put into the queues of their devices; who is not told so reads it.
+    private func tell(_ portion: Notifying.Portion, in database: DatabaseID) {
+        var mustRead = portion.mustRead
+        for (key, before, events) in portion.told {
+            let isTold = listening.tell(events, after: before, to: DeviceAddress(database: database, key: key))
+            mustRead = mustRead || !isTold
+        }
+        if mustRead { committed(database) }
     }
 }
 
@@ -50,64 +60,95 @@ private struct Notifying: Sendable {
         var partial: (key: String, count: Int)?
     }
 
+    /// What one transaction does.
+    struct Portion: Sendable {
+        var plan = WritePlan()
+        /// Where the next one goes on; nil: nothing is left.
+        var rest: Place?
+        /// What was put into queues of devices that are known to be signed in as this is written, behind which number.
+        var told: [(key: String, before: Int64, events: [QueuedNotification])] = []
+        /// Something else has changed: somebody was signed out, or is to be asked again who it is.
+        var mustRead = false
+        fileprivate var cost = 0
+    }
+
     let payloads: [QueuedPayload]
     let author: String?
     /// Where the accounts are that the devices are signed in with.
     let accounts: [String: DatabaseID]
 
     /// Devices that are read at a time.
-    private static let devicesAtATime = 10
+    private static let devicesAtATime = 50
 
     /// One transaction's share: the rows that it reads and writes, and their thousands of bytes, are `Limits.notifyingChunk`, and what one queue and one
     /// payload take beyond. Devices that are signed out go, with what waits for them.
-    /// - Returns: where the next one goes on; nil: nothing is left.
-    func plan(from start: Place, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction) throws -> (WritePlan, Place?) {
-        var (plan, place, cost) = (WritePlan(), start, 0)
+    func portion(from start: Place, in database: DatabaseID, at now: Timestamp, _ transaction: any WriteTransaction) throws -> Portion {
+        var portion = Portion(rest: start)
+        var place = start
+        let available = try availableAccounts(at: now, transaction)
         while true {
             let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
-            for row in rows {
-                if cost >= Limits.notifyingChunk { return (plan, place) }
+            let devices = try rows.map { (row: $0, device: try NotifiedDevice($0)) }
+            let good = try transaction.good(devices.map(\.device.credential), accounts, at: now)
+            for (row, device) in devices {
+                if portion.cost >= Limits.notifyingChunk { return portion }
                 let key = row.key.key
-                let device = try NotifiedDevice(row)
-                cost += 1
-                guard row.isLiving(at: now), try transaction.isGood(device.credential, accounts, at: now) else {
-                    let before = plan.entriesRemoved.count
-                    try plan.forget(device: key, in: database, transaction)
-                    cost += plan.entriesRemoved.count - before
-                    place = Place(last: key)
-                    continue
-                }
-                if device.deviceID != author {
+                portion.cost += 1
+                if !row.isLiving(at: now) || !good.contains(device.credential) {
+                    let before = portion.plan.entriesRemoved.count
+                    try portion.plan.forget(device: key, in: database, transaction)
+                    portion.cost += portion.plan.entriesRemoved.count - before
+                    portion.mustRead = true
+                } else if device.deviceID != author {
                     let first = place.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
-                    let count = try add(from: first, to: device, key, &plan, &cost, in: database, at: now, transaction)
-                    if count < payloads.count { return (plan, Place(last: place.last, partial: (key, count))) }
+                    let count = try add(
+                        from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, at: now, transaction)
+                    if count < payloads.count {
+                        portion.rest = Place(last: place.last, partial: (key, count))
+                        return portion
+                    }
                 }
                 place = Place(last: key)
+                portion.rest = place
             }
-            if rows.count < Self.devicesAtATime { return (plan, nil) }
+            if rows.count < Self.devicesAtATime {
+                portion.rest = nil
+                return portion
+            }
         }
+    }
+
+    /// Those of the accounts that may be told something now.
+    private func availableAccounts(at now: Timestamp, _ transaction: any ReadTransaction) throws -> Set<String> {
+        var available: Set<String> = []
+        for (account, database) in accounts where try transaction.entry(AccountEntry.self, account, in: database, at: now)?.accountState == .available
+        {
+            available.insert(account)
+        }
+        return available
     }
 
     /// Puts payloads into one queue.
     /// - Returns: how many it has now.
     private func add(
-        from first: Int, to device: NotifiedDevice, _ key: String, _ plan: inout WritePlan, _ cost: inout Int, in database: DatabaseID,
-        at now: Timestamp, _ transaction: any WriteTransaction
+        from first: Int, to device: NotifiedDevice, _ key: String, _ portion: inout Portion, isSure: Bool, in database: DatabaseID, at now: Timestamp,
+        _ transaction: any WriteTransaction
     ) throws -> Int {
         let rows = try transaction.queueRows(of: key, in: database, count: Int(clamping: device.waiting))
         var queue = try NotificationQueue(device, key, rows: rows, in: database, of: try transaction.lock(in: database).run, at: now)
         let before = queue.device.count
         var count = first
-        while count < payloads.count, cost < Limits.notifyingChunk {
-            cost += 1 + payloads[count].bytesAtMost / 1000
+        while count < payloads.count, portion.cost < Limits.notifyingChunk {
+            portion.cost += 1 + payloads[count].bytesAtMost / 1000
             queue.add(payloads[count])
             count += 1
         }
         if queue.device.count > before {
-            queue.add(to: &plan)
-            if device.isReached { try transaction.leaveDelivery(to: key, &plan, in: database, due: now) }
+            let fresh = queue.add(to: &portion.plan)
+            if isSure { portion.told.append((key, before, fresh)) } else { portion.mustRead = true }
+            if device.isReached { try transaction.leaveDelivery(to: key, &portion.plan, in: database, due: now) }
         }
-        cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }
+        portion.cost += rows.reduce(0) { $0 + 1 + $1.value.count / 1000 }
         return count
     }
 }
@@ -117,6 +158,13 @@ extension WriteTransaction {
     func leaveDelivery(to key: String, _ plan: inout WritePlan, in database: DatabaseID, due: Timestamp) throws {
         let known = try tasks(locking: [DeliverNotifications.key(of: key, in: database)]).first
         if known.map(\.isParked) ?? true { plan.tasks.append(DeliverNotifications.task(for: key, in: database, due: due)) }
+    }
+}
+
+extension Set<String> {
+    /// Of accounts that may be told something: whether that says all of a device. A web session is good under its API token alone, which is asked elsewhere.
+    fileprivate func vouch(for credential: Credential) -> Bool {
+        if case .device(_, let account) = credential { contains(account) } else { false }
     }
 }
 

@@ -131,11 +131,19 @@ final class Exchange: @unchecked Sendable {
         let loop = loop
         let lasting = prepared.isLasting ? loop.lastingStream(of: self) : nil
         let writer = HTTPStreamWriter { if lasting?.push() != true { loop.perform { self.resume() } } }
-        loop.perform {
-            // A connection is taken while it is suspended, as it is when libmicrohttpd's call returns in which this may be.
-            if lasting == nil || self.isSuspended { return self.complete(prepared, writer, lasting) }
-            loop.performLater { self.complete(prepared, writer, lasting) }
+        guard let lasting else {
+            loop.perform { self.complete(prepared, writer) }
+            return await stream(body, writer)
         }
+        // A task of its own: this one keeps the room of its deepest call. And a connection is taken while it is suspended, as it is when libmicrohttpd's call
+        // returns in which this may be.
+        loop.performLater {
+            self.complete(prepared, writer, lasting)
+            self.task = Task(executorPreference: loop) { await self.stream(body, writer) }
+        }
+    }
+
+    private func stream(_ body: @Sendable (HTTPStreamWriter) async throws -> Void, _ writer: HTTPStreamWriter) async {
         do {
             try await body(writer)
             writer.end(complete: true)

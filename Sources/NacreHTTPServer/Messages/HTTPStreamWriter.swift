@@ -71,6 +71,20 @@ package final class HTTPStreamWriter: Sendable {
         }
     }
 
+    /// Sends bytes if they find room at once.
+    /// - Returns: false: there is none, a write waits already, or the client went away.
+    package func offer(_ bytes: [UInt8]) -> Bool {
+        let (isTaken, wasStarved) = state.withLock { state -> (Bool, Bool) in
+            let left = state.waiting.count - state.sent
+            guard !state.isFailed, !state.isComplete, state.writer == nil, left + bytes.count < bufferedBytesMax else { return (false, false) }
+            state.add(bytes)
+            defer { state.isStarved = false }
+            return (true, state.isStarved)
+        }
+        if wasStarved { onBytes() }
+        return isTaken
+    }
+
     /// Sends parts of files, and waits until the client has taken them. They are read when it can take more, straight into the connection's buffer,
     /// as far as they lie in the kernel's memory: nobody waits for a disk.
     /// - Returns: how many bytes were taken: fewer than all where the next do not lie in memory, or are not sound.
@@ -101,12 +115,7 @@ package final class HTTPStreamWriter: Sendable {
         enum Outcome { case refused, taken, waits }
         let (outcome, wasStarved) = state.withLock { state -> (Outcome, Bool) in
             guard !state.isFailed, state.writer == nil else { return (.refused, false) }
-            if state.sent == state.waiting.count {
-                state.waiting = bytes
-                state.sent = 0
-            } else {
-                state.waiting += bytes
-            }
+            state.add(bytes)
             defer { state.isStarved = false }
             guard state.waiting.count - state.sent >= bufferedBytesMax else { return (.taken, state.isStarved) }
             state.writer = writer
@@ -168,6 +177,15 @@ package final class HTTPStreamWriter: Sendable {
 }
 
 extension HTTPStreamWriter.State {
+    fileprivate mutating func add(_ bytes: [UInt8]) {
+        if sent == waiting.count {
+            waiting = bytes
+            sent = 0
+        } else {
+            waiting += bytes
+        }
+    }
+
     /// Reads what comes next of the parts. Their writer is told at their end, and where the next bytes cannot be had so.
     fileprivate mutating func takeParts(
         into buffer: UnsafeMutableRawBufferPointer
