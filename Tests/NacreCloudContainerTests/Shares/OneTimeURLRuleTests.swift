@@ -192,7 +192,9 @@ import Testing
 
     @Test func `who comes in asks no more`() throws {
         var state = Self.state([Self.guest])
-        state.requesters = ["_ben", "_eve"].map { ParticipantIdentity(userRecordName: $0, lookupInfo: .emailAddress("\($0)@example.com")) }
+        state.requesters = ["_ben", "_eve"].map { (name: String) in
+            ParticipantIdentity(userRecordName: name, lookupInfo: .emailAddress(name + "@example.com"))
+        }
         let standing = ShareStanding(of: "_ben", contact: nil, secret: "oldguest", in: state, owner: "_ada")
         let after = try state.accepted(by: "_ben", as: standing, id: "new", at: Self.now).get()
         #expect(after?.requesters.map(\.userRecordName) == ["_eve"])
