@@ -102,4 +102,17 @@ import Testing
             #expect(try await client.response().text == "pong")
         }
     }
+
+    @Test func `HEAD of what is streamed has no byte behind its head, and the connection closes`() async throws {
+        let routes = routing { router in
+            router.get("/streamed") { _, _ in HTTPResponse(.ok, body: .stream { writer in try await writer.write(Array("streamed".utf8)) }) }
+        }
+        try await withServer(routes: routes) { server in
+            let client = try await server.client()
+            try await client.send("HEAD /streamed HTTP/1.1\r\nHost: a\r\n\r\n")
+            let response = try await client.response(toHead: true)
+            #expect(response.status == 200 && response.header("Connection") == "close" && response.header("Content-Length") == nil)
+            #expect(try await client.rest().isEmpty)
+        }
+    }
 }
