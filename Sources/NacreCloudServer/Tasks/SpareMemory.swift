@@ -9,6 +9,8 @@ struct SpareMemory {
     private static let workSeconds = 0.2
     /// CPU seconds between two looks, a rest of the task runner apart, below which nobody waits for an allocation that this might hold up.
     private static let idleSeconds = 0.02
+    /// Looks after which it is done nevertheless: where a few always ask, a server never idles, and kept 25 MB of an hour ago. Twenty seconds.
+    private static let looksUntilReturn = 10
 
     /// `malloc_trim`; nil where the C library is another.
     private let trim: (@convention(c) (Int) -> Int32)? = dlsym(nil, "malloc_trim").map {
@@ -25,6 +27,7 @@ struct SpareMemory {
 
     private var lastLook = SpareMemory.processSeconds()
     private var lastReturn = 0.0
+    private var looks = 0
 
     /// Sets how much the allocator of this process keeps between two bursts.
     init() {
@@ -38,9 +41,18 @@ struct SpareMemory {
     mutating func returnAfterBurst() {
         let now = Self.processSeconds()
         defer { lastLook = now }
-        guard let trim, now - lastLook < Self.idleSeconds, now - lastReturn >= Self.workSeconds else { return }
+        looks += 1
+        guard let trim, Self.isDue(looks, work: now - lastReturn, recentWork: now - lastLook) else { return }
         _ = trim(0)
-        lastReturn = Self.processSeconds()
+        (lastReturn, looks) = (Self.processSeconds(), 0)
+    }
+
+    /// - Parameters:
+    ///   - looks: since memory was returned, this one included.
+    ///   - work: CPU seconds since then.
+    ///   - recentWork: those since the last look.
+    static func isDue(_ looks: Int, work: Double, recentWork: Double) -> Bool {
+        work >= workSeconds && (recentWork < idleSeconds || looks >= looksUntilReturn)
     }
 
     /// CPU time of all threads so far.

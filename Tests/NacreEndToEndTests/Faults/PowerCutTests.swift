@@ -13,7 +13,7 @@ struct PowerCutTests {
 
     @Test(.enabled(if: mayRun(MountedDisk.isAllowedExt4), "needs root and a loop device"))
     func `what was acknowledged before a power cut is there after it`() async throws {
-        try await cutting(mebibytes: 32, answersMax: 80) { cloud, number in
+        try await cutting("", mebibytes: 32, answersMax: 80) { cloud, number in
             await cloud.isCreated("\(number)", "\(number)")
         } lost: { cloud, numbers in
             let texts = try await cloud.texts(of: numbers.map { "\($0)" })
@@ -25,31 +25,40 @@ struct PowerCutTests {
     func `every file that was acknowledged before a power cut reads back whole after it, and what was left by half is mended by who sends it again`()
         async throws
     {
-        // Some are synced one by one and some with all of the disk, and most share chunks with files that are on their way.
-        try await cutting(mebibytes: 256, answersMax: 16) { cloud, number in
+        // The database has another disk: on one, ext4 brings chunks to it with the database's own syncs.
+        try await cutting("/assets", mebibytes: 256, answersMax: 16) { cloud, number in
             let files = RawFiles(client: cloud.client, zone: FaultedCloud.zone)
-            return (try? await files.save(RawFiles.bytes(number), in: "\(number)")) != nil
+            return (try? await files.save(Self.file(number), in: "\(number)")) != nil
         } lost: { cloud, numbers in
             let files = RawFiles(client: cloud.client, zone: FaultedCloud.zone)
             // What each writer was at, acknowledged or not.
             let next = Set(numbers.map { $0 / Self.numbersPerWriter }).compactMap { writer in
                 numbers.filter { $0 / Self.numbersPerWriter == writer }.max().map { $0 + 1 }
             }
-            for number in next { try await files.save(RawFiles.bytes(number), in: "again-\(number)") }
+            for number in next { try await files.save(Self.file(number), in: "again-\(number)") }
+            func isOther(_ number: Int, _ record: String) async -> Bool { (try? await files.bytes(of: record)) != Self.file(number) }
             var lost: [Int] = []
-            for number in numbers where try await files.bytes(of: "\(number)") != RawFiles.bytes(number) { lost.append(number) }
-            for number in next where try await files.bytes(of: "again-\(number)") != RawFiles.bytes(number) { lost.append(number) }
+            for number in numbers where await isOther(number, "\(number)") { lost.append(number) }
+            for number in next where await isOther(number, "again-\(number)") { lost.append(number) }
             return lost
         }
     }
 
+    /// In one round of some chunks, which are synced one by one, and in the next of so many that all of the disk is. Most share some with files that are on
+    /// their way.
+    private static func file(_ number: Int) -> [UInt8] {
+        let isLong = number / (writers * numbersPerWriter) % 2 == 1
+        return isLong ? (0..<4).flatMap { RawFiles.bytes(number + $0) } : RawFiles.bytes(number)
+    }
+
     /// Cuts the power in the middle of what four writers do, starts the server on what the disk has, and looks for what was acknowledged.
     /// - Parameters:
+    ///   - folder: what of the server's data is on the disk that loses its power.
     ///   - answersMax: before each cut, at most.
     ///   - write: whether what has this number was acknowledged.
     ///   - lost: which of those that were are not there as they were written.
     private func cutting(
-        mebibytes: Int, answersMax: Int, write: @escaping @Sendable (FaultedCloud, Int) async -> Bool,
+        _ folder: String, mebibytes: Int, answersMax: Int, write: @escaping @Sendable (FaultedCloud, Int) async -> Bool,
         lost: (FaultedCloud, [Int]) async throws -> [Int]
     ) async throws {
         var seed = SeededRandom()
@@ -57,7 +66,8 @@ struct PowerCutTests {
             await server.kill()
             var image = server.scratch + "/disk-0"
             try MountedDisk.makeExt4(image, mebibytes: mebibytes)
-            var disk = try MountedDisk.ext4(image, at: server.data)
+            let point = server.data + folder
+            var disk = try MountedDisk.ext4(image, at: point)
             try await server.start()
             let cloud = try await FaultedCloud(server)
             let acknowledged = Locked<[Int]>([])
@@ -78,7 +88,7 @@ struct PowerCutTests {
                 try disk.unmount()
                 unlink(image)
                 image = next
-                disk = try MountedDisk.ext4(image, at: server.data)
+                disk = try MountedDisk.ext4(image, at: point)
                 try await server.start()
                 let numbers = acknowledged.withLock { $0 }
                 let lost = try await lost(cloud, numbers)
