@@ -335,6 +335,74 @@ def check_share(browser, scene, pictures):
     return "QR code read"
 
 
+ONCE = {"type": "USER", "permission": "READ_WRITE", "nacre": {"oneTime": True}}
+
+
+def once(share, url):
+    """The one-time URL of a share, as its owner has it."""
+    return f"{url}~{share['participants'][1]['nacre']['oneTimeSecret']}"
+
+
+def check_share_once(browser, scene, pictures):
+    """A one-time link lets in who comes first; to everybody after that, and with another secret, it leads nowhere. One that is taken back does so too."""
+    zone, share, url = scene.share(participants=[ONCE])
+    link = once(share, url)
+    for wrong in [url, link[:-1] + ("1" if link[-1] == "0" else "0")]:
+        at_share(browser, scene, wrong, scene.other)
+        heading(browser, "Nothing is here for you")
+    at_share(browser, scene, link, scene.other)
+    heading(browser, "Take part?")
+    browser.click("button[value=accept]")
+    heading(browser, "You take part")
+    expect(zone["zoneName"] in scene.zones_of(scene.other), "who accepts takes no part")
+    at_share(browser, scene, link, scene.email)
+    heading(browser, "Nothing is here for you")
+    expect("trip" not in browser.text("main").lower(), browser.text("main"))
+    at_share(browser, scene, link, scene.other)
+    heading(browser, "You take part already")
+    zone, share, url = scene.share(participants=[ONCE])
+    link = once(share, url)
+    at_share(browser, scene, link, scene.email)
+    heading(browser, "Take part?")
+    scene.ask(scene.owner, "private/records/modify", {"zoneID": zone, "operations": [{"operationType": "update", "record": {
+        "recordName": "cloudkit.zoneshare", "recordType": "cloudkit.share", "recordChangeTag": share["recordChangeTag"], "participants": []}}]})
+    browser.click("button[value=accept]")
+    heading(browser, "Nothing is here for you")
+    expect(zone["zoneName"] not in scene.zones_of(scene.email), "a link that was taken back lets in")
+
+
+def asking(browser, scene):
+    """Comes to a share that takes requests, with an account that has verified its address. Answers the zone and the address."""
+    email = f"asker-{browser.name}-{time.time_ns()}@example.com"
+    before = len(scene.sink.mails)
+    scene.ask_for_verification(email)
+    mail = until("a mail", lambda: scene.sink.mails[before:])[0]
+    browser.go([line for line in mail.splitlines() if "/verify-address?" in line][0])
+    heading(browser, "Is this your address?")
+    browser.click("button.main")
+    heading(browser, "The address is verified")
+    zone, _, url = scene.share(mails=True, asks=True)
+    at_share(browser, scene, url, email)
+    heading(browser, "Ask for access?")
+    return zone, email
+
+
+def check_share_request(browser, scene, pictures):
+    """Who is not invited asks for access by the keyboard, and its owner hears of it; who does not ask is not heard of."""
+    zone, email = asking(browser, scene)
+    expect("trip" not in browser.text("main").lower() and email in browser.text("main"), browser.text("main"))
+    until("the focus", lambda: focus(browser) == "H1")
+    browser.press(TAB)
+    expect(focus(browser) == "request", f"the focus is on {focus(browser)}")
+    browser.press(ENTER)
+    heading(browser, "You have asked")
+    expect(scene.asked(zone) == [email], f"{scene.asked(zone)} have asked")
+    zone, _ = asking(browser, scene)
+    browser.click("button[value=decline]")
+    heading(browser, "You do not take part")
+    expect(scene.asked(zone) == [], f"{scene.asked(zone)} have asked")
+
+
 def scanned(path):
     """What a reader of QR codes finds in a picture."""
     found = subprocess.run(["zbarimg", "--quiet", "--raw", path], capture_output=True, text=True)
@@ -439,6 +507,19 @@ def shared(browser, scene):
     at_share(browser, scene, url, scene.other)
     heading(browser, "You take part already")
     yield "share-inside"
+    asking(browser, scene)
+    yield "share-asking"
+    browser.click("button[value=request]")
+    heading(browser, "You have asked")
+    yield "share-asked"
+    _, share, url = scene.share(participants=[ONCE])
+    at_share(browser, scene, once(share, url), scene.other)
+    heading(browser, "Take part?")
+    browser.click("button[value=accept]")
+    heading(browser, "You take part")
+    at_share(browser, scene, once(share, url), scene.email)
+    heading(browser, "Nothing is here for you")
+    yield "share-used"
 
 
 def mailed(browser, scene, password):

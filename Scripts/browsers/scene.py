@@ -47,24 +47,31 @@ class Scene:
         self.start_mailing(binary, home)
         self.start_team(binary, home)
 
-    def signed_in(self, email):
+    def signed_in(self, email, server=None):
         """The header of a device of an account."""
-        return {"Authorization": f"Bearer {self.server.sign_in(email, password=self.password)}"}
+        return {"Authorization": f"Bearer {(server or self.server).sign_in(email, password=self.password)}"}
 
-    def ask(self, headers, path, body=None):
-        request = urllib.request.Request(f"{self.api}/{path}", None if body is None else json.dumps(body).encode(), headers)
+    def ask(self, headers, path, body=None, api=None):
+        request = urllib.request.Request(f"{api or self.api}/{path}", None if body is None else json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
-    def share(self, public="NONE", participants=(), title="Our <trip>"):
-        """A share of a new zone of its owner's; answers the zone, the share and its URL."""
+    def share(self, public="NONE", participants=(), title="Our <trip>", mails=False, asks=False):
+        """A share of a new zone of its owner's; answers the zone, the share and its URL. Of the server that sends mail, if wanted; it may take requests."""
         self.zones += 1
-        zone = {"zoneName": f"Trip-{self.zones}"}
-        self.ask(self.owner, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": zone}}]})
-        share = self.ask(self.owner, "private/records/modify", {"zoneID": zone, "operations": [{"operationType": "create", "record": {
+        zone, details = {"zoneName": f"Trip-{self.zones}"}, {"details": True}
+        owner, api, url = (self.mailing_owner, self.mailing_api, self.mailing_url) if mails else (self.owner, self.api, self.url)
+        self.ask(owner, "private/zones/modify", {"operations": [{"operationType": "create", "zone": {"zoneID": zone}}]}, api)
+        share = self.ask(owner, "private/records/modify", {"zoneID": zone, "nacre": details, "operations": [{"operationType": "create", "record": {
             "recordName": "cloudkit.zoneshare", "recordType": "cloudkit.share", "publicPermission": public, "participants": list(participants),
-            "fields": {"cloudkit.title": {"value": title}}}}]})["records"][0]
-        return zone, share, f"{self.url}/share/{share['shortGUID']}"
+            "nacre": {"allowsAccessRequests": asks}, "fields": {"cloudkit.title": {"value": title}}}}]}, api)["records"][0]
+        return zone, share, f"{url}/share/{share['shortGUID']}"
+
+    def asked(self, zone):
+        """The addresses of those who have asked for access to a share of the server that sends mail."""
+        share = self.ask(self.mailing_owner, "private/records/lookup", {
+            "zoneID": zone, "nacre": {"details": True}, "records": [{"recordName": "cloudkit.zoneshare"}]}, self.mailing_api)["records"][0]
+        return [one["lookupInfo"]["emailAddress"] for one in share.get("nacre", {}).get("requesters", [])]
 
     def zones_of(self, email):
         return [zone["zoneID"]["zoneName"] for zone in self.ask(self.signed_in(email), "shared/zones/list")["zones"]]
@@ -99,7 +106,11 @@ class Scene:
             "--oidc-issuer", "http://127.0.0.1:9", "--oidc-client-id", "nacre", "--oidc-client-secret-file", secret, "--oidc-name", "Example & Co"])
         self.mailing.make_user()
         self.mailing.administrator.json("POST", "/admin/1/users", {"email": self.email, "password": self.password})
-        self.mailing_page = (f"http://localhost:{self.mailing.port}/sign-in?ckAPIToken={self.mailing.api_token}"
+        self.mailing.administrator.json("POST", "/admin/1/users", {"email": "cleo@example.com", "password": self.password})
+        self.mailing_owner = self.signed_in("cleo@example.com", self.mailing)
+        self.mailing_url = f"http://localhost:{self.mailing.port}"
+        self.mailing_api = f"{self.mailing_url}/database/1/{nacre.CONTAINER}/development"
+        self.mailing_page = (f"{self.mailing_url}/sign-in?ckAPIToken={self.mailing.api_token}"
                              f"&origin={urllib.parse.quote(self.app.origin, safe='')}")
 
     def ask_for_verification(self, email):
