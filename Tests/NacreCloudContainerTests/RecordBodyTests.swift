@@ -206,7 +206,7 @@ import Testing
     @Test func `a body of a later version is said to be one, not damage`() throws {
         var row = StoredRecord.sample("r", seq: 1).row
         row.body = Array(row.body.dropLast(4))
-        row.body[0] = RecordBody.versionOfShares + 1
+        row.body[0] = RecordBody.compactStamps | RecordBody.versionOfShares + 1
         let sum = RecordBody.checksum(
             of: row.body[...], in: .sample, name: row.name, type: row.type, number: row.number, isTombstone: row.isTombstone, parent: row.parent)
         row.body.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) })
@@ -221,8 +221,59 @@ import Testing
         let content = RecordContent(created: stamp, modified: stamp, entered: number, fields: ["i": .int64(-3), "s": .string("é")])
         let stampBytes: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 2, 0x5f, 0x75, 1, 1, 0x64]
         let fieldBytes: [UInt8] = [2, 1, 0x69, 2, 5, 1, 0x73, 1, 2, 0xc3, 0xa9]
+        let row = Self.row([1] + stampBytes + stampBytes + [2, 4] + fieldBytes, number)
+        #expect(try RecordBody.decode(row, in: .sample) == content)
+        #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(["s"])) == ["s": .string("é")])
+        // Saved again, it has the form of today.
         let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
-        #expect(Array(body.dropLast(4)) == [1] + stampBytes + stampBytes + [2, 4] + fieldBytes)
+        #expect(Array(body.dropLast(4)) == [0x11] + [0, 0, 0, 0, 0, 0, 0xe0, 0x3f, 1, 2, 0x5f, 0x75, 1, 1, 0x64, 0, 2, 4] + fieldBytes)
+    }
+
+    private static func row(_ bytes: [UInt8], _ number: ChangeNumber) -> RecordRow {
+        var row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: bytes)
+        let sum = RecordBody.checksum(of: bytes[...], in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+        row.body += (0..<4).map { UInt8(truncatingIfNeeded: sum >> (8 * UInt32($0))) }
+        return row
+    }
+
+    /// On disk for good: codes of names and changes.
+    @Test func `stamps are kept short, and come back to the byte`() throws {
+        let number = ChangeNumber(run: 1, seq: 2)
+        let time: [UInt8] = [0, 0, 0, 0, 0, 0, 0xe0, 0x3f]
+        let later: [UInt8] = [0, 0, 0, 0, 0, 0, 0xf8, 0x3f]
+        func stamp(_ seconds: Double, _ user: String, _ device: String?) -> Record.Stamp {
+            Record.Stamp(timestamp: Timestamp(secondsSince2001: seconds), userRecordName: user, deviceID: device)
+        }
+        let first = stamp(0.5, "_0aff", "c0de")
+        let packed: [UInt8] = [3, 2, 0x0a, 0xff, 2, 2, 0xc0, 0xde]
+        let rows: [(Record.Stamp, Record.Stamp, [UInt8])] = [
+            (first, first, time + packed + [0]),
+            (first, stamp(1.5, "_0aff", "c0de"), time + packed + [1] + later),
+            (first, stamp(0.5, "_0aff", nil), time + packed + [2] + time + [3, 2, 0x0a, 0xff, 0]),
+            // Upper case, an odd number of digits, none at all, and other letters are kept as they are.
+            (stamp(0.5, "_0AFF", nil), stamp(0.5, "_0AFF", nil), time + [1, 5, 0x5f, 0x30, 0x41, 0x46, 0x46, 0, 0]),
+            (stamp(0.5, "_abc", "_"), stamp(0.5, "_abc", "_"), time + [1, 4, 0x5f, 0x61, 0x62, 0x63, 1, 1, 0x5f, 0]),
+            (stamp(0.5, "", "_00"), stamp(0.5, "", "_00"), time + [1, 0, 3, 1, 0, 0]),
+            (stamp(0.5, "é", nil), stamp(0.5, "e\u{301}", nil), time + [1, 2, 0xc3, 0xa9, 0, 2] + time + [1, 3, 0x65, 0xcc, 0x81, 0]),
+        ]
+        for (created, modified, bytes) in rows {
+            let content = RecordContent(created: created, modified: modified, entered: number, fields: ["i": .int64(-3)])
+            let body = RecordBody.encode(content, in: .sample, name: "r", type: "T", number: number, isTombstone: false, parent: nil)
+            #expect(Array(body.dropLast(4)) == [0x11] + bytes + [2, 4, 1, 1, 0x69, 2, 5])
+            let row = RecordRow(name: "r", type: "T", number: number, isTombstone: false, parent: nil, body: body)
+            let decoded = try RecordBody.decode(row, in: .sample)
+            #expect(decoded == content)
+            #expect(decoded.created.userRecordName.utf8.elementsEqual(created.userRecordName.utf8))
+            #expect(decoded.modified.userRecordName.utf8.elementsEqual(modified.userRecordName.utf8))
+            #expect(try RecordBody.fields(of: row, in: .sample, only: FieldNames(["i"])) == content.fields)
+        }
+        // Codes that there are not, and a stamp of nobody.
+        for bytes in [time + [4, 0, 0, 0], time + [1, 0, 0, 3], time + [0, 0, 0]] {
+            let error = #expect(throws: StoreError.self) {
+                try RecordBody.decode(Self.row([0x11] + bytes + [2, 4, 0], number), in: .sample)
+            }
+            #expect(error?.code == .corrupt)
+        }
     }
 
     /// On disk for good, as the first version.
@@ -250,7 +301,7 @@ import Testing
             let content = try RecordBody.decode(row, in: .sample)
             #expect(content.sharing == state && content.shared == .none && content.fields.isEmpty)
             row.body = RecordBody.encode(content, in: .sample, name: "s", type: row.type, number: number, isTombstone: false, parent: nil)
-            #expect(row.body.first == RecordBody.versionOfShares)
+            #expect(RecordBody.form(of: row) == RecordBody.versionOfShares)
             #expect(try RecordBody.decode(row, in: .sample) == content)
         }
     }

@@ -22,7 +22,7 @@ struct RecordContent: Equatable, Sendable {
 
 /// The one binary form of a record's content, for every engine and for archives.
 ///
-/// Version byte, stamps, `entered`, from version 2 on `formerTypes`, from version 3 on `sharing`, from version 4 on `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
+/// Version byte, stamps (in two forms), `entered`, from version 2 on `formerTypes`, from version 3 on `sharing`, from version 4 on `shared`, fields in the order of their names, and a CRC-32C over the body, the row's
 /// columns *and* the zone: a flipped bit is found and never served, also one that leads from a key to the row of another zone or user. Type codes are kept in databases: never reuse one.
 enum RecordBody {
     /// Of a body without former types, which hardly any record has; of one with them; of a share of a zone as it was first kept, which is read and not written;
@@ -32,6 +32,8 @@ enum RecordBody {
     private static let versionOfFirstShares: UInt8 = 3
     static let versionOfShared: UInt8 = 4
     static let versionOfShares: UInt8 = 5
+    /// Beside one of them: the stamps are in their shorter form, as in every body that is written today.
+    static let compactStamps: UInt8 = 0x10
     private static let checksumBytes = 4
 
     static func encode(
@@ -41,9 +43,9 @@ enum RecordBody {
         writer.bytes.reserveCapacity(64 + content.fields.count * 32)
         let isShared = !content.shared.isEmpty || content.sharing != nil
         let isPlain = content.formerTypes.isEmpty && !isShared
-        writer.byte(content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes)
-        write(content.created, to: &writer)
-        write(content.modified, to: &writer)
+        let form = content.sharing != nil ? versionOfShares : isShared ? versionOfShared : isPlain ? version : versionWithFormerTypes
+        writer.byte(form | compactStamps)
+        write(content.created, changed: content.modified, to: &writer)
         writer.write(content.entered)
         if !isPlain { write(content.formerTypes, to: &writer) { $1.string($0) } }
         if isShared {
@@ -77,8 +79,11 @@ enum RecordBody {
     static func fields(of row: RecordRow, in zone: ZoneAddress, only wanted: FieldNames) throws(StoreError) -> RecordFields {
         try check(row, in: zone)
         return try read(row) { reader throws(MalformedBytes) in
-            try skipStamp(&reader)
-            try skipStamp(&reader)
+            if hasCompactStamps(row) {
+                try skipCompactStamps(&reader)
+            } else {
+                for _ in 0..<2 { try skipStamp(&reader) }
+            }
             _ = try reader.number()
             _ = try reader.number()
             _ = try formerTypes(&reader, of: row)
@@ -92,8 +97,8 @@ enum RecordBody {
     /// - Parameter wanted: the fields to read, all when nil.
     static func read(_ row: RecordRow, only wanted: FieldNames? = nil) throws(StoreError) -> RecordContent {
         try read(row) { reader throws(MalformedBytes) in
-            let created = try stamp(&reader)
-            let modified = try stamp(&reader)
+            let (created, modified) =
+                hasCompactStamps(row) ? try compactStamps(&reader) : (created: try stamp(&reader), modified: try stamp(&reader))
             let entered = try reader.changeNumber()
             let formerTypes = try formerTypes(&reader, of: row)
             let shared = try shared(&reader, of: row)
@@ -134,7 +139,7 @@ enum RecordBody {
         _ row: RecordRow, _ body: (inout ByteReader) throws(MalformedBytes) -> Value
     ) throws(StoreError) -> Value {
         if row.body.first == lostMark { throw StoreError(.corrupt, lostText, ["recordName": row.name]) }
-        guard let form = row.body.first, (version...versionOfShares).contains(form) else {
+        guard (version...versionOfShares).contains(form(of: row)) else {
             throw StoreError(.newerVersion, "A record was written by a newer version", ["recordName": row.name])
         }
         var reader = ByteReader(row.body, droppingFirst: 1, last: checksumBytes)
@@ -145,17 +150,23 @@ enum RecordBody {
         }
     }
 
+    /// The version of a body but for its stamps; 0 where it has none.
+    static func form(of row: RecordRow) -> UInt8 { (row.body.first ?? 0) & ~compactStamps }
+
+    private static func hasCompactStamps(_ row: RecordRow) -> Bool { (row.body.first ?? 0) & compactStamps != 0 }
+
     private static func formerTypes(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> [String] {
-        guard row.body.first != version else { return [] }
+        guard form(of: row) != version else { return [] }
         return try list(&reader) { (r) throws(MalformedBytes) in try r.string() }
     }
 
     private static func sharing(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> ShareState? {
-        switch row.body.first {
+        let form = form(of: row)
+        switch form {
         case versionOfFirstShares: return try ShareState(&reader, isFirst: true)
         case versionOfShared, versionOfShares:
             guard try reader.byte() == 1 else { return nil }
-            var state = try ShareState(&reader, isFirst: row.body.first == versionOfShared)
+            var state = try ShareState(&reader, isFirst: form == versionOfShared)
             let root = try reader.string()
             state.root = root.isEmpty ? nil : root
             return state
@@ -164,7 +175,7 @@ enum RecordBody {
     }
 
     private static func shared(_ reader: inout ByteReader, of row: RecordRow) throws(MalformedBytes) -> SharedPlaces {
-        row.body.first == versionOfShared || row.body.first == versionOfShares ? try SharedPlaces(&reader) : .none
+        [versionOfShared, versionOfShares].contains(form(of: row)) ? try SharedPlaces(&reader) : .none
     }
 
     private static func fields(_ reader: inout ByteReader, only wanted: FieldNames?) throws(MalformedBytes) -> RecordFields {
@@ -200,13 +211,7 @@ enum RecordBody {
         return Checksum.crc32c(columns.bytes, seed: Checksum.crc32c(body))
     }
 
-    private static func write(_ stamp: Record.Stamp, to writer: inout ByteWriter) {
-        writer.double(stamp.timestamp.secondsSince2001)
-        writer.string(stamp.userRecordName)
-        writer.byte(stamp.deviceID == nil ? 0 : 1)
-        if let deviceID = stamp.deviceID { writer.string(deviceID) }
-    }
-
+    /// As bodies had them at first.
     private static func stamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
         let timestamp = Timestamp(secondsSince2001: try reader.double())
         let user = try reader.string()

@@ -6,7 +6,9 @@ struct Migration: Sendable {
     let statements: [Statement]
 
     /// Every step, in order.
-    static let all: [Migration] = [.firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes, .pairIndexes]
+    static let all: [Migration] = [
+        .firstTables, .referencesAndIndexes, .recordIDs, .runs, .damage, .indexesBelow, .bytes, .pairIndexes, .compactStamps,
+    ]
 
     /// The version that this build reads and writes.
     static let current: Int32 = all.last?.version ?? 0

@@ -1,0 +1,131 @@
+import NacreCloudWire
+
+/// How a body keeps by whom and when its record was made and changed: who changed it is mostly who made it, and the names that the server gives to users and
+/// devices are hexadecimal digits, two of them a byte. Of a record of half a kilobyte that was a third.
+/// See `docs/decisions/who-saved-a-record-is-kept-once.md`.
+extension RecordBody {
+    /// What follows the first stamp. Codes are kept in databases: never reuse one.
+    private enum Change: UInt8 {
+        case none = 0
+        /// The time alone.
+        case bySame = 1
+        case byAnother = 2
+    }
+
+    /// How a name is kept. Codes are kept in databases: never reuse one.
+    private enum Name: UInt8 {
+        case none = 0
+        case text = 1
+        /// Lower-case hexadecimal digits, and behind an underscore.
+        case digits = 2
+        case userDigits = 3
+    }
+
+    static func write(_ created: Record.Stamp, changed modified: Record.Stamp, to writer: inout ByteWriter) {
+        let (maker, changer) = (who(created), who(modified))
+        writer.double(created.timestamp.secondsSince2001)
+        writer.bytes += maker
+        guard changer == maker else {
+            writer.byte(Change.byAnother.rawValue)
+            writer.double(modified.timestamp.secondsSince2001)
+            writer.bytes += changer
+            return
+        }
+        let isSame = created.timestamp.secondsSince2001.bitPattern == modified.timestamp.secondsSince2001.bitPattern
+        writer.byte((isSame ? Change.none : .bySame).rawValue)
+        if !isSame { writer.double(modified.timestamp.secondsSince2001) }
+    }
+
+    static func compactStamps(_ reader: inout ByteReader) throws(MalformedBytes) -> (created: Record.Stamp, modified: Record.Stamp) {
+        let created = try compactStamp(&reader)
+        switch try change(&reader) {
+        case .none: return (created, created)
+        case .byAnother: return (created, try compactStamp(&reader))
+        case .bySame:
+            var modified = created
+            modified.timestamp = Timestamp(secondsSince2001: try reader.double())
+            return (created, modified)
+        }
+    }
+
+    static func skipCompactStamps(_ reader: inout ByteReader) throws(MalformedBytes) {
+        try skipCompactStamp(&reader)
+        switch try change(&reader) {
+        case .none: return
+        case .bySame: _ = try reader.fixed()
+        case .byAnother: try skipCompactStamp(&reader)
+        }
+    }
+
+    private static func compactStamp(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Stamp {
+        let timestamp = Timestamp(secondsSince2001: try reader.double())
+        guard let user = try name(&reader) else { throw MalformedBytes() }
+        return Record.Stamp(timestamp: timestamp, userRecordName: user, deviceID: try name(&reader))
+    }
+
+    private static func skipCompactStamp(_ reader: inout ByteReader) throws(MalformedBytes) {
+        _ = try reader.fixed()
+        for _ in 0..<2 where try kind(&reader) != .none { try reader.skipBlock() }
+    }
+
+    private static func change(_ reader: inout ByteReader) throws(MalformedBytes) -> Change {
+        guard let change = Change(rawValue: try reader.byte()) else { throw MalformedBytes() }
+        return change
+    }
+
+    private static func kind(_ reader: inout ByteReader) throws(MalformedBytes) -> Name {
+        guard let kind = Name(rawValue: try reader.byte()) else { throw MalformedBytes() }
+        return kind
+    }
+
+    private static func who(_ stamp: Record.Stamp) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes.reserveCapacity(56)
+        write(name: stamp.userRecordName, to: &writer)
+        if let device = stamp.deviceID { write(name: device, to: &writer) } else { writer.byte(Name.none.rawValue) }
+        return writer.bytes
+    }
+
+    private static func write(name: String, to writer: inout ByteWriter) {
+        let isUser = name.utf8.first == UInt8(ascii: "_")
+        guard let bytes = bytes(ofDigits: isUser ? name.utf8.dropFirst() : name.utf8[...]) else {
+            writer.byte(Name.text.rawValue)
+            return writer.string(name)
+        }
+        writer.byte((isUser ? Name.userDigits : .digits).rawValue)
+        writer.block(bytes)
+    }
+
+    private static func name(_ reader: inout ByteReader) throws(MalformedBytes) -> String? {
+        switch try kind(&reader) {
+        case .none: return nil
+        case .text: return try reader.string()
+        case .digits: return try reader.block { String(decoding: digits(of: $0), as: UTF8.self) }
+        case .userDigits: return try reader.block { String(decoding: [UInt8(ascii: "_")] + digits(of: $0), as: UTF8.self) }
+        }
+    }
+
+    /// nil: it is something else than pairs of lower-case hexadecimal digits.
+    private static func bytes(ofDigits text: Substring.UTF8View) -> [UInt8]? {
+        guard text.count % 2 == 0, text.count > 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2)
+        var high: UInt8?
+        for character in text {
+            let value: UInt8
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = character - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            if let first = high { bytes.append(first << 4 | value) }
+            high = high == nil ? value : nil
+        }
+        return bytes
+    }
+
+    private static func digits(of bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value }
+        return bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }
+    }
+}
