@@ -112,10 +112,10 @@ class Asker:
 
 
 WHERE_THE_TIME_GOES = """\
-**Queries.** An equality with a sort by another field reads every match and keeps the first 50: here 100 records for 50. By `perf`, three quarters of it are on readers: SQLite takes a fifth of
-everything, as much the kernel's reads of pages that SQLite's small cache does not hold, an eighth goes to the allocator, a tenth into looking at what a filter asks for. The answer's JSON is a tenth,
-and all of the HTTP loop a quarter. The order of a page that one index gives costs two thirds of that. What would help: an index of two fields together, which CloudKit's schema cannot name, so that 50 records
-are read and not 100; or mapping the file into memory, which would let a failing disk kill the process."""
+**Queries.** An equality with a sort by another field is answered from an index of both, which the server makes once a query reads many more records than it
+tells: 50 records are read for 50. By `perf`, three quarters of a query are on readers: SQLite takes a fifth of everything, as much the kernel's reads of pages that
+SQLite's small cache does not hold, an eighth goes to the allocator, a tenth into looking at what a filter asks for. The answer's JSON is a tenth, and all of the
+HTTP loop a quarter. What would help: mapping the file into memory, which would let a failing disk kill the process."""
 
 # The queries
 

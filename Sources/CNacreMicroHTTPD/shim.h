@@ -80,6 +80,11 @@ static inline const struct sockaddr *nacre_mhd_peer(struct MHD_Connection *conne
     return info == NULL ? NULL : info->client_addr;
 }
 
+/// Has a response of unknown length end with its connection, and not in chunks. A shim because `MHD_set_response_options` is variadic.
+static inline enum MHD_Result nacre_mhd_end_with_connection(struct MHD_Response *response) {
+    return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
 /// Reads of a file what lies in the kernel's memory, and waits for no disk: EAGAIN where the first byte does not. A shim because glibc shows preadv2 to
 /// GNU programs alone.
 static inline ssize_t nacre_read_resident(int file, void *buffer, size_t count, off_t offset) {

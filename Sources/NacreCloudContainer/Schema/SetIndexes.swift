@@ -25,6 +25,7 @@ extension Registry {
         _ options: IndexOptions?, of type: String, field: String, as fieldType: FieldType? = nil, isNow: Bool = false,
         isPinned: Bool? = nil, in container: String, by author: String? = nil
     ) async throws -> IndexChange {
+        if isNow, options?.isEmpty == true { throw ServerError.isMadeAndTakenAway }
         try await requireContainer(container)
         return try await changeSchema(of: container, .development, noting: SchemaNote(kind: .index, author: author)) { schema in
             let change = try schema.setIndexes(options, of: type, field: field, as: fieldType)
@@ -119,7 +120,7 @@ extension Schema {
         guard let pair = FieldPair(type: type, named: name) else { throw .noPair(name) }
         for field in [pair.first, pair.second] where definition.fields[field] == nil { throw .noSuchField(field, in: type) }
         if isRefused {
-            if isNow { throw .pairIsOneOrTheOther }
+            if isNow { throw .isMadeAndTakenAway }
             guard definition.refusedPairs.contains(name) || definition.allowsPair(pair.first, pair.second) else { throw .noPair(name) }
             definition.pairs.removeAll { $0.name == name }
             definition.refusedPairs.insert(name)
@@ -146,8 +147,8 @@ extension ServerError {
             remedy: "Name a QUERYABLE field and a SORTABLE one that is no list and no location, as in FIRST+SECOND.")
     }
 
-    fileprivate static let pairIsOneOrTheOther = ServerError(
-        .badRequest, "an index of two fields is made or refused", field: "isNow", remedy: "Leave out --now, or --none.")
+    fileprivate static let isMadeAndTakenAway = ServerError(
+        .badRequest, "an index is made or taken away, and not both", field: "isNow", remedy: "Leave out --now, or --none.")
 
     fileprivate static func tooManyPairs(in type: String) -> ServerError {
         ServerError(

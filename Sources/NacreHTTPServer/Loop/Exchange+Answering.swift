@@ -19,6 +19,8 @@ extension Exchange {
                 return queueFailure()
             }
         }
+        // libmicrohttpd ends a body of chunks that it does not send: five bytes that would begin the next response.
+        if isHead, case .stream = prepared.body, nacre_mhd_end_with_connection(response) != .YES { return queueFailure() }
         if prepared.closes { MHD_add_response_header(response, "Connection", "close") }
         // libmicrohttpd has its own copy now. A client that reads slowly, or never, should not make us keep two.
         self.response?.body = .none

@@ -122,9 +122,7 @@ final class Exchange: @unchecked Sendable {
 
     private func run(_ work: Work) async {
         let response = await work.router.run(work.request, refusal: work.refusal)
-        var prepared = await PreparedResponse.preparing(response, for: work.request)
-        // libmicrohttpd ends the body of chunks that it does not send, where the connection goes on: five bytes that begin the next response.
-        if work.request.method == .head, prepared.isOfUnknownLength { prepared.closes = true }
+        let prepared = await PreparedResponse.preparing(response, for: work.request)
         if case .bytes(let bytes) = prepared.body { work.request.account.countAnswer(bytes.count) }
         guard let body = prepared.streamed, work.request.method != .head else {
             loop.perform { self.complete(prepared, nil) }

@@ -16,9 +16,6 @@ struct PreparedResponse: Sendable {
     /// Its body is streamed for long, and mostly waits.
     var isLasting = false
 
-    /// Nobody knows how long the body is before it is whole.
-    var isOfUnknownLength: Bool { if case .stream = body { true } else { false } }
-
     /// What writes the body while it is sent; nil where it is there already.
     var streamed: (@Sendable (HTTPStreamWriter) async throws -> Void)? {
         switch body {

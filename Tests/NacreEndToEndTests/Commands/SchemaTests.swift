@@ -126,7 +126,7 @@ import Testing
                 let wrong = try await administrator.run(index + ["Note", field, "--now"])
                 #expect(wrong.status == 1 && wrong.messages.contains(says), "\(wrong.messages)")
             }
-            for flags in [["count+count", "--none"], ["text+count", "--none", "--now"]] {
+            for flags in [["count+count", "--none"], ["text+count", "--none", "--now"], ["text", "--none", "--now"]] {
                 #expect(try await administrator.run(index + ["Note"] + flags).status == 1, "\(flags)")
             }
             #expect(try await administrator.run(list).output.contains("count+count") == false)
