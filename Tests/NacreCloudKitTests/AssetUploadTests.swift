@@ -35,16 +35,17 @@ struct AssetUploadTests {
         let diary = Diary()
         let operation = CKModifyRecordsOperation(recordsToSave: records)
         operation.isAtomic = atomically
-        nonisolated(unsafe) var words: [String: String] = [:]
-        nonisolated(unsafe) var errors: [String: CKError] = [:]
+        // ThreadSanitizer does not see through Foundation's completion block, behind which they are read.
+        let words = Locked<[String: String]>([:])
+        let errors = Locked<[String: CKError]>([:])
         operation.perRecordSaveBlock = { id, result in
-            words[id.recordName] = result.word
-            errors[id.recordName] = result.error as? CKError
+            words.withLock { $0[id.recordName] = result.word }
+            errors.withLock { $0[id.recordName] = result.error as? CKError }
         }
         operation.modifyRecordsResultBlock = { diary.note($0.word) }
         prepare(operation)
         await setting.run(operation)
-        return (words, diary.entries.joined(), errors)
+        return (words.withLock { $0 }, diary.entries.joined(), errors.withLock { $0 })
     }
 
     @Test func `files are sent before the records, and the records carry what the server said of them`() async throws {

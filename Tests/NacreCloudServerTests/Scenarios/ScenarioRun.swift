@@ -30,7 +30,7 @@ struct ScenarioRun {
             case .setIndexes(let type, let fields, let options, let builds):
                 for field in fields {
                     _ = try await server.cloud.registry.setIndexes(
-                        options, of: type, field: field, isNow: true, in: TestServer.container)
+                        options, of: type, field: field, isNow: !options.isEmpty, in: TestServer.container)
                 }
                 while builds, try await server.cloud.runDueTasks().taken > 0 {}
             case .justInTime(let choice): _ = try await server.cloud.registry.setJustInTime(choice, of: TestServer.container)
