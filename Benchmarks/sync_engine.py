@@ -9,7 +9,7 @@ import statistics
 import subprocess
 
 from framework_cost import make_zone, variables
-from harness import machine, nacre, report
+from harness import machine, report
 
 RECORDS = 100_000
 RECORDS_QUICK = 10_000

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-from harness import machine, nacre, report
+from harness import machine, report
 from start_up import nacre_command, start
 
 CLOUDS = 500
