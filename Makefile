@@ -41,9 +41,7 @@ setup: ## install the Debian packages that are missing; check Swift
 	@Scripts/setup
 
 run: setup ## build, start the server, run the demo, serve until Ctrl-C (LISTEN=host:port DATA=dir ONCE=1)
-	@swift build -c release --product nacre $(BUILD_FLAGS)
-	@LISTEN='$(LISTEN)' DATA='$(DATA)' ONCE='$(ONCE)' \
-		exec Scripts/run "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre"
+	@nacre=$$(Scripts/dist/binary $(BUILD_FLAGS)) && LISTEN='$(LISTEN)' DATA='$(DATA)' ONCE='$(ONCE)' exec Scripts/run "$$nacre"
 
 # Suites run in parallel inside one process, a few at a time: many more than there are cores would only starve the ones that talk over sockets.
 TEST_FLAGS ?= --experimental-maximum-parallelization-width 6
@@ -55,16 +53,14 @@ test: setup ## build and run every test (NACRE_SEED=… draws other histories)
 	@NACRE_SEED="$${NACRE_SEED:-$(SEED)}" swift test --skip-build $(TEST_FLAGS) $(BUILD_FLAGS) 2>&1 | tee .build/test.log || { Scripts/test-failures .build/test.log; false; }
 
 bench: setup ## measure, beside PocketBase and SQLite; writes docs/performance.md (QUICK=1, QUESTIONS='batches lookups')
-	@for product in nacre NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreTestingCost NacreSmallApp; do \
-		NACRE_BENCHMARKS=1 swift build -c release --product $$product $(BUILD_FLAGS); done
+	@for product in NacreAuthenticationCost NacreJSONThroughput NacreChunking NacreFrameworkCost NacreTestingCost NacreSmallApp; do \
+		NACRE_BENCHMARKS=1 swift build -c release --product $$product --scratch-path .build/bench/tools $(BUILD_FLAGS); done
 	@NACRE_BENCHMARKS=1 NACRE_URLSESSION=1 swift build -c release --product NacreSmallApp --scratch-path .build/bench/urlsession $(BUILD_FLAGS)
-	@tools=$$(swift build -c release $(BUILD_FLAGS) --show-bin-path); \
-		Benchmarks/run --nacre "$$tools/nacre" --tools "$$tools" $(if $(QUICK),--quick) $(QUESTIONS)
+	@nacre=$$(Scripts/dist/binary $(BUILD_FLAGS)) && Benchmarks/run --nacre "$$nacre" --tools .build/bench/tools/release $(if $(QUICK),--quick) $(QUESTIONS)
 
 soak: setup ## look for faults for a long time: histories, kills, fuzzing, slow clients, races (SECONDS=1800, PARTS='fuzz kills')
 	@swift build --build-tests $(BUILD_FLAGS)
-	@swift build -c release --product nacre $(BUILD_FLAGS)
-	@Scripts/soak/run --seconds '$(SECONDS)' --nacre "$$(swift build -c release $(BUILD_FLAGS) --show-bin-path)/nacre" $(PARTS)
+	@nacre=$$(Scripts/dist/binary $(BUILD_FLAGS)) && Scripts/soak/run --seconds '$(SECONDS)' --nacre "$$nacre" $(PARTS)
 
 browsers: setup ## sign in with Chromium and Firefox, as apps' pages and as others would (BROWSER=firefox, CHECKS='popup pages')
 	@swift build --build-tests $(BUILD_FLAGS)

@@ -81,7 +81,7 @@ class Soak:
         folder = os.path.join(self.home, "data")
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.exists(self.nacre_binary):
-            raise Skipped(f"there is no {self.nacre_binary}: swift build -c release --product nacre")
+            raise Skipped(f"there is no {self.nacre_binary}: Scripts/dist/binary builds it")
         self.server = nacre.Nacre(self.nacre_binary, folder, **options)
         self.server.make_user()
         self.server.seed(records)
