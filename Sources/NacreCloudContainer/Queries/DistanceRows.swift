@@ -388,7 +388,7 @@ struct DistanceRows: OrderedRows {
         case .row(_, let row):
             given = SortTerm.farthest
             return .row(key: SortTerm.farthest, row)
-        case .pause: return .pause(before: nil)
+        case .pause, .passed: return .pause(before: nil)
         case .end:
             nowhere = nil
             return nil

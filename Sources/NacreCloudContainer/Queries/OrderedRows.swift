@@ -8,24 +8,39 @@ protocol OrderedRows {
 enum OrderedStep {
     /// The next record, and its key in the order's first term.
     case row(key: [UInt8], RecordRow)
+    /// The last of some rows whose records are not among those that were asked for.
+    case passed(key: [UInt8], name: String)
     /// No more may be read, asked or looked at. Everything before the key was there; nil: everything to the last row, if there was one.
     case pause(before: [UInt8]?)
     case end
+
+    /// The row that it tells of.
+    var place: IndexPlace? {
+        switch self {
+        case .row(let key, let row): IndexPlace(key: key, name: row.name)
+        case .passed(let key, let name): IndexPlace(key: key, name: name)
+        case .pause, .end: nil
+        }
+    }
 }
 
 /// How many rows are read at once: as many as a page takes, and more and more where it takes many to find them.
 struct ReadAhead {
     private var next: Int
+    private let most: Int
     /// Bodies that come along are bounded in bytes, rows by this.
     static let most = 4_096
     private static let growth = 4
 
-    init(_ first: Int) { next = min(max(first, 2), Self.most) }
+    init(_ first: Int, most: Int = Self.most) {
+        next = min(max(first, 2), most)
+        self.most = most
+    }
 
     /// - Parameter reserve: questions that are not to be used. The last one that is left takes as much as it may.
     mutating func rows(_ reader: QueryReader, reserve: Int = 0) -> Int {
-        if reader.questions > 0, reader.questionsLeft <= reserve + 1 { next = Self.most }
-        defer { next = min(next * Self.growth, Self.most) }
+        if reader.questions > 0, reader.questionsLeft <= reserve + 1 { next = most }
+        defer { next = min(next * Self.growth, most) }
         return max(1, min(next, reader.left))
     }
 }
@@ -40,6 +55,8 @@ struct KeyRows: OrderedRows {
     private var hasGiven = false
     private let reserve: Int
     private let keysFrom: Int
+    /// A row without its record that was not told yet.
+    private var passed: IndexPlace?
 
     /// - Parameters:
     ///   - scan: its limit is not looked at.
@@ -51,24 +68,59 @@ struct KeyRows: OrderedRows {
         self.keysFrom = keysFrom
         self.scan = scan
         self.scan.includesRecords = true
-        self.ahead = ReadAhead(ahead)
+        // Rows that come alone are short.
+        self.ahead = scan.among == nil ? ReadAhead(ahead) : ReadAhead(ReadAhead.most, most: Limits.queryScanRows)
     }
 
     mutating func next() throws -> OrderedStep {
         while true {
-            if hasGiven, reader.workLeft == 0 { return .pause(before: nil) }
+            if hasGiven, reader.workLeft == 0 { return pause() }
             if let hit = buffer.popFirst() {
                 hasGiven = true
+                passed = hit.record == nil ? hit.place : nil
                 guard let record = hit.record else { continue }
-                return .row(key: keysFrom == 0 ? hit.place.key : Array(hit.place.key.dropFirst(keysFrom)), record)
+                return .row(key: key(of: hit.place), record)
             }
             if isLast { return .end }
-            if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return .pause(before: nil) }
+            if reader.questionsLeft == 0 || (hasGiven && (reader.left == 0 || reader.questionsLeft <= reserve)) { return pause() }
             scan.limit = ahead.rows(reader, reserve: reserve)
             let read = try reader.search(scan)
             isLast = read.isWhole
             if let last = read.hits.last { scan.goOn(behind: last) }
             buffer = read.hits[...]
+        }
+    }
+
+    private mutating func pause() -> OrderedStep {
+        guard let place = passed else { return .pause(before: nil) }
+        passed = nil
+        return .passed(key: key(of: place), name: place.name)
+    }
+
+    private func key(of place: IndexPlace) -> [UInt8] {
+        keysFrom == 0 ? place.key : Array(place.key.dropFirst(keysFrom))
+    }
+}
+
+/// Records of these names, in their order.
+struct NamedRows: OrderedRows {
+    private let reader: QueryReader
+    private let zone: ZoneAddress
+    private var names: ArraySlice<String>
+    private var buffer: ArraySlice<RecordRow> = []
+
+    init(_ names: [String], of zone: ZoneAddress, _ reader: QueryReader) {
+        self.reader = reader
+        self.zone = zone
+        self.names = names[...]
+    }
+
+    mutating func next() throws -> OrderedStep {
+        while true {
+            if let row = buffer.popFirst() { return .row(key: [], row) }
+            if names.isEmpty { return .end }
+            if reader.questionsLeft == 0 || reader.left == 0 { return .pause(before: nil) }
+            buffer = try reader.records(in: zone, next: &names)[...]
         }
     }
 }

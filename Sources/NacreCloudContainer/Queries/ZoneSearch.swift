@@ -24,7 +24,7 @@ struct ZoneSearch {
     /// Records at most.
     let wanted: Int
     /// Records to read at first.
-    let ahead: Int
+    private var ahead: Int
     /// Rows to look at, on each of the ways.
     let rows: Int
     /// Bytes to look at, on each of the ways.
@@ -72,7 +72,8 @@ struct ZoneSearch {
         var probes = drivers.map { DriverProbe($0, of: zone) }
         // One question of them: each as far as it may answer rows for all.
         let reach = reader.isPersistent ? rows : min(rows, Self.rowsProbedAtOnce / max(probes.count, 1) - 1)
-        if let answer = try collect(among: &probes, upTo: reach) { return answer }
+        try probe(&probes, upTo: reach)
+        if let answer = try collect(among: &probes) { return answer }
         if mayReorder, drivers.contains(where: { $0.ownTerm != nil }) { return nil }
         return isWalkable ? try walkAll(nil) : try collectWhole()
     }
@@ -87,44 +88,55 @@ struct ZoneSearch {
 
     // MARK: Which way
 
-    /// Looks in turns whether a filter has few matches, and whether the walk finds enough soon, each time a little farther.
+    /// Looks in turns whether a filter has few matches, and whether the walk finds enough soon, each time a little farther. Once all matches of a filter are
+    /// known by name, they are collected where they are few, and else the walk goes on among them: it reads no other records. See
+    /// `docs/decisions/rows-say-who-may-pass.md`.
     private mutating func race(_ drivers: [QueryDriver], _ points: QueryDriver?) throws -> Answer {
         // By distance a turn costs several questions: filters are probed farther at first, and the walk takes one turn.
         let isByDistance = order.terms.first?.from != nil
         let ofWalk = isByDistance ? QueryReader.questionsLeast : order.terms.count
+        let mayWalkAmong = !isByDistance && points.map { $0.spans.count == 1 } ?? true
+        let rowsOfRecord = mayWalkAmong ? Self.rowsOfRecord : 1
         guard reader.questionsLeft > ofWalk else { return try walkAll(points) }
         var probes = drivers.map { DriverProbe($0, of: zone) }
         let most = reader.isPersistent ? rows : Self.rowsProbedAtOnce / max(probes.count, 1) - 1
         var reach = min(isByDistance ? Self.firstReachByDistance : Self.firstReach, rows, most)
-        if let answer = try collect(among: &probes, upTo: reach) { return answer }
+        try probe(&probes, upTo: reach)
+        if let answer = try collect(among: &probes) { return answer }
         reader.allow(work: work)
         var found = Answer(hits: [], end: after)
-        var walked = 0
+        var (walked, among) = (0, Set<String>?.none)
         var stride = isByDistance ? rows : min(Self.firstStride, rows)
+        // One question reads them all.
+        ahead = max(ahead, Self.firstStride)
         while walked < rows {
-            // The last question takes what is left.
-            if reader.questionsLeft == 1, !isByDistance { stride = rows - walked }
+            // The last question takes what is left, or what is needed by all likelihood.
+            if reader.questionsLeft == 1, !isByDistance, among == nil { stride = rows - walked }
             let isLast = walked + stride >= rows
             reader.allow(stride)
             let before = reader.rowsRead
-            let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points)
+            let more = try walk(0, [], after: found.end, wanted: wanted - found.hits.count, divides: isLast, points, among: among)
             walked += max(1, reader.rowsRead - before)
             found = Answer(hits: found.hits + more.hits, end: more.end, isCut: more.isCut)
             if found.isWhole || found.hits.count >= wanted || (isLast && !isByDistance) || reader.workLeft == 0 || reader.questionsLeft == 0 { break }
             // As it went on so far, so many rows more are needed.
             let missing = (wanted - found.hits.count) * walked / max(found.hits.count, 1)
-            while reach < min(rows, most), missing > 2 * reach, reader.questionsLeft > 1 {
+            while among == nil, reach < min(rows, most), missing * rowsOfRecord > 2 * reach, reader.questionsLeft > 1 {
                 // The one question that is left for it goes as far as is worth it.
-                reach = min(reader.isPersistent ? reach * 4 : max(reach * 4, missing / 2), rows, most)
-                if let answer = try collect(among: &probes, upTo: reach) { return answer }
+                reach = min(reader.isPersistent ? reach * 4 : max(reach * 4, missing * rowsOfRecord / 2), rows, most)
+                try probe(&probes, upTo: reach)
+                if !mayWalkAmong, let answer = try collect(among: &probes) { return answer }
+                if mayWalkAmong { among = Self.common(to: probes)?.names }
             }
+            if let among, among.count * rowsOfRecord < missing, let answer = try collect(among: &probes) { return answer }
             if isByDistance || reader.questionsLeft == 0 { break }
-            stride = min(max(missing + Self.firstStride, walked), rows - walked)
+            stride = min(max((among == nil ? 1 : 2) * missing + Self.firstStride, walked), rows - walked)
         }
         onlyWalks = probes.allSatisfy { $0.count > min(rows, most) }
         if found.isCut, found.end == after ?? .start, reader.questionsLeft > 0 { return try walkAll(points) }
         let probed = probes.map { "\(query.described($0.driver)) has \($0.count) rows or more" }
-        steps.append("\(probed.joined(separator: ", ")); walk \(described(points)), \(walked) rows")
+        let those = among.map { " among \($0.count)" } ?? ""
+        steps.append("\(probed.joined(separator: ", ")); walk \(described(points))\(those), \(walked) rows")
         return found
     }
 
@@ -132,6 +144,8 @@ struct ZoneSearch {
     private static let firstReach = 128
     private static let firstReachByDistance = 1_024
     private static let firstStride = 64
+    /// To read a record and to ask it costs as much as so many rows of an index. Measured; on this server.
+    private static let rowsOfRecord = 16
     /// Index rows that one question of several probes may answer: a few megabytes. As many filters as a query may have are probed together at first, and
     /// each alone where it is probed far. On this server.
     private static let rowsProbedAtOnce = 8_192
@@ -150,9 +164,9 @@ struct ZoneSearch {
         reader.allow(work: work)
     }
 
-    /// All matches of the first filter that has no more rows than `reach`, and no more bytes than may be looked at.
-    private mutating func collect(among probes: inout [DriverProbe], upTo reach: Int) throws -> Answer? {
-        guard reader.questionsLeft > 1 else { return nil }
+    /// Counts on where fewer than so many are known; nothing where no question would be left to go on with.
+    private func probe(_ probes: inout [DriverProbe], upTo reach: Int) throws {
+        guard reader.questionsLeft > 1 else { return }
         var open = probes.indices.filter { probes[$0].wants(reach) }[...]
         while let first = open.popFirst() {
             var (asked, rows) = ([first], probes[first].scan.limit)
@@ -163,33 +177,48 @@ struct ZoneSearch {
             }
             for (place, portion) in zip(asked, try reader.search(asked.map { probes[$0].scan })) { probes[place].count(portion) }
         }
-        for place in probes.indices where !probes[place].isTooMuch && probes[place].isWhole && probes[place].count <= reach {
-            guard reader.questionsLeft > 0 else { return nil }
-            let way = "\(query.described(probes[place].driver)), \(probes[place].count) rows"
-            if let answer = try collect(probes[place].driver, count: probes[place].count) {
-                steps.append("collect \(way), sort in memory")
-                return answer
-            }
-            steps.append("\(way), are too much to be collected")
-            probes[place].isTooMuch = true
+    }
+
+    /// The records that all filters have which were counted to their end, and the place of the one with the fewest rows; nil: none was.
+    private static func common(to probes: [DriverProbe]) -> (names: Set<String>, fewest: Int)? {
+        let whole = probes.indices.filter { probes[$0].isWhole }.sorted { probes[$0].count < probes[$1].count }
+        guard let fewest = whole.first else { return nil }
+        return (whole.dropFirst().reduce(into: Set(probes[fewest].names)) { $0.formIntersection(probes[$1].names) }, fewest)
+    }
+
+    /// All matches of the filters that were counted to their end; nil: none was, or their records are more than may be looked at.
+    private mutating func collect(among probes: inout [DriverProbe]) throws -> Answer? {
+        guard reader.questionsLeft > 0, let (names, fewest) = Self.common(to: probes), !probes[fewest].isTooMuch else { return nil }
+        let (driver, count) = (probes[fewest].driver, probes[fewest].count)
+        let found: Answer?
+        // By its number a record is found sooner than by its name.
+        if 2 * names.count < count {
+            var rows = NamedRows(names.sorted { ByteOrder.compare($0, $1) < 0 }, of: zone, reader)
+            found = try collect(&rows, count: names.count)
+        } else {
+            let ahead = reader.questionsLeft > 1 ? Self.firstCollected : count + 1
+            var rows = KeyRows(IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: ahead)
+            found = try collect(&rows, count: count)
         }
-        return nil
+        let way = "\(query.described(driver)), \(count) rows, \(names.count) records"
+        probes[fewest].isTooMuch = found == nil
+        steps.append(found == nil ? "\(way), are too much to be collected" : "collect \(way), sort in memory")
+        return found
     }
 
     // MARK: Collecting
 
     /// - Returns: nil when their records are more than may be looked at: a walk can end in the middle, and this cannot.
-    private func collect(_ driver: QueryDriver, count: Int) throws -> Answer? {
+    private func collect(_ rows: inout some OrderedRows, count: Int) throws -> Answer? {
         var best = BestHits(wanted + 1, in: order, reader)
         var seen: Set<String> = []
         reader.allow(count + 1)
         let start = (rows: reader.rowsRead, work: reader.work)
         let most = reader.workLeft
-        var rows = KeyRows(
-            IndexScan(zone: zone, spans: driver.spans, limit: 0), reader, ahead: reader.questionsLeft > 1 ? Self.firstCollected : count + 1)
         var known = -1
         collecting: while true {
             switch try rows.next() {
+            case .passed: continue
             case .row(_, let row):
                 // Even where a record has one row: one that is damaged may have left another.
                 if seen.insert(row.name).inserted, let hit = try hit(row) { best.add(hit) }
@@ -219,6 +248,7 @@ struct ZoneSearch {
         var best = BestHits(wanted + 1, in: order, reader)
         while true {
             switch try all.next() {
+            case .passed: continue
             case .row(_, let row):
                 if let hit = try hit(row) { best.add(hit) }
             case .pause:
@@ -263,11 +293,14 @@ struct ZoneSearch {
 
     /// Goes through the index of the order's term at `level`, among records whose keys begin with `prefix`.
     ///
-    /// - Parameter divides: records of one key that are too many to be sorted are walked by the next term's index.
+    /// - Parameters:
+    ///   - divides: records of one key that are too many to be sorted are walked by the next term's index.
+    ///   - among: names outside of which no record passes; nil: nothing is known.
     private func walk(
-        _ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, divides: Bool, _ points: QueryDriver? = nil
+        _ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, divides: Bool, _ points: QueryDriver? = nil,
+        among: Set<String>? = nil
     ) throws -> Answer {
-        var rows = try orderedRows(level, after: start, wanted: wanted, points)
+        var rows = try orderedRows(level, after: start, wanted: wanted, points, among)
         let isLast = level + 1 >= order.terms.count
         var hits: [QueryHit] = []
         var group = BestHits(wanted, in: order, reader)
@@ -275,18 +308,22 @@ struct ZoneSearch {
         var lastName: String?
         var end = start
         while hits.count < wanted {
-            switch try rows.next() {
-            case .row(let key, let row):
-                lastName = row.name
+            let step = try rows.next()
+            if let place = step.place {
+                lastName = place.name
                 if isLast {
                     end = QueryPosition(
-                        keys: order.terms.isEmpty ? [] : prefix + [key], spot: .record(name: row.name, zone: zone.zone))
-                } else if key != groupKey {
+                        keys: order.terms.isEmpty ? [] : prefix + [place.key], spot: .record(name: place.name, zone: zone.zone))
+                } else if place.key != groupKey {
                     if let groupKey { end = QueryPosition(keys: prefix + [groupKey], spot: .behind) }
-                    groupKey = key
+                    groupKey = place.key
                     hits += group.take()
                     if hits.count >= wanted { break }
                 }
+            }
+            switch step {
+            case .passed: continue
+            case .row(let key, let row):
                 // An index row at another key than the record's was left by one that was damaged: it has its own row elsewhere.
                 guard let hit = try hit(row, keys: order.terms.isEmpty ? prefix : prefix + [key]),
                     start.map({ order.compare($0, hit.position) < 0 }) ?? true
@@ -306,7 +343,7 @@ struct ZoneSearch {
                 guard divides, end == start, let groupKey, reader.questionsLeft > 0, order.terms[level + 1].isUsable else {
                     return Answer(hits: hits, end: reached, isCut: true)
                 }
-                return try divide(level, prefix + [groupKey], after: start, wanted: wanted)
+                return try divide(level, prefix + [groupKey], after: start, wanted: wanted, among)
             case .end:
                 return trimmed(hits + group.take())
             }
@@ -336,17 +373,19 @@ struct ZoneSearch {
     }
 
     /// The records of one key by the order's next terms.
-    private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int) throws -> Answer {
+    private func divide(_ level: Int, _ prefix: [[UInt8]], after start: QueryPosition?, wanted: Int, _ among: Set<String>?) throws -> Answer {
         // The walk around this one has used up its own: with nothing left this one would go on by a single row a page.
         allowAnew()
         let inside = start.flatMap { $0.keys.count > prefix.count && $0.keys.starts(with: prefix) ? $0 : nil }
-        var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true)
+        var answer = try walk(level + 1, prefix, after: inside, wanted: wanted, divides: true, among: among)
         if answer.end == nil { answer = Answer(hits: answer.hits, end: QueryPosition(keys: prefix, spot: .behind), isCut: true) }
         return answer
     }
 
-    private func orderedRows(_ level: Int, after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
-        guard order.terms.indices.contains(level) else { return try namedRows(after: start, wanted: wanted, points) }
+    private func orderedRows(
+        _ level: Int, after start: QueryPosition?, wanted: Int, _ points: QueryDriver?, _ among: Set<String>?
+    ) throws -> any OrderedRows {
+        guard order.terms.indices.contains(level) else { return try namedRows(after: start, wanted: wanted, points, among) }
         let term = order.terms[level]
         guard let index = term.usableIndex else { throw ServerError.indexesAreBuilding }
         let isLast = level + 1 == order.terms.count
@@ -360,7 +399,9 @@ struct ZoneSearch {
                 after: key.map { .init(distance: $0, spot: spot, includesSpot: includes(spot)) }, namesAscend: order.namesAscend, reader,
                 rows: rows, ahead: wanted, isFiltered: !query.tests.isEmpty)
         }
-        return KeyRows(scan(term, in: index, key, spot), reader, ahead: ahead, reserve: reserve, keysFrom: term.part?.prefix.count ?? 0)
+        var scan = scan(term, in: index, key, spot)
+        scan.among = among
+        return KeyRows(scan, reader, ahead: ahead, reserve: reserve, keysFrom: term.part?.prefix.count ?? 0)
     }
 
     private func scan(_ term: SortTerm, in index: IndexID, _ key: [UInt8]?, _ spot: QueryPosition.Spot) -> IndexScan {
@@ -393,11 +434,19 @@ struct ZoneSearch {
         return left.lexicographicallyPrecedes(right) ? left : right
     }
 
-    private func namedRows(after start: QueryPosition?, wanted: Int, _ points: QueryDriver?) throws -> any OrderedRows {
+    private func namedRows(after start: QueryPosition?, wanted: Int, _ points: QueryDriver?, _ among: Set<String>?) throws -> any OrderedRows {
         var name: String?
         if case .record(let last, _) = start?.spot { name = last }
         let includes = start.map { self.includes($0.spot) } ?? false
-        if let points { return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: ahead) }
+        if let points {
+            guard let among, let point = points.spans.first else {
+                return PointRows(at: points.spans, of: zone, after: name, includes: includes, reader, ahead: ahead)
+            }
+            let place = name.map { IndexPlace(key: point.lower, name: $0) }
+            var scan = IndexScan(zone: zone, spans: [point], after: place, includesAfter: includes, limit: 0)
+            scan.among = among
+            return KeyRows(scan, reader, ahead: ahead)
+        }
         guard let index = query.nameIndex else { return try NameRows(of: zone, after: name, includes: includes, reader, ahead: ahead) }
         let place = name.map { IndexPlace(key: IndexKey.text($0.utf8).key, name: $0) }
         return KeyRows(IndexScan(zone: zone, index: index, after: place, includesAfter: includes, limit: 0), reader, ahead: ahead)
@@ -419,6 +468,8 @@ private struct DriverProbe {
     /// What was not counted yet.
     private(set) var scan: IndexScan
     private(set) var isWhole = false
+    /// Of the records that were counted; one may stand there twice.
+    private(set) var names: [String] = []
 
     init(_ driver: QueryDriver, of zone: ZoneAddress) {
         self.driver = driver
@@ -433,6 +484,7 @@ private struct DriverProbe {
 
     mutating func count(_ portion: IndexPortion) {
         count += portion.hits.count
+        names += portion.hits.lazy.map(\.place.name)
         isWhole = portion.isWhole
         if let last = portion.hits.last { scan.goOn(behind: last) }
     }

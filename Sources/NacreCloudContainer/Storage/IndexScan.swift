@@ -57,6 +57,8 @@ package struct IndexScan: Hashable, Sendable {
     package var limit: Int
     /// The records come along.
     package var includesRecords: Bool
+    /// Of the records only those of these names come along, where any do; rows of the others come alone.
+    package var among: Set<String>?
 
     package init(
         zone: ZoneAddress, spans: [IndexSpan], after: IndexPlace? = nil, includesAfter: Bool = false, isDescending: Bool = false, limit: Int,

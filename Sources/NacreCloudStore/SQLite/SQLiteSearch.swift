@@ -42,7 +42,7 @@ extension Connection {
     private func search(_ scan: IndexScan, _ place: Int, _ hits: inout [IndexHit], _ bytes: inout Int, _ bytesMax: Int) throws {
         let range = try scan.spans[place].range(after: place == 0 ? scan.after : nil, isIncluded: scan.includesAfter, isDescending: scan.isDescending)
         let statement: Statement =
-            switch (scan.isDescending, scan.includesRecords) {
+            switch (scan.isDescending, scan.includesRecords && scan.among == nil) {
             case (false, false): .indexRising
             case (true, false): .indexFalling
             case (false, true): .indexRisingWithRecords
@@ -88,6 +88,9 @@ extension Connection {
         let name = row.string()
         let place = IndexPlace(key: key, name: name)
         guard scan.includesRecords else { return IndexHit(place: place, span: span, record: nil) }
+        if let among = scan.among {
+            return IndexHit(place: place, span: span, record: among.contains(name) ? try records(in: scan.zone, named: [name]).first : nil)
+        }
         // A number is a short way and no more: where it does not lead to the record, its name does.
         let record = try row.isNull ? records(in: scan.zone, named: [name]).first : row.record(named: name)
         return record.map { IndexHit(place: place, span: span, record: $0) }

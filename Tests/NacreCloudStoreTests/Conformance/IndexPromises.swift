@@ -153,6 +153,28 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `records of some names come along, rows of the others alone, and none of what is gone`(engine: Engine) async throws {
+        let store = try await engine.makeStore()
+        let puts = (0..<5).map { Self.put("r\($0)", Int64($0) + 1, [[UInt8($0)]]) }
+        try await store.populate(puts)
+        for isDescending in [false, true] {
+            var scan = Self.scan(isDescending: isDescending, limit: 4)
+            scan.among = ["r1", "r3", "r4", "r9"]
+            let plain = scan
+            #expect(try await store.read { try $0.search(plain) }.compactMap(\.record) == [], "no records were asked for")
+            scan.includesRecords = true
+            let whole = scan
+            let found = try await store.read { try $0.search(whole) }
+            #expect(found.map(\.place.name) == (isDescending ? ["r4", "r3", "r2", "r1"] : ["r0", "r1", "r2", "r3"]), "the limit counts rows")
+            #expect(found.compactMap(\.record) == (isDescending ? [puts[4], puts[3], puts[1]] : [puts[1], puts[3]]).map(\.row))
+            #expect(found.allSatisfy { $0.record.map(\.name) ?? $0.place.name == $0.place.name })
+            let size = puts[0].row.body.count
+            let portion = try await store.read { try $0.search([whole], bytesMax: size) }.first
+            #expect(portion?.hits.compactMap(\.record).count == 1 && portion?.isWhole == false, "bodies are counted")
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a scan goes from span to span, and on behind any row that it gave`(engine: Engine) async throws {
         let store = try await engine.makeStore()
         try await store.populate((0..<5).map { Self.put("r\($0)", Int64($0) + 1, [[UInt8($0)]]) })

@@ -146,11 +146,13 @@ struct Question: Sendable, CustomStringConvertible {
                 index: maker.pick(HistoryMaker.indexes) ?? HistoryMaker.indexes[0], lower: maker.chance(1, of: 2) ? [] : maker.key(),
                 upper: maker.chance(1, of: 2) ? nil : maker.key())
         }
-        return IndexScan(
+        var scan = IndexScan(
             zone: zone, spans: spans,
             after: maker.chance(1, of: 2) ? nil : IndexPlace(key: maker.key(), name: maker.pick(HistoryMaker.names) ?? ""),
             includesAfter: maker.chance(1, of: 3), isDescending: maker.chance(1, of: 2), limit: maker.number(-1...20),
             includesRecords: maker.chance(1, of: 2))
+        if maker.chance(1, of: 3) { scan.among = Set((0..<maker.number(0...4)).compactMap { _ in maker.pick(HistoryMaker.names) }) }
+        return scan
     }
 
     /// A question for all that there is in each zone and view.
