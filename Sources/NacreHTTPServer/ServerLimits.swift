@@ -2,6 +2,8 @@
 package enum ServerLimits {
     /// Request line and headers together, as in Node.js (`--max-http-header-size`); beyond is 431. Our longest headers and tokens take 2 KB.
     package static let headerBytesMax = 16 * 1024
+    /// Parameters of a query; beyond is 414. libmicrohttpd keeps some 60 bytes for each in a connection's memory, and CloudKit's requests have two.
+    package static let parametersMax = 128
     /// A request body without a limit of its own: CloudKit's batches end at 2 MB of values, and decisions cap HTTP bodies at 8 MB; beyond is 413.
     package static let bodyBytesMax = 8 * 1024 * 1024
     /// libmicrohttpd's memory for one connection: the headers' text, some 60 bytes for each header, and the response's header; what does not fit it

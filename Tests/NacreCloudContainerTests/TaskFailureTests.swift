@@ -64,6 +64,18 @@ import Testing
         #expect(try await next.cloud.runDueTasks().taken == 0, "it was done")
     }
 
+    @Test func `a task that got on in a turn is due at once when the process of the turn dies`() async throws {
+        let test = try await TestCloud(.memory)
+        let now = test.clock.now
+        for attempts in [1, 5] as [Int64] {
+            var leased = Self.task(.settleSubtree, attempts, due: Limits.taskLeaseSeconds, from: now)
+            leased.payload = [1]
+            let rest = TaskTurn(cloud: test.cloud, task: leased).rest([2])
+            #expect(rest.due == leased.due && rest.payload == [2], "the turn keeps its lease")
+            #expect(rest.withoutLease(at: now)?.due == now)
+        }
+    }
+
     @Test func `leases of every kind end, and what is due at its time stays`() async throws {
         let test = try await TestCloud(.memory)
         let now = test.clock.now

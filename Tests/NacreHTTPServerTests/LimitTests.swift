@@ -22,6 +22,49 @@ import Testing
         }
     }
 
+    @Test(arguments: ["&", "a=b&"], [129, 350, 2500])
+    func `a query of more than 128 parameters is 414, and the server lives on`(_ parameter: String, _ count: Int) async throws {
+        try await withServer(routes: routing { _ in }) { server in
+            for _ in 0..<20 {
+                let client = try await server.client()
+                try? await client.send("GET /ping?\(String(repeating: parameter, count: count)) HTTP/1.1\r\nHost: a\r\n\r\n")
+                let response = try await client.response()
+                #expect(response.status == 414, "\(response.text)")
+                #expect(try await client.rest().isEmpty)
+                // Each of them makes libmicrohttpd look at heads that it has not got to the end of.
+                let refused = try await server.client()
+                try await refused.send("GET /ping HTTP/1.1\r\nX: a\r\n\r\n")
+                #expect(try await refused.response().status == 400)
+            }
+            #expect(try await server.get("/ping?\(String(repeating: "a=b&", count: 127))").status == 200)
+        }
+    }
+
+    /// libmicrohttpd closes such a connection, and does not say that its request is over.
+    @Test func `cookies that do not fit the memory of a connection end it, and the server lives on`() async throws {
+        try await withServer(routes: routing { _ in }) { server in
+            let cookies = (0..<1500).map { "a\($0)=b" }.joined(separator: "; ")
+            for _ in 0..<20 {
+                let client = try await server.client()
+                try? await client.send("GET /ping HTTP/1.1\r\nHost: a\r\nCookie: \(cookies)\r\n\r\n")
+                _ = try? await client.rest()
+                let refused = try await server.client()
+                try await refused.send("GET /ping HTTP/1.1\r\nX: a\r\n\r\n")
+                #expect(try await refused.response().status == 400)
+            }
+            #expect(try await server.get("/ping").status == 200)
+        }
+    }
+
+    @Test func `a line before a chunk that does not fit the memory of a connection ends it`() async throws {
+        try await withServer(routes: routing { $0.post("/echo") { request, _ in .text("\(try await request.body.collect().count)") } }) { server in
+            let client = try await server.client()
+            try? await client.send("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2;" + String(repeating: "a", count: 100_000))
+            _ = try? await client.rest()
+            #expect(try await server.get("/ping").status == 200)
+        }
+    }
+
     @Test func `a body beyond the limit of the server or of its route is 413, however it is framed`() async throws {
         try await withServer(
             configured { $0.bodyBytesMax = 1000 },

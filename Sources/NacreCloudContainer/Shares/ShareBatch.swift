@@ -123,14 +123,20 @@ extension ModifyBatch {
         }
     }
 
-    /// Live records that a guest would put from one view into another, with the view in which they are.
-    fileprivate var movedByGuest: [(name: String, view: FeedView)] {
+    /// Live records that a guest would put from one view into another, or delete, with the view in which they are.
+    fileprivate var takenByGuest: [(name: String, view: FeedView)] {
         guard isGuest else { return [] }
-        return linking.compactMap { place in
-            guard case .save(let save) = verdicts[place], let live = save.over, live.isLive, let view = live.content.shared.view,
-                position(of: items[place].name).view != view
-            else { return nil }
-            return (items[place].name, view)
+        return items.indices.compactMap { place in
+            let name = items[place].name
+            switch verdicts[place] {
+            case .save(let save):
+                guard let live = save.over, live.isLive, let view = live.content.shared.view, position(of: name).view != view else { return nil }
+                return (name, view)
+            case .delete:
+                guard let live = stored[name], live.isLive, live.content.sharing == nil, let view = live.content.shared.view else { return nil }
+                return (name, view)
+            case .nothing, .refuse: return nil
+            }
         }
     }
 
@@ -167,7 +173,12 @@ extension ModifyBatch {
             switch verdicts[place] {
             case .save(let save):
                 fault = save.sharing == nil ? faultOfPlace(of: items[place].name, save, around) : faultOfShare(at: place, save, around)
-            case .delete: fault = isGuest && goingRecords.contains { $0.content.shared.share != nil } ? .rootIsItsOwners : nil
+            case .delete:
+                if isGuest, goingRecords.contains(where: { $0.content.shared.share != nil }) {
+                    fault = .rootIsItsOwners
+                } else {
+                    fault = around.leaving.contains(items[place].name) ? .recordIsLeaving : nil
+                }
             case .nothing, .refuse: fault = nil
             }
             guard let fault else { continue }
@@ -223,19 +234,19 @@ extension ReadTransaction {
         for root in roots { around.aboveRoots.formUnion(above[root] ?? []) }
         around.inCircles = Set(reparented.filter { $0.name == $0.parent || above[$0.parent]?.contains($0.name) == true }.map(\.name))
         around.tooDeep = Set(reparented.filter { unended.contains($0.parent) }.map(\.name))
-        let moved = batch.movedByGuest
-        if !moved.isEmpty { try look(whether: moved, areLeavingIn: zone, &around) }
+        let taken = batch.takenByGuest
+        if !taken.isEmpty { try look(whether: taken, areLeavingIn: zone, &around) }
         return around
     }
 
     /// A record of a large subtree that is on its way out stands in its view until the task comes to it, and no longer hangs on the view's root.
-    private func look(whether moved: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings) throws {
-        let (above, unended) = try ancestors(of: moved.map(\.name), in: zone)
+    private func look(whether taken: [(name: String, view: FeedView)], areLeavingIn zone: ZoneAddress, _ around: inout SharedSurroundings) throws {
+        let (above, unended) = try ancestors(of: taken.map(\.name), in: zone)
         let roots = Set(try recordShares(in: zone, limit: Limits.recordSharesPerZone).map(\.root))
         let found = above.values.reduce(into: Set<String>()) { $0.formUnion($1.intersection(roots)) }
         let rows = found.isEmpty ? [] : try records(in: zone, named: found.sorted()).map { StoredRecord($0, in: zone) }
         let views = Dictionary(rows.filter(\.isLive).map { ($0.row.name, $0.content.shared) }) { $1 }
-        for (name, view) in moved where above[name]?.contains(where: { views[$0]?.share != nil && views[$0]?.view == view }) != true {
+        for (name, view) in taken where above[name]?.contains(where: { views[$0]?.share != nil && views[$0]?.view == view }) != true {
             if unended.contains(name) { around.tooDeep.insert(name) } else { around.leaving.insert(name) }
         }
     }

@@ -109,7 +109,7 @@ struct CollectAssets: TaskHandler {
                 plan.entriesRemoved.append(announced.key)
                 rest.chunks += announced.missing.map { announced.purpose.chunks[$0].name }
             }
-            plan.tasks = [TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)]
+            plan.tasks = [turn.rest(rest.payload)]
             try transaction.apply(plan)
             return .commit(rest)
         }

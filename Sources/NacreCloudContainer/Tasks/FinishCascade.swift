@@ -126,7 +126,7 @@ struct FinishCascade: TaskHandler {
                 by: FireSubscriptions.Author(user: userRecordName, deviceID: nil), due: now, transaction)
         }
         let isDone = rest.targets.isEmpty
-        if !isDone { plan.tasks.append(TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due)) }
+        if !isDone { plan.tasks.append(turn.rest(rest.payload)) }
         try transaction.apply(plan)
         return .commit(Outcome(rest: isDone ? nil : rest, movedFeed: hasFeed && !batch.going.isEmpty))
     }

@@ -146,7 +146,7 @@ struct SettleSubtree: TaskHandler {
         if !walk.open.isEmpty {
             var rest = self
             rest.walk = walk
-            plan.tasks.append(TaskRow(key: turn.key, payload: rest.payload, due: turn.task.due))
+            plan.tasks.append(turn.rest(rest.payload))
             plan.tasksFinished = []
         }
         try transaction.apply(plan)

@@ -27,6 +27,9 @@ struct TaskTurn: Sendable {
 
     var key: TaskKey { task.key }
 
+    /// The task as a transaction of this turn leaves it, which got on: the lease stays, as that of the first attempt since then.
+    func rest(_ payload: [UInt8]) -> TaskRow { TaskRow(key: key, payload: payload, due: task.due, attempts: 1) }
+
     /// Ends a transaction in which this worker must still be the only one that has the task. Locks the task's row.
     func requireLease(_ transaction: any WriteTransaction) throws {
         guard try transaction.tasks(locking: [key]).first?.due == task.due else { throw LeaseLost() }

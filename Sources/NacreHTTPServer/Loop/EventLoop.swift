@@ -62,6 +62,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
     /// Of which the request line is here and the rest of the head is awaited, by their connections.
     private var heads: [UInt64: Exchange] = [:]
+    var stuckChunks = StuckChunks()
     private var nextConnectionID = Source.firstConnection
     /// Suspended exchanges whose sockets are not watched yet, oldest first, with the moment from which they should be.
     private var unwatched: [(exchange: Exchange, due: UInt64)] = []
@@ -209,6 +210,7 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
             now = MonotonicTime.now
             for index in 0..<Int(max(count, 0)) { handle(events[index].data.u64, events[index].events) }
             serve()
+            if stuckChunks.mayBe(isAsked: hasReady) { stuckChunks.end(of: connections) }
             if mustMakeRoom { makeRoom() }
             if now >= nextTick { tick() }
             watchDue()

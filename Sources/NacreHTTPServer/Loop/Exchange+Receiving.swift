@@ -77,13 +77,28 @@ extension Exchange {
     }
 
     /// Answers in libmicrohttpd's place a head that it is about to refuse: its 0.9.75 writes the headers of such an answer twice, the second time as
-    /// the beginning of the body. What it still sends finds the socket shut.
+    /// the beginning of the body.
     /// - Returns: whether this is the one; there is never another, as a head is read and handed over in one call.
     func refuseHead() -> Bool {
         guard stage == .head, nacre_mhd_header_bytes(raw) > 0 else { return false }
         var reader = HeadReader(target: target)
         reader.read(raw, version: MHD_HTTP_VERSION_1_1)
         guard let problem = reader.problem else { return false }
+        refuse(reader, problem)
+        return true
+    }
+
+    /// Answers a request line with more parameters than are read, before libmicrohttpd keeps each of them: where they do not fit, it closes the connection
+    /// without an answer.
+    func refuseParameters() {
+        guard let query = target.firstIndex(of: UInt8(ascii: "?")),
+            target[query...].count(where: { $0 == UInt8(ascii: "&") }) >= ServerLimits.parametersMax
+        else { return }
+        refuse(HeadReader(target: target), HTTPError(.uriTooLong, "The query has more than \(ServerLimits.parametersMax) parameters."))
+    }
+
+    /// What the client still sends finds the socket shut.
+    private func refuse(_ reader: HeadReader, _ problem: HTTPError) {
         stage = .lingering
         closesAfter = true
         // libmicrohttpd does not tell the method here.
@@ -91,10 +106,17 @@ extension Exchange {
         self.head = head
         match = loop.router.match(head)
         start(HTTPBody([]), refusal: problem)
-        guard let response, let text = EarlyAnswer.text(response, isHead: false) else { return true }
+        guard let response, let text = EarlyAnswer.text(response, isHead: false) else { return }
         _ = text.withUnsafeBytes { send(connection.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         shutdown(connection.socket, Int32(SHUT_WR))
-        return true
+    }
+
+    /// A body in chunks is under way that may be read on.
+    var awaitsChunks: Bool {
+        switch stage {
+        case .streaming, .discarding, .held, .lingering: reader?.isChunked == true && !isSuspended
+        case .head, .gathering, .answering: false
+        }
     }
 
     private func hold(_ body: HTTPBody, _ refusal: HTTPError?) -> MHD_Result {

@@ -17,7 +17,9 @@ enum LoopCallbacks {
         }
         settings.on_request = { _, _, _, method, version, data, size, slot in
             guard let found = slot?.pointee else { return .NO }
-            return Unmanaged<Exchange>.fromOpaque(found).takeUnretainedValue().advance(method, version, data, size)
+            let exchange = Unmanaged<Exchange>.fromOpaque(found).takeUnretainedValue()
+            exchange.loop.stuckChunks.noteCall()
+            return exchange.advance(method, version, data, size)
         }
         settings.on_log = { context, _, _ in
             guard let context else { return }
@@ -36,6 +38,11 @@ enum LoopCallbacks {
             } else if let found = slot.pointee {
                 slot.pointee = nil
                 let connection = Unmanaged<ServedConnection>.fromOpaque(found).takeRetainedValue()
+                // libmicrohttpd 0.9.75 tells of no end where what is behind the request line did not fit its memory. What `begin` gave it is taken back.
+                if let exchange = connection.exchange {
+                    exchange.end(.REQUEST_TERMINATED_WITH_ERROR)
+                    Unmanaged.passUnretained(exchange).release()
+                }
                 connection.loop.closed(connection)
             }
         }
@@ -52,7 +59,9 @@ enum LoopCallbacks {
         connection.beginHead()
         let exchange = Exchange(connection, raw: raw, target: bytes)
         connection.exchange = exchange
+        connection.loop.stuckChunks.noteCall()
         connection.loop.beginHead(of: exchange, on: connection)
+        exchange.refuseParameters()
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 }

@@ -99,6 +99,12 @@ final class ServedConnection {
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
     }
 
+    /// Whether the socket has bytes that nobody has read. A system call.
+    func hasUnread() -> Bool {
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+    }
+
     /// Makes libmicrohttpd find the socket closed, which ends the connection at its next run.
     func hangUp() {
         shutdown(socket, Int32(SHUT_RDWR))

@@ -24,6 +24,7 @@ package struct HTTPStatus: RawRepresentable, Sendable, Hashable, ExpressibleByIn
     package static let gone: HTTPStatus = 410
     package static let preconditionFailed: HTTPStatus = 412
     package static let contentTooLarge: HTTPStatus = 413
+    package static let uriTooLong: HTTPStatus = 414
     package static let unsupportedMediaType: HTTPStatus = 415
     package static let rangeNotSatisfiable: HTTPStatus = 416
     package static let misdirectedRequest: HTTPStatus = 421

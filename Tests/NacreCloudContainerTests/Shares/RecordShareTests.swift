@@ -149,7 +149,9 @@ import Testing
         let left = try await tree.found(names, by: ben).sorted()
         try #require(!left.isEmpty)
         for name in left { #expect(try await tree.move(name, below: "other", by: ben) == .recordIsLeaving) }
+        for name in left { #expect(try await ben.modify([.delete(name)], zone: Self.zone).first?.error == .recordIsLeaving) }
         #expect(try await tree.move("night", below: "other", by: ben) == nil, "what stays may move")
+        #expect(try await ben.modify([.delete("night")], zone: Self.zone).first?.error == nil, "what stays may be deleted")
         try await tree.scene.world.runAllTasks()
         #expect(try await tree.found(names, by: ben) == [])
         #expect(try await tree.scene.world.check() == [])
