@@ -31,6 +31,8 @@ package final class Cloud: StoreClient {
     package let texts: (any Mailing)?
     /// Sends notifications to devices that have registered an address; nil: nobody does.
     package let pushes: (any PushDelivering)?
+    /// The tasks that commits have left to this process.
+    let handed = HandedTasks()
     /// Who is not pushed to what it hears anyway.
     package let listening = ListeningDevices()
     let waitingUploads = WaitingUploads()
@@ -46,7 +48,7 @@ package final class Cloud: StoreClient {
         assets: (any AssetStorage)? = nil, assetSizes: AssetSizes = AssetSizes(), hints: any Hints = NoHints(), mail: (any Mailing)? = nil,
         texts: (any Mailing)? = nil, pushes: (any PushDelivering)? = nil, failed: @escaping @Sendable (StoreError) -> Void = { _ in }
     ) {
-        self.store = HintingStore(store: store, hints: hints)
+        self.store = HintingStore(store: store, hints: hints, handed: handed)
         registry = Registry(store: self.store, clock: clock, random: random, failed: failed)
         self.clock = clock
         self.random = random

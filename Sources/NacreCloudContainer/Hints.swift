@@ -18,19 +18,20 @@ package struct NoHints: Hints {
     package func tasksLeft(due: [TaskKind: Timestamp]) {}
 }
 
-/// A store that hints, after each commit, at the tasks that it left.
+/// A store that hands over, after each commit, the tasks that it left to this process, and hints at all.
 struct HintingStore: Store {
     let store: any Store
     let hints: any Hints
+    let handed: HandedTasks
 
     func write<Value: Sendable>(_ body: @escaping @Sendable (any WriteTransaction) throws -> Ending<Value>) async throws -> Value {
-        let (value, due) = try await store.write { transaction -> Ending<(Value, [TaskKind: Timestamp])> in
+        let (value, tasks) = try await store.write { transaction -> Ending<(Value, [TaskRow])> in
             switch try body(transaction) {
-            case .commit(let value): .commit((value, transaction.earliestTasks))
-            case .rollback(let value): .rollback((value, [:]))
+            case .commit(let value): .commit((value, transaction.tasksPut))
+            case .rollback(let value): .rollback((value, []))
             }
         }
-        if !due.isEmpty { hints.tasksLeft(due: due) }
+        if !tasks.isEmpty { hints.tasksLeft(due: handed.take(over: tasks)) }
         return value
     }
 

@@ -180,7 +180,7 @@ final class ObservedTransaction: ObservedReads, WriteTransaction {
         try writes.apply(planned(plan))
     }
 
-    var earliestTasks: [TaskKind: Timestamp] { writes.earliestTasks }
+    var tasksPut: [TaskRow] { writes.tasksPut }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         try before(.lockTasks)

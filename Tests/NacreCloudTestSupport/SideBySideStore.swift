@@ -302,7 +302,7 @@ private final class SideBySideTransaction: WriteTransaction {
         }
     }
 
-    var earliestTasks: [TaskKind: Timestamp] { mine.earliestTasks }
+    var tasksPut: [TaskRow] { mine.tasksPut }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {
         let found = try mine.tasks(locking: keys)

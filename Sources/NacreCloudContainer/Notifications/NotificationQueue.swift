@@ -113,6 +113,9 @@ struct QueuedPayload: Sendable {
         return form.bytes ?? form.payload.json(badge: badge)
     }
 
+    /// Of those that are alike in one of these the last waits.
+    fileprivate var replacesOthers: Bool { payload.coalescing != nil || payload.collapseID != nil }
+
     /// Of its bytes; not counted where they differ by device.
     var bytesAtMost: Int { whole.bytes?.count ?? Limits.payloadBytes }
 }
@@ -123,7 +126,10 @@ struct NotificationQueue {
     private let key: String
     private let database: DatabaseID
     private let now: Timestamp
+    /// Of what waits, what was read and what has come since.
     private var waiting: [QueuedNotification]
+    /// How many wait before those that were not read.
+    private let unread: Int64
     /// Some were kept as long as any is, and are gone.
     private(set) var hasLost: Bool
     private var gone: Set<Int64> = []
@@ -142,12 +148,27 @@ struct NotificationQueue {
         self.database = database
         self.now = now
         waiting = []
+        unread = 0
         for row in rows {
             let notification = try QueuedNotification(row)
             // Those whose time is over go with the next change, so that no more rows are there than the device counts.
             if row.isLiving(at: now) { waiting.append(notification) } else { gone.insert(notification.number) }
         }
         hasLost = waiting.count < device.waiting
+    }
+
+    /// A queue of which nothing is read, because nothing that waits has a bearing on what comes (`isBearing`). Whether some of it was lost is seen when
+    /// it is read.
+    init(unreadOf device: NotifiedDevice, _ key: String, in database: DatabaseID, of run: Int64, at now: Timestamp) {
+        (self.device, self.key, self.database, self.run, self.now) = (device, key, database, run, now)
+        (waiting, unread, hasLost) = ([], device.waiting, false)
+    }
+
+    /// Whether what waits for a device has a bearing on what is put behind it: it may be there already, be replaced by it, or leave no room for it.
+    /// - Parameter isNew: nobody has put these there before.
+    static func isBearing(_ device: NotifiedDevice, on payloads: some Collection<QueuedPayload>, isNew: Bool) -> Bool {
+        device.waiting > 0
+            && (!isNew || payloads.contains(where: \.replacesOthers) || device.waiting + Int64(payloads.count) > Limits.notificationsPerDevice)
     }
 
     /// Puts what a subscription tells behind what waits. What is there already is not put again; what it makes needless goes. A queue that is full becomes a
@@ -164,7 +185,7 @@ struct NotificationQueue {
         }
         device.scopes.insert(payload.scope)
         if payload.countsBadge { device.badge += 1 }
-        if hasLost || waiting.count >= Limits.notificationsPerDevice { return forgetAll(like: payload) }
+        if hasLost || unread + Int64(waiting.count) >= Limits.notificationsPerDevice { return forgetAll(like: payload) }
         put(notification, queued)
     }
 
@@ -235,13 +256,13 @@ struct NotificationQueue {
         if device.address == address { device.address = nil }
     }
 
-    var isEmpty: Bool { waiting.isEmpty && !hasLost }
+    var isEmpty: Bool { waiting.isEmpty && unread == 0 && !hasLost }
 
     /// What keeps the queue as it is now.
     /// - Returns: what was not there before, as the device gets it.
     @discardableResult mutating func add(to plan: inout WritePlan) -> [QueuedNotification] {
         var fresh: [QueuedNotification] = []
-        device.waiting = Int64(waiting.count) + (hasLost ? 1 : 0)
+        device.waiting = unread + Int64(waiting.count) + (hasLost ? 1 : 0)
         plan.entriesRemoved += gone.sorted().map { EntryKey(database, .notification, QueuedNotification.key(key, $0)) }
         for var notification in waiting {
             guard let (payload, badge) = come[notification.number] else { continue }

@@ -7,8 +7,10 @@ extension Cloud {
     /// In a turn that is done again, a device may hear what a power cut then takes back; it is told anew, under a number that no other notification had.
     ///
     /// What was told before it failed in the middle is told again, and a queue takes it once.
-    /// - Parameter author: a device that is told nothing.
-    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?) async throws {
+    /// - Parameters:
+    ///   - author: a device that is told nothing.
+    ///   - areNew: nobody has begun to tell of them before.
+    func notify(_ place: AccountPlace, of payloads: [Payload], notOn author: String?, areNew: Bool = false) async throws {
         let part = Registry.Part.devices(of: place)
         let database = try await registry.databaseID(part.key)
         let known = try await store.read { transaction in
@@ -19,7 +21,7 @@ extension Cloud {
         for account in Set(known.compactMap(\.credential.account)) {
             accounts[account] = try await registry.databaseID(Registry.Part.account(account).key)
         }
-        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, author: author, accounts: accounts)
+        let step = Notifying(payloads: payloads.map { QueuedPayload($0) }, areNew: areNew, author: author, accounts: accounts)
         // As others' writes count, so that those come between that wait.
         let rows = known.reduce(0) { $0 + Int(clamping: $1.waiting) + payloads.count }
         var turn = Turn(asker: "push \(place.userRecordName)", rows: min(rows, Limits.notifyingChunk))
@@ -73,6 +75,8 @@ private struct Notifying: Sendable {
     }
 
     let payloads: [QueuedPayload]
+    /// Nobody has begun to tell of them before: no queue has one that is not put there now.
+    let areNew: Bool
     let author: String?
     /// Where the accounts are that the devices are signed in with.
     let accounts: [String: DatabaseID]
@@ -86,6 +90,7 @@ private struct Notifying: Sendable {
         var portion = Portion(rest: start)
         var place = start
         let available = try availableAccounts(at: now, transaction)
+        let run = try transaction.lock(in: database).run
         while true {
             let rows = try transaction.entries(in: database, .notifiedDevice, after: place.last, limit: Self.devicesAtATime)
             let devices = try rows.map { (row: $0, device: try NotifiedDevice($0)) }
@@ -102,7 +107,8 @@ private struct Notifying: Sendable {
                 } else if device.deviceID != author {
                     let first = place.partial.flatMap { $0.key == key ? $0.count : nil } ?? 0
                     let count = try add(
-                        from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, at: now, transaction)
+                        from: first, to: device, key, &portion, isSure: available.vouch(for: device.credential), in: database, of: run, at: now,
+                        transaction)
                     if count < payloads.count {
                         portion.rest = Place(last: place.last, partial: (key, count))
                         return portion
@@ -131,11 +137,15 @@ private struct Notifying: Sendable {
     /// Puts payloads into one queue.
     /// - Returns: how many it has now.
     private func add(
-        from first: Int, to device: NotifiedDevice, _ key: String, _ portion: inout Portion, isSure: Bool, in database: DatabaseID, at now: Timestamp,
-        _ transaction: any WriteTransaction
+        from first: Int, to device: NotifiedDevice, _ key: String, _ portion: inout Portion, isSure: Bool, in database: DatabaseID, of run: Int64,
+        at now: Timestamp, _ transaction: any WriteTransaction
     ) throws -> Int {
-        let rows = try transaction.queueRows(of: key, in: database, count: Int(clamping: device.waiting))
-        var queue = try NotificationQueue(device, key, rows: rows, in: database, of: try transaction.lock(in: database).run, at: now)
+        var rows: [EntryRow] = []
+        var queue = NotificationQueue(unreadOf: device, key, in: database, of: run, at: now)
+        if NotificationQueue.isBearing(device, on: payloads[first...], isNew: areNew) {
+            rows = try transaction.queueRows(of: key, in: database, count: Int(clamping: device.waiting))
+            queue = try NotificationQueue(device, key, rows: rows, in: database, of: run, at: now)
+        }
         let before = queue.device.count
         var count = first
         while count < payloads.count, portion.cost < Limits.notifyingChunk {

@@ -171,8 +171,8 @@ package protocol WriteTransaction: ReadTransaction {
     /// Puts everything of a plan, or throws and leaves the transaction to be rolled back. Locks each row that it puts, until the end.
     func apply(_ plan: WritePlan) throws
 
-    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
-    var earliestTasks: [TaskKind: Timestamp] { get }
+    /// The tasks that plans of this transaction have put, in their order.
+    var tasksPut: [TaskRow] { get }
 
     /// The tasks of these keys that are there, in no order, under the locks of their rows. Locks of zones and databases are taken before these.
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow]
@@ -192,6 +192,9 @@ package protocol WriteTransaction: ReadTransaction {
 }
 
 extension WriteTransaction {
+    /// When the earliest is due of the tasks of each kind that plans of this transaction have put.
+    package var earliestTasks: [TaskKind: Timestamp] { [TaskKind: Timestamp](tasksPut) }
+
     package func advance(zoneNamed name: String, in database: DatabaseID, operation id: String? = nil) throws -> Advance {
         try advance(zoneNamed: name, in: database, operation: id, entries: [])
     }

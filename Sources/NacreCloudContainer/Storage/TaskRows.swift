@@ -21,8 +21,9 @@ package enum TaskKind: Int64, Hashable, Sendable, CaseIterable {
 }
 
 extension [TaskKind: Timestamp] {
-    /// The earliest of each kind, with those of a plan.
-    package mutating func add(_ tasks: [TaskRow]) {
+    /// When the earliest of each kind is due.
+    package init(_ tasks: [TaskRow]) {
+        self = [:]
         for task in tasks { self[task.key.kind] = self[task.key.kind].map { Swift.min($0, task.due) } ?? task.due }
     }
 }
@@ -59,11 +60,20 @@ package struct TaskRow: Hashable, Sendable {
     package var due: Timestamp
     /// How often it was taken since it last got on.
     package var attempts: Int64
+    /// Who commits it does it, and holds it already. Not kept.
+    package var isHandedOver = false
 
     package init(key: TaskKey, payload: [UInt8], due: Timestamp, attempts: Int64 = 0) {
         self.key = key
         self.payload = payload
         self.due = due
         self.attempts = attempts
+    }
+
+    /// As it is kept.
+    package var kept: TaskRow {
+        var row = self
+        row.isHandedOver = false
+        return row
     }
 }

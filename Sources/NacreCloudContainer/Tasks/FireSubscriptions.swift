@@ -72,13 +72,13 @@ struct FireSubscriptions: TaskHandler {
         let work = FireSubscriptions(
             database: zone.address.database, zone: zone.address.zone, zoneName: zone.name, number: zone.number, author: author, transitions: watched)
         let name = "\(zone.address.zone):\(ChangeTag.text(zone.number))"
-        return [TaskRow(key: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, due: due)]
+        return [TaskRow(handingOver: TaskKey(work.database, .fireSubscriptions, name), payload: work.payload, at: due)]
     }
 
     /// What a commit that made or deleted zones leaves behind.
     static func task(ofZonesIn database: DatabaseID, at number: ChangeNumber, by caller: Caller, due: Timestamp) -> TaskRow {
         let work = FireSubscriptions(database: database, zone: 0, zoneName: "", number: number, author: Author(caller), transitions: [])
-        return TaskRow(key: TaskKey(database, .fireSubscriptions, "zones:\(ChangeTag.text(number))"), payload: work.payload, due: due)
+        return TaskRow(handingOver: TaskKey(database, .fireSubscriptions, "zones:\(ChangeTag.text(number))"), payload: work.payload, at: due)
     }
 
     private init(
@@ -165,7 +165,7 @@ struct FireSubscriptions: TaskHandler {
             }
         }
         let firings = bounded(found)
-        try await deliver(firings, of: key, cloud)
+        try await deliver(firings, of: key, turn)
         // Also those of users who are told to fetch everything.
         let spent = found.compactMap(\.subscription).filter(\.firesOnce)
         if let next {
@@ -313,32 +313,39 @@ struct FireSubscriptions: TaskHandler {
         guard let record = transition?.record, key.scope == .public, !matching.isEmpty else { return matching }
         let users = Set(matching.map(\.user)).sorted()
         let assigned = known.schema.roles.isEmpty ? [] : try transaction.entries(in: known.database, .roleAssignment, keys: users)
-        return try matching.filter { subscription in
-            try readRule.verdict(on: record, of: key, by: Caller(.user(subscription.user)), known, assigned) == .whole
-        }
+        let readers = Set(
+            try users.filter { user in try readRule.verdict(on: record, of: key, by: Caller(.user(user)), known, assigned) == .whole })
+        return matching.filter { readers.contains($0.user) }
     }
 
     // MARK: Telling
 
-    private func deliver(_ firings: [Firing], of key: DatabaseKey, _ cloud: Cloud) async throws {
+    private func deliver(_ firings: [Firing], of key: DatabaseKey, _ turn: TaskTurn) async throws {
+        let cloud = turn.cloud
         var users: [String] = []
         var payloads: [String: [Payload]] = [:]
+        var ids: [String?: String] = [:]
         for firing in firings {
             let user = firing.user
             if payloads[user] == nil { users.append(user) }
-            payloads[user, default: []].append(payload(of: firing, in: key, cloud))
+            let record = record(of: firing)
+            let id = ids[record] ?? notificationID(of: record, cloud)
+            ids[record] = id
+            payloads[user, default: []].append(payload(of: firing, id: id, in: key))
         }
         try await TaskTurn.each(of: users) { [author, payloads] user in
             let place = AccountPlace(container: key.container, environment: key.environment, userRecordName: user)
-            try await cloud.notify(place, of: payloads[user] ?? [], notOn: author.deviceID)
+            try await cloud.notify(place, of: payloads[user] ?? [], notOn: author.deviceID, areNew: turn.isNew)
         }
     }
 
-    private func payload(of firing: Firing, in key: DatabaseKey, _ cloud: Cloud) -> Payload {
-        guard let subscription = firing.subscription else {
-            return .fetchEverything(of: key.scope, user: firing.user, in: key.container, id: notificationID(of: nil, cloud))
-        }
-        let id = notificationID(of: subscription.isQuery ? firing.transition?.record.row.name : nil, cloud)
+    /// That it tells of; nil: it tells of the commit.
+    private func record(of firing: Firing) -> String? {
+        firing.subscription?.isQuery == true ? firing.transition?.record.row.name : nil
+    }
+
+    private func payload(of firing: Firing, id: String, in key: DatabaseKey) -> Payload {
+        guard let subscription = firing.subscription else { return .fetchEverything(of: key.scope, user: firing.user, in: key.container, id: id) }
         return Payload(subscription.subscription, for: firing.transition, id: id, user: firing.user, in: zoneName, of: key)
     }
 

@@ -24,6 +24,8 @@ struct TaskTurn: Sendable {
     let cloud: Cloud
     /// As it is kept: due when the lease ends.
     let task: TaskRow
+    /// Nobody has done any of what this turn does: what it would do twice is not there.
+    var isNew = false
 
     var key: TaskKey { task.key }
 

@@ -5,6 +5,10 @@ package struct TaskTurns: Sendable {
     /// Turns of tasks that it began.
     package var taken = 0
     package var failures: [TaskFailure] = []
+    /// There may be others to be done at once.
+    package fileprivate(set) var areMore = false
+    /// When the next one is due of those that are not due yet, as far as was looked.
+    package fileprivate(set) var next: Timestamp?
 
     package var failed: Int { failures.count }
 
@@ -16,35 +20,72 @@ package struct TaskTurns: Sendable {
 
 extension Cloud {
     /// Takes due tasks of these lanes from the outbox, oldest first, and gives each a turn: one after the other, or of a lane that is wide so many at a time.
-    /// The caller asks again while any is taken.
+    /// The caller asks again while there may be more.
     ///
-    /// Due tasks are found without naming a database; each is then leased in a transaction of its database, for `Limits.taskLeaseSeconds`, and
-    /// done in transactions of its own, of which the last one finishes it. One whose process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is
-    /// one chunk when others of the lane are due, and as many as there are when none is; a long turn renews its lease.
+    /// What commits of this process have handed over comes first (`HandedTasks`). Due tasks are found without naming a database; each is then leased in a
+    /// transaction of its database, for `Limits.taskLeaseSeconds`, and done in transactions of its own, of which the last one finishes it. One whose
+    /// process dies comes back when the next server starts (`endLeases`), or when its lease ends. A turn is one chunk when others of the lane are due, and as
+    /// many as there are when none is; a long turn renews its lease.
     ///
     /// A task that fails comes back after a pause that grows with its attempts, and is parked in the end (`TaskFailure`).
     ///
     /// Once the calling task is cancelled no further chunk begins. That is not a failure: what is not finished is due at once.
     ///
+    /// - Parameter last: up to when it looks for the next one that is not due yet.
     /// - Throws: the store's error where it cannot be asked for tasks, or cannot lease one.
-    package func runDueTasks(in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8) async throws -> TaskTurns {
+    package func runDueTasks(
+        in lanes: [TaskLane] = TaskLane.allCases, limit: Int = 8, lookingThrough last: Timestamp? = nil
+    ) async throws -> TaskTurns {
+        var turns = TaskTurns()
+        while turns.taken < limit, !Task.isCancelled, let task = handed.next(in: lanes) { turns.add(await turn(ofHanded: task)) }
+        let handedTaken = turns.taken
+        let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
+        // Those that it has still are leased to it.
+        let passed = lanes.contains { handed.hasNext(in: $0) } ? nil : handed.passed
+        if passed != nil { _ = try await endLeases(of: kinds) }
         let now = clock()
         let width = lanes.map(\.width).min() ?? 1
-        let kinds = lanes.reduce(into: Set<TaskKind>()) { $0.formUnion($1.kinds) }
-        let due = try await store.read { try $0.tasks(of: kinds, dueThrough: now, limit: limit * width) }
+        let found = try await store.read { try $0.tasks(of: kinds, dueThrough: last.map { max($0, now) } ?? now, limit: limit * width) }
+        let due = found.prefix { $0.due <= now }
+        turns.next = found.dropFirst(due.count).first?.due
+        if let passed, due.isEmpty { handed.found(passed) }
+        turns.add(try await takeTurns(at: due.map(\.key), width: width))
+        turns.areMore = handedTaken == limit || turns.taken > handedTaken || handed.passed != nil
+        return turns
+    }
+
+    private func takeTurns(at due: [TaskKey], width: Int) async throws -> TaskTurns {
         var turns = TaskTurns()
         if width == 1 {
-            for found in due where !Task.isCancelled { turns.add(try await turn(of: found.key)) }
+            for key in due where !Task.isCancelled { turns.add(try await turn(of: key)) }
             return turns
         }
         try await withThrowingTaskGroup(of: TaskTurns.self) { group in
-            for (place, found) in due.enumerated() where !Task.isCancelled {
+            for (place, key) in due.enumerated() where !Task.isCancelled {
                 if place >= width, let done = try await group.next() { turns.add(done) }
-                group.addTask { try await self.turn(of: found.key) }
+                group.addTask { try await self.turn(of: key) }
             }
             for try await done in group { turns.add(done) }
         }
         return turns
+    }
+
+    /// A turn of a task that is held since its commit.
+    private func turn(ofHanded task: TaskRow) async -> TaskTurns {
+        var task = task
+        let now = clock()
+        // It has waited long.
+        if task.due <= now + Limits.taskLeaseSeconds / 2 {
+            let known = task
+            task.due = now + Limits.taskLeaseSeconds
+            do {
+                try await replace(known, by: task)
+            } catch {
+                // Somebody has it, or it comes back when its lease ends.
+                return TaskTurns()
+            }
+        }
+        return TaskTurns(taken: 1, failures: await takeTurn(at: task, isNew: true).map { [$0] } ?? [])
     }
 
     private func turn(of key: TaskKey) async throws -> TaskTurns {
@@ -67,9 +108,15 @@ extension Cloud {
     /// a task at which processes die does not have one die after the other.
     /// - Returns: how many tasks come earlier.
     package func endLeases() async throws -> Int {
+        handed.removeAll()
+        return try await endLeases(of: Set(TaskKind.allCases))
+    }
+
+    /// The same for tasks of some kinds, of which nobody holds any.
+    private func endLeases(of kinds: Set<TaskKind>) async throws -> Int {
         let now = clock()
         let found = try await store.read {
-            try $0.tasks(of: Set(TaskKind.allCases), dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
+            try $0.tasks(of: kinds, dueAfter: now, through: now + Limits.taskLeaseSeconds, limit: Self.leasesEnded)
         }
         var count = 0
         for due in found {
@@ -106,16 +153,18 @@ extension Cloud {
         }
     }
 
-    private func takeTurn(at leased: TaskRow) async -> TaskFailure? {
+    /// - Parameter isNew: nobody has begun it before.
+    private func takeTurn(at leased: TaskRow, isNew: Bool = false) async -> TaskFailure? {
         var task = leased
         do {
             if task.attempts > Limits.taskAttempts {
                 throw StoreError(.corrupt, "The task was begun again and again, and its process died each time")
             }
             var work = try task.key.kind.handler.init(task)
-            while try await work.chunk(TaskTurn(cloud: self, task: task)) {
+            while try await work.chunk(TaskTurn(cloud: self, task: task, isNew: isNew)) {
                 var rest = TaskRow(key: task.key, payload: work.payload, due: clock())
-                let othersWait = try await nextTask(in: task.key.kind.lane, dueThrough: rest.due) != nil
+                let lane = task.key.kind.lane
+                let othersWait = handed.hasNext(in: lane) ? true : try await nextTask(in: lane, dueThrough: rest.due) != nil
                 if othersWait || Task.isCancelled {
                     try await replace(task, by: rest)
                     return nil

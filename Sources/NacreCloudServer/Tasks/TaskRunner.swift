@@ -48,10 +48,10 @@ final class TaskRunner: Sendable {
             let next = await failingTo(clock.now() + Self.shortestRestSeconds) {
                 var turns: TaskTurns
                 repeat {
-                    turns = try await cloud.runDueTasks(in: [lane])
+                    turns = try await cloud.runDueTasks(in: [lane], lookingThrough: until)
                     log(turns.failures)
-                } while turns.taken > 0 && !Task.isCancelled
-                return try await cloud.nextTask(in: lane, dueThrough: until) ?? until
+                } while turns.areMore && !Task.isCancelled
+                return turns.next ?? until
             }
             await rest(until: next, watch)
         }

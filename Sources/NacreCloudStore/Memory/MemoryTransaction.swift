@@ -6,7 +6,7 @@ final class MemoryTransaction: WriteTransaction {
     private(set) var state: MemoryState
     /// The first failure: every later call fails with it, so that a body that swallows an error cannot commit half a plan.
     private(set) var failure: StoreError?
-    private(set) var earliestTasks: [TaskKind: Timestamp] = [:]
+    private(set) var tasksPut: [TaskRow] = []
     /// A read that nobody waits for any more ends.
     private let endsWithTask: Bool
 
@@ -144,7 +144,7 @@ final class MemoryTransaction: WriteTransaction {
 
     func apply(_ plan: WritePlan) throws {
         try change { try $0.apply(plan) }
-        earliestTasks.add(plan.tasks)
+        tasksPut += plan.tasks
     }
 
     func tasks(of kinds: Set<TaskKind>, dueAfter first: Timestamp, through last: Timestamp, limit: Int) throws -> [TaskDue] {

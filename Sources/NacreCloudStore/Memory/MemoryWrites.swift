@@ -61,7 +61,7 @@ extension MemoryState {
             tasks[NamedKey(key)] = nil
         }
         for row in plan.tasks {
-            tasks[NamedKey(row.key)] = row
+            tasks[NamedKey(row.key)] = row.kept
         }
         for (address, bytes) in growth {
             databases[address.database]?.bytes &+= bytes

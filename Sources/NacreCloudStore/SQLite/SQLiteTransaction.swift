@@ -5,7 +5,7 @@ import NacreCloudWire
 final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
     /// The run of now.
     private let run: Int64
-    private(set) var earliestTasks: [TaskKind: Timestamp] = [:]
+    private(set) var tasksPut: [TaskRow] = []
 
     init(_ connection: Connection, run: Int64) {
         self.run = run
@@ -36,7 +36,7 @@ final class SQLiteTransaction: SQLiteSnapshot, WriteTransaction {
 
     func apply(_ plan: WritePlan) throws {
         try ask { try $0.apply(plan, run: run) }
-        earliestTasks.add(plan.tasks)
+        tasksPut += plan.tasks
     }
 
     func tasks(locking keys: [TaskKey]) throws -> [TaskRow] {

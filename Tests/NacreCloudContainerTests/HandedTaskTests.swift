@@ -1,0 +1,157 @@
+import NacreCloudTestSupport
+import NacreCloudWire
+import Testing
+
+@testable import NacreCloudContainer
+
+/// Tasks that a commit hands over to its own process: done at once, and by the next process where this one dies.
+@Suite struct HandedTaskTests {
+    private static let now = Timestamp(secondsSince2001: 800_000_000)
+
+    private static func task(_ name: String, _ kind: TaskKind = .fireSubscriptions, at seconds: Double = 0, bytes: Int = 1) -> TaskRow {
+        TaskRow(
+            handingOver: TaskKey(DatabaseID(rawValue: 7), kind, name), payload: [UInt8](repeating: 1, count: bytes), at: now + seconds)
+    }
+
+    private static func names(_ handed: HandedTasks, in lanes: [TaskLane] = [.push]) -> [String] {
+        var names: [String] = []
+        while let task = handed.next(in: lanes) { names.append(task.key.name) }
+        return names
+    }
+
+    @Test func `tasks are taken lane by lane, in the order in which they came due, each once`() {
+        let handed = HandedTasks()
+        var mine = Self.task("kept", at: 1)
+        mine.isHandedOver = false
+        let due = handed.take(over: [Self.task("b", at: 2), mine, Self.task("other", .cascade)])
+        #expect(due == [.fireSubscriptions: Self.now + 2, .cascade: Self.now])
+        _ = handed.take(over: [Self.task("a", at: 1), Self.task("c", at: 2), Self.task("d", at: 3)])
+        #expect(Self.names(handed) == ["a", "b", "c", "d"], "what is not handed over is found in the store")
+        #expect(Self.names(handed, in: [.upkeep, .prompt]) == ["other"] && handed.passed == nil)
+        #expect(handed.take(over: [mine]) == [.fireSubscriptions: mine.due])
+        _ = handed.take(over: [Self.task("e")])
+        handed.removeAll()
+        #expect(Self.names(handed) == [])
+    }
+
+    @Test(arguments: [(2, 100, 1), (100, 5, 2)]) func `beyond so many, or so many bytes, none is remembered until those are found`(
+        _ most: Int, _ bytes: Int, _ size: Int
+    ) {
+        let handed = HandedTasks(mostTasks: most, mostBytes: bytes)
+        for name in ["a", "b", "c"] { _ = handed.take(over: [Self.task(name, bytes: size)]) }
+        let passed = handed.passed
+        #expect(passed != nil && Self.names(handed) == ["a", "b"])
+        _ = handed.take(over: [Self.task("d", bytes: size)])
+        #expect(Self.names(handed) == [], "it would overtake c")
+        if let passed { handed.found(passed) }
+        #expect(handed.passed != nil, "another one came meanwhile")
+        if let passed = handed.passed { handed.found(passed) }
+        _ = handed.take(over: [Self.task("e", bytes: size)])
+        #expect(handed.passed == nil && Self.names(handed) == ["e"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a task that is handed over is kept like any other, and told with its commit`(_ engine: Engine)
+        async throws
+    {
+        let store = try await engine.makeStore()
+        let task = Self.task("a")
+        let put = try await store.write { transaction -> Ending<[TaskRow]> in
+            try transaction.apply(WritePlan(putting: task))
+            return .commit(transaction.tasksPut)
+        }
+        #expect(put == [task])
+        let kept = try await store.write { .commit(($0.tasksPut, try $0.tasks(locking: [task.key]))) }
+        #expect(kept.0.isEmpty && kept.1 == [task.kept] && task.kept != task)
+        #expect(kept.1[0].due == Self.now + Limits.taskLeaseSeconds && kept.1[0].attempts == 1)
+    }
+
+    private struct Scene {
+        let scene: SubscriptionScene
+        let author: SubscriptionScene.Device
+        let device: SubscriptionScene.Device
+
+        init(_ store: any Store) async throws {
+            scene = try await SubscriptionScene(store)
+            (author, device) = (try await scene.signIn("ada"), try await scene.signIn("ada"))
+            try await scene.subscribe(device, .query("q"))
+            try await scene.test.runAllTasks()
+        }
+
+        func save(_ name: String) async throws { try await scene.user(author).modify([.create(name)]) }
+
+        func told(by cloud: Cloud? = nil) async throws -> [String] {
+            try await (cloud ?? scene.cloud).notifications(for: #require(device.address), after: 0, limit: .max).map { Told($0).summary }
+        }
+    }
+
+    @Test(arguments: [Engine.memory, .sqlite]) func `what a save leaves to be told is neither looked for nor leased nor read back`(
+        _ engine: Engine
+    ) async throws {
+        let store = CountingStore(try await engine.makeStore())
+        let scene = try await Scene(store)
+        try await scene.save("a")
+        store.reset()
+        #expect(try await scene.scene.cloud.runDueTasks(in: [.push]).counts == (1, 0))
+        #expect(try await scene.told() == ["q a 1"])
+        // The queue of the device, and the end of the task.
+        #expect(store.transactions.filter { $0.kind == .write }.count == 2)
+        #expect(try await scene.scene.cloud.listTasks(after: nil).tasks.allSatisfy { $0.task.key.kind != .fireSubscriptions })
+    }
+
+    @Test(arguments: Engine.allCases) func `what was handed over to a process that dies is done by the next one, and by no other before`(
+        _ engine: Engine
+    ) async throws {
+        let store = try await ReopenableStore(engine, run: 1)
+        let scene = try await Scene(store)
+        try await scene.save("a")
+        #expect(try await TestCloud(store).cloud.runDueTasks().taken == 0, "its process has it")
+        try await store.reopen(run: 2)
+        let next = TestCloud(store)
+        #expect(try await next.cloud.runDueTasks().taken == 0)
+        #expect(try await next.cloud.endLeases() == 1)
+        #expect(try await next.cloud.runDueTasks().counts == (1, 0))
+        #expect(try await scene.told(by: next.cloud) == ["q a 1"])
+    }
+
+    @Test(arguments: Engine.allCases) func `a process that comes late to what it was handed leaves it to who has it by then`(_ engine: Engine)
+        async throws
+    {
+        let scene = try await Scene(try await engine.makeStore())
+        try await scene.save("a")
+        // It is late, and holds it still.
+        scene.scene.test.clock.move(bySeconds: Limits.taskLeaseSeconds - 1)
+        #expect(try await scene.scene.cloud.runDueTasks().counts == (1, 0))
+        try await scene.save("b")
+        scene.scene.test.clock.move(bySeconds: Limits.taskLeaseSeconds + 1)
+        let other = TestCloud(scene.scene.test.store)
+        other.clock.move(bySeconds: 2 * Limits.taskLeaseSeconds)
+        #expect(try await other.cloud.runDueTasks().counts == (1, 0))
+        #expect(try await scene.scene.cloud.runDueTasks().taken == 0)
+        #expect(try await scene.told() == ["q a 1", "q b 1"])
+    }
+
+    @Test(arguments: Engine.allCases) func `tasks that found no room in memory are found in the store, in their order`(_ engine: Engine) async throws
+    {
+        let scene = try await Scene(try await engine.makeStore())
+        let cloud = scene.scene.cloud
+        // As many as it remembers, but for two, of another lane.
+        _ = cloud.handed.take(over: (2..<5_000).map { Self.task("\($0)", .cascade) })
+        for name in ["a", "b", "c", "d"] {
+            try await scene.save(name)
+            scene.scene.test.clock.move(bySeconds: 0.001)
+        }
+        #expect(cloud.handed.passed != nil)
+        var told: [[String]] = []
+        while true {
+            let turns = try await cloud.runDueTasks(in: [.push], limit: 1)
+            if turns.taken > 0 { told.append(try await scene.told()) }
+            if !turns.areMore { break }
+        }
+        let all = ["q a 1", "q b 1", "q c 1", "q d 1"]
+        #expect(told.allSatisfy { all.starts(with: $0) } && told.last == all && cloud.handed.passed == nil, "\(told)")
+        #expect(try await cloud.listTasks(after: nil).tasks.allSatisfy { $0.task.key.kind != .fireSubscriptions })
+        cloud.handed.removeAll()
+        try await scene.save("e")
+        #expect(cloud.handed.next(in: [.push]) != nil)
+    }
+}
