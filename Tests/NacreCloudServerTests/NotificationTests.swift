@@ -138,6 +138,22 @@ import Testing
         await scene.server.server.shutdown()
     }
 
+    @Test func `a device that has an event which was never issued is told to fetch everything`() async throws {
+        let scene = try await Scene()
+        try await scene.subscribe(Self.loud)
+        let stream = try await scene.stream()
+        try await scene.save("a", as: "ada")
+        #expect(try await stream.text(through: "}}}\n\n").contains("id: 1\n"))
+        stream.hangUp()
+        let later = try await scene.stream(after: "17")
+        let told = try await later.text(through: "}}\n\n")
+        #expect(told.contains("id: 2\n") && told.contains("\"met\"") && !told.contains("\"sid\"") && !told.contains("\"rid\""), "\(told)")
+        let refused = try await scene.get(
+            Scene.path, headers: ["Authorization": "Bearer \(scene.server.names["ada.device"] ?? "")", "Last-Event-ID": "-1"])
+        #expect(refused.status == 400 && refused.json?.at("nacre.field")?.text == "Last-Event-ID", "\(refused.text)")
+        await scene.server.server.shutdown()
+    }
+
     @Test func `a user who follows as often as anybody may is told so, and a device that comes again is let in`() async throws {
         let scene = try await Scene()
         var streams: [RawClient] = []
@@ -146,6 +162,7 @@ import Testing
         let headers = ["Authorization": "Bearer \(scene.server.names["ada.device"] ?? "")"]
         let refused = try await scene.get(Scene.path + "?clientId=more", headers: headers)
         #expect(refused.status == 429 && refused.json?.at("serverErrorCode")?.text == "THROTTLED", "\(refused.text)")
+        #expect(refused.json?.at("nacre.field") == nil && refused.json?.at("nacre.remedy")?.text?.contains("stream") == true, "\(refused.text)")
         _ = try await scene.stream(clientID: "d0")
         #expect(try await !streams[0].text(through: "never").contains("data:"), "its stream before has ended")
         await scene.server.server.shutdown()

@@ -104,8 +104,9 @@ final class ChangeHub: Sendable {
 }
 
 extension ServerError {
+    /// Names no field: event streams wait too, and have none.
     static let tooManyWaits = ServerError(
-        .throttled, "too many requests of this user wait for changes", field: "nacre.waitSeconds",
-        remedy: "Wait once for each device, and end a wait before the next; \(Limits.waitsPerUser) at once are taken.",
+        .throttled, "too many requests and event streams of this user wait for changes",
+        remedy: "Wait once for each device, and end a wait or a stream before the next; \(Limits.waitsPerUser) at once are taken.",
         retryAfter: Int(Limits.waitSeconds))
 }

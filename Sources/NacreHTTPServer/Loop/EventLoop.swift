@@ -58,7 +58,8 @@ final class EventLoop: TaskExecutor, @unchecked Sendable {
     private var jobs: [UnownedJob] = []
     private var nextJob = 0
     private(set) var connections: [UInt64: ServedConnection] = [:]
-    /// What was taken from libmicrohttpd: connections too, by their ids.
+    /// What was taken from libmicrohttpd, by the ids of its connections. It is no part of `connections`: those end when libmicrohttpd says so, which it
+    /// does of the dead socket that it was left, while these live on.
     private var lasting: [UInt64: (stream: LastingStream, exchange: Exchange)] = [:]
     /// Of which the request line is here and the rest of the head is awaited, by their connections.
     private var heads: [UInt64: Exchange] = [:]
