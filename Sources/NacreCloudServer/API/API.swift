@@ -278,25 +278,23 @@ extension API {
                 account.countAnswer(bytes.count)
                 return .json(bytes)
             }
-            return try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.encodedElsewhere(answer, account, json) }
+            var handedOn: Answer? = consume answer
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await Self.encodedElsewhere(handedOn.take(), account, json)
+            }
         }
     }
 
-    /// Room is taken before the bytes are made.
-    private static func encoded<Answer: RecordAnswerMessage>(
-        _ answer: Answer, _ account: RequestAccount, _ json: (Answer) -> [UInt8]
-    ) throws -> HTTPResponse {
-        try account.takeAnswer(answer.answerBytes)
-        let bytes = json(answer)
-        account.countAnswer(bytes.count)
-        return .json(bytes)
-    }
-
+    /// Room is taken before the bytes are made. The answer ends here: to free what is in it would keep the loop for a millisecond.
+    /// - Parameter answer: never nil, which only lets it be taken from who has it.
     @concurrent
     private static func encodedElsewhere<Answer: RecordAnswerMessage>(
-        _ answer: Answer, _ account: RequestAccount, _ json: @Sendable (Answer) -> [UInt8]
+        _ answer: consuming Answer?, _ account: RequestAccount, _ json: @Sendable (Answer) -> [UInt8]
     ) async throws -> HTTPResponse {
-        try encoded(answer, account, json)
+        try account.takeAnswer(answer?.answerBytes ?? 0)
+        let bytes = answer.map(json) ?? []
+        account.countAnswer(bytes.count)
+        return .json(bytes)
     }
 
     private func decoded<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
