@@ -279,7 +279,7 @@ extension API {
                 return .json(bytes)
             }
             var handedOn: Answer? = consume answer
-            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            return try await withTaskExecutorPreference(LongWork.shared) {
                 try await Self.encodedElsewhere(handedOn.take(), account, json)
             }
         }
@@ -300,7 +300,7 @@ extension API {
     private func decoded<Request: ReadableRequest>(_ type: Request.Type, _ body: [UInt8]) async throws -> Request {
         guard body.count > Self.decodedOnLoopBytesMax else { return try Request(json: body) }
         return try await largeBodies.pass(Turn(asker: Turn.current.asker, bytes: body.count)) {
-            try await withTaskExecutorPreference(globalConcurrentExecutor) { try await Self.decodedElsewhere(type, body) }
+            try await withTaskExecutorPreference(LongWork.shared) { try await Self.decodedElsewhere(type, body) }
         }
     }
 

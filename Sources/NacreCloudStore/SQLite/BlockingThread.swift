@@ -34,13 +34,16 @@ struct BlockingThread: Sendable {
     }
 
     /// Called on a thread: the processor serves others first from now on. Linux: 0 names the calling thread, not the process.
-    static func yieldToOthers() {
+    /// - Parameter priority: in the terms of `nice`.
+    static func yieldToOthers(_ priority: Int32 = leastPriority) {
         // Where it is not allowed the work is only less polite.
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, leastPriority)
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, priority)
     }
 
     /// The least that Linux has.
-    private static let leastPriority: Int32 = 19
+    static let leastPriority: Int32 = 19
+    /// Behind what answers small requests, and before what nobody waits for: a tenth of a core where that is busy.
+    static let longWorkPriority: Int32 = 10
 
     private final class Work: Sendable {
         let body: @Sendable () -> Void

@@ -5,7 +5,8 @@ import NacreLocks
 /// The running parts of an open store: threads, their connections, the queues to them, and the claim on the folder.
 final class SQLiteEngine: Sendable {
     let writes = WorkQueue<any PendingWrite>(.unbounded, room: SQLiteLimits.waitingWrites)
-    let reads = WorkQueue<any PendingRead>(SQLiteLimits.readerPlaces, room: SQLiteLimits.waitingReads)
+    private let shortReads = WorkQueue<any PendingRead>(SQLiteLimits.shortPlaces, room: SQLiteLimits.waitingReads)
+    private let longReads = WorkQueue<any PendingRead>(SQLiteLimits.longPlaces, room: SQLiteLimits.waitingReads)
     let statistics = SQLiteStatistics()
 
     private let lock: FolderLock
@@ -68,16 +69,26 @@ final class SQLiteEngine: Sendable {
     private func start() throws {
         try startThread { [self] in write() }
         try startThread { [checkpointer, connections] in checkpointer.run { connections.checkpointer } }
-        for index in 0..<SQLiteLimits.readers {
-            try startThread { [reads, connections] in
-                var served: Turn?
-                while let read = reads.next(after: served) {
-                    connections.read(index, read.request)
-                    served = read.turn
-                }
+        for index in 0..<SQLiteLimits.readers { try startReader(index) }
+    }
+
+    /// Short reads have the first readers, and long ones the rest, whose threads step back: they are always ready to go on, and would keep those that
+    /// answer small requests from the processor for some milliseconds each time.
+    private func startReader(_ index: Int) throws {
+        let isForLong = index >= SQLiteLimits.shortReaders
+        let reads = isForLong ? longReads : shortReads
+        try startThread { [connections] in
+            if isForLong { BlockingThread.yieldToOthers(BlockingThread.longWorkPriority) }
+            var served: Turn?
+            while let read = reads.next(after: served) {
+                connections.read(index, read.request)
+                served = read.turn
             }
         }
     }
+
+    /// Where a read of this turn waits for a reader.
+    func reads(of turn: Turn) -> WorkQueue<any PendingRead> { turn.lane == .short ? shortReads : longReads }
 
     /// The writer's thread.
     private func write() {
@@ -120,7 +131,7 @@ final class SQLiteEngine: Sendable {
 
     /// Whether a read of this turn is better done by who asks.
     func mayReadAtOnce(_ turn: Turn) -> Bool {
-        turn.isSmall && (!turn.isAmongMany || reads.count >= SQLiteLimits.handedOn)
+        turn.isSmall && (!turn.isAmongMany || shortReads.count >= SQLiteLimits.handedOn)
     }
 
     /// As `OpenConnections.readAtOnce`.
@@ -220,7 +231,8 @@ final class SQLiteEngine: Sendable {
     private func finish(_ threads: [BlockingThread]) {
         endBackup()
         writes.close()
-        reads.close()
+        shortReads.close()
+        longReads.close()
         checkpointer.stop()
         for thread in threads {
             thread.join()

@@ -6,15 +6,18 @@ enum SQLiteLimits {
     /// eight of the largest requests' bytes.
     static let waitingWrites = LaneRoom(count: 4096, rows: 100_000, bytes: 64 * 1024 * 1024)
 
-    /// Reads that wait for a reader; beyond, a read is refused.
+    /// Reads that wait for a reader of a kind; beyond, a read is refused.
     static let waitingReads = LaneRoom(count: 4096, rows: 400_000, bytes: 64 * 1024 * 1024)
 
-    /// Connections that read. More than cores buys nothing: a read computes, it seldom waits for the disk.
-    static let readers = 4
+    /// Connections that read: those for short reads, and those for long ones. More of a kind than cores buys nothing: a read computes, it seldom waits for
+    /// the disk.
+    static let shortReaders = 3
+    static let longReaders = 3
+    static let readers = shortReaders + longReaders
 
-    /// Who may have them: one is always left for short reads, and of the others one asker never has all, so that a page of half a second keeps no
-    /// other asker's page waiting.
-    static let readerPlaces = LanePlaces(all: readers, long: 3, longOfOneKind: 3, shortOfOneAsker: 3, longOfOneAsker: 2)
+    /// Who may have them: one asker never has all of a kind, so that a page of half a second keeps no other asker's page waiting.
+    static let shortPlaces = LanePlaces(all: shortReaders, long: 0, longOfOneKind: 0, shortOfOneAsker: 2, longOfOneAsker: 0)
+    static let longPlaces = LanePlaces(all: longReaders, long: longReaders, longOfOneKind: longReaders, shortOfOneAsker: 0, longOfOneAsker: 2)
 
     /// What a read may take that runs on the thread of who asks: steps of SQLite's machine, and bytes that its page cache does not have. On this server:
     /// two lookups of eight large records, a fifth of a millisecond.

@@ -61,11 +61,13 @@ package final class SQLiteStore: Store {
     /// A small read of a request runs on the caller's thread where it waits for nothing: it costs no change of threads then. Where others wait for
     /// that thread, readers have some to do too.
     package func read<Value: Sendable>(_ body: @escaping @Sendable (any ReadTransaction) throws -> Value) async throws -> Value {
-        if engine.mayReadAtOnce(Turn.current), !Task.isCancelled, let outcome = engine.readAtOnce(body) { return try outcome.get() }
+        let turn = Turn.current
+        if engine.mayReadAtOnce(turn), !Task.isCancelled, let outcome = engine.readAtOnce(body) { return try outcome.get() }
         let cancellation = ReadCancellation()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                if let refusal = engine.reads.submit(ReadRequest(continuation: continuation, cancellation: cancellation, body: body)) {
+                let request = ReadRequest(continuation: continuation, cancellation: cancellation, body: body)
+                if let refusal = engine.reads(of: turn).submit(request, turn) {
                     continuation.resume(throwing: refusal)
                 }
             }

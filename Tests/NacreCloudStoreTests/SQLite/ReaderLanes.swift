@@ -40,4 +40,14 @@ import Testing
         }
         #expect(running.withLock { $0 } == 8)
     }
+
+    @Test(arguments: Turn.Lane.allCases) func `a long read steps back for others, and a short one does not`(lane: Turn.Lane) async throws {
+        let temporary = try await TemporarySQLiteStore()
+        // Many rows: it is not read by who asks.
+        let nice = try await Turn.$current.withValue(Turn(asker: "ada", lane: lane, rows: 1000)) {
+            try await temporary.store.read { _ in getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        }
+        let usual = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(getpid()))
+        #expect(nice == (lane == .short ? usual : max(usual, 10)))
+    }
 }
